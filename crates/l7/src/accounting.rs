@@ -21,7 +21,9 @@ mod pace;
 mod refused_request;
 mod user_experience;
 
-pub use access_log::{DownstreamProtocol, FIELD, FOUND, HOST, LogFields, WallOrigin, write_line};
+pub use access_log::{
+    DownstreamProtocol, FIELD, FOUND, HOST, LogFields, LoggedServer, WallOrigin, write_line,
+};
 pub use batch::LogBatch;
 pub use exchange_counters::{count_exchange, count_failed_attempt};
 pub use exchange_facts::exchange_facts;

@@ -376,8 +376,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         hash_key::request_hash(
             &pool.config.hash_on,
             &self.incoming.head,
-            self.incoming.target.0,
-            self.incoming.target.1,
+            self.incoming.target.start,
+            self.incoming.target.end,
             self.context.client_peer.peer,
         )
     }

@@ -29,7 +29,7 @@ use model::time_attribution::WORDS;
 
 use crate::accounting::WallOrigin;
 use crate::accounting::observer::{PlaneObserver, PlaneOptions};
-use crate::conn::ports::{PathUsage, PortTotals, TimeWaitPorts, WorkerPorts};
+use crate::conn::ports::{PathUsage, PortPath, PortTotals, TimeWaitPorts, WorkerPorts};
 use crate::conn::stream::ProxyStream;
 use crate::downstream::accept::{self, ListenerHandle, ListenerMode};
 use crate::downstream::http3::serve;
@@ -249,7 +249,7 @@ impl RequestPlane {
         }
         let mut all: Vec<PortUse> = sum
             .into_iter()
-            .map(|((source, destination), used)| {
+            .map(|(PortPath { source, destination }, used)| {
                 let in_use = used.open.saturating_add(used.time_wait);
                 PortUse {
                     source,

@@ -16,7 +16,7 @@ mod task;
 mod timer_wheel;
 mod waker;
 
-pub use self::core::{DeadlineError, WorkerRuntime};
+pub use self::core::{DeadlineError, RegisteredSource, WorkerRuntime};
 pub use self::net_driver::{ConnectTarget, NetDriver};
 pub use self::source::{Readiness, ReadinessSource};
 pub use self::task::TaskId;

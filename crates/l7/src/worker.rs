@@ -264,7 +264,7 @@ impl<N: NetDriver> Worker<N> {
             service: &view.config.name,
             server: server
                 .as_ref()
-                .map(|(pool, server)| (pool.as_str(), server.config.name.as_str())),
+                .map(|(pool, server)| accounting::LoggedServer { pool, name: &server.config.name }),
             client: request.client,
             protocol: request.protocol,
             method: request.method,

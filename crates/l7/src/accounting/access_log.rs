@@ -89,8 +89,8 @@ impl DownstreamProtocol {
 #[derive(Clone, Copy, Debug)]
 pub struct LogFields<'a> {
     pub service: &'a str,
-    /// The names of the last attempt's pool and server.
-    pub server: Option<(&'a str, &'a str)>,
+    /// The server of the last attempt.
+    pub server: Option<LoggedServer<'a>>,
     pub client: SocketAddr,
     pub protocol: DownstreamProtocol,
     /// The method; empty if no head was read.
@@ -101,6 +101,13 @@ pub struct LogFields<'a> {
     pub offence: DefectDetail<'a>,
     /// The side that took most of a slow exchange's time.
     pub slow: Option<TimeShare>,
+}
+
+/// A server as a line names it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedServer<'a> {
+    pub pool: &'a str,
+    pub name: &'a str,
 }
 
 /// Appends the line with its line end.
@@ -138,11 +145,11 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
             b",\"by\":\"server\""
         });
     }
-    if let Some((pool, server)) = names.server {
+    if let Some(LoggedServer { pool, name }) = names.server {
         text("server", pool.as_bytes(), NAME, out);
         out.pop();
         out.push(b'/');
-        escape::json(server.as_bytes(), NAME, out);
+        escape::json(name.as_bytes(), NAME, out);
         out.push(b'"');
     }
     number("attempts", record.attempts.into(), out);
@@ -261,10 +268,10 @@ fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, ou
     escape::common(names.service.as_bytes(), NAME, out);
     out.push(b' ');
     match names.server {
-        Some((pool, server)) => {
+        Some(LoggedServer { pool, name }) => {
             escape::common(pool.as_bytes(), NAME, out);
             out.push(b'/');
-            escape::common(server.as_bytes(), NAME, out);
+            escape::common(name.as_bytes(), NAME, out);
         }
         None => out.push(b'-'),
     }

@@ -15,8 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accounting::observer::{PlaneObservation, PlaneObserver};
 
-/// The destination of a connection, and its source address if one is configured.
-pub type PortPath = (Option<IpAddr>, SocketAddr);
+/// A source address and a destination, between which each source port can be used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PortPath {
+    pub destination: SocketAddr,
+    /// The configured source address; `None`: the kernel chooses it.
+    pub source: Option<IpAddr>,
+}
 
 /// Paths without a connection that a worker keeps, so that consecutive connections find their entry.
 /// A path is a source and a destination; few workers have more servers.
@@ -105,21 +110,23 @@ impl PortTotals {
     pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
         let paths: Vec<(PortPath, Arc<PathTotals>)> =
             lock(&self.paths).iter().map(|(path, sum)| (*path, Arc::clone(sum))).collect();
-        let chosen: HashSet<(IpAddr, SocketAddr)> =
-            paths.iter().filter_map(|((from, to), _)| Some(((*from)?, *to))).collect();
-        for ((from, to), sum) in paths {
-            let by = resting.get(&to);
-            let ports = match from {
+        let configured: HashSet<PortPath> =
+            paths.iter().filter(|(path, _)| path.source.is_some()).map(|(path, _)| *path).collect();
+        for (path, sum) in paths {
+            let by = resting.get(&path.destination);
+            let ports = match path.source {
                 Some(from) => by.and_then(|by| by.get(&from)).copied(),
                 // If the kernel chooses the source address: the largest number of any address, since each address has
                 // its own range.
                 None => by.and_then(|by| {
-                    let others = by.iter().filter(|(from, _)| !chosen.contains(&(**from, to)));
+                    let others = by.iter().filter(|(from, _)| {
+                        !configured.contains(&PortPath { source: Some(**from), ..path })
+                    });
                     others.map(|(_, ports)| *ports).max()
                 }),
             };
             sum.time_wait.store(ports.unwrap_or(0), Ordering::Relaxed);
-            self.check_level((from, to), &sum);
+            self.check_level(path, &sum);
             self.rearm_warnings(&sum);
         }
     }
@@ -144,7 +151,8 @@ impl PortTotals {
         }
     }
 
-    fn report_low(&self, (source, destination): PortPath, in_use: u32, left: u32) {
+    fn report_low(&self, path: PortPath, in_use: u32, left: u32) {
+        let PortPath { source, destination } = path;
         if let Some(observer) = &self.observer {
             observer.observe(PlaneObservation::SourcePortsLow {
                 source,
@@ -169,7 +177,7 @@ impl WorkerPorts {
     }
 
     pub fn lease(&self, from: Option<IpAddr>, to: SocketAddr) -> PortLease {
-        let path = (from, to);
+        let path = PortPath { source: from, destination: to };
         let sum = self.update_path(path, |used| used.open += 1);
         sum.open.fetch_add(1, Ordering::Relaxed);
         self.all.check_level(path, &sum);
@@ -178,7 +186,7 @@ impl WorkerPorts {
 
     /// Counts an attempt that found no free port.
     pub fn exhausted(&self, from: Option<IpAddr>, to: SocketAddr) {
-        let path = (from, to);
+        let path = PortPath { source: from, destination: to };
         let sum = self.update_path(path, |used| used.exhausted += 1);
         if sum.warned_level.fetch_max(NONE, Ordering::Relaxed) < NONE {
             self.all.report_low(path, sum.used(), 0);

@@ -18,7 +18,9 @@ use model::time_attribution::TcpInfoSample;
 
 use crate::accounting::DownstreamProtocol;
 use crate::conn::tls_state::TlsState;
-use crate::rt::{DeadlineError, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
+use crate::rt::{
+    DeadlineError, NetDriver, Readiness, ReadinessSource, RegisteredSource, WorkerRuntime,
+};
 pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
 pub struct ProxyStream<N: NetDriver> {
@@ -47,7 +49,7 @@ impl<N: NetDriver> ProxyStream<N> {
         writable: bool,
     ) -> io::Result<ProxyStream<N>> {
         let bits = if writable { Readiness::WRITE } else { 0 };
-        let (source, token) = rt.register(&sock, bits)?;
+        let RegisteredSource { source, token } = rt.register(&sock, bits)?;
         Ok(ProxyStream::from_backend(rt, StreamBackend::Socket(sock, token), source))
     }
 

@@ -18,7 +18,7 @@ use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::servers::worker_state::LocalService;
 use crate::tls::certificate_resolver::ACME_TLS_ALPN;
 use crate::tls::downstream::DownstreamTls;
-use crate::tls::handshake_cause;
+use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::tls::session::TlsSession;
 use crate::tls::verified_client::identify_client;
 use crate::worker::Worker;
@@ -134,7 +134,7 @@ async fn handshake<N: NetDriver>(
                 return Ok(HandshakeOutcome::ChallengeAnswered);
             }
             remember_client(client, tls, resumed).map_err(|error| {
-                let (cause, detail) = handshake_cause::client_cause(&error);
+                let HandshakeCause { cause, detail } = handshake_cause::client_cause(&error);
                 failed(cause, Some(detail))
             })?;
             Ok(HandshakeOutcome::Ready)
@@ -155,7 +155,7 @@ fn handshake_failure(report: &HandshakeReport, view: &ServiceView) -> FailedHand
                 ..failed(cause, "not-tls")
             }
         }
-        (_, Some((cause, detail))) => failed(cause, detail),
+        (_, Some(HandshakeCause { cause, detail })) => failed(cause, detail),
         (_, None) => failed(Cause::TlsHandshake, "client-left"),
     }
 }
@@ -198,7 +198,7 @@ fn remember_client<N: NetDriver>(
 struct HandshakeReport {
     established: bool,
     resumed: bool,
-    failure: Option<(Cause, &'static str)>,
+    failure: Option<HandshakeCause>,
     first_byte: Option<u8>,
     challenge: bool,
 }

@@ -70,6 +70,13 @@ enum BodyEncoder {
     Zstd(zstd::stream::write::Encoder<'static, CompressedSink>),
 }
 
+/// Bytes of a body before and after its compression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompressedBytes {
+    pub input: u64,
+    pub output: u64,
+}
+
 /// The compression of one body.
 pub struct BodyCompressor {
     encoder: BodyEncoder,
@@ -167,9 +174,8 @@ impl BodyCompressor {
         Ok(())
     }
 
-    /// Bytes of input and bytes of output.
-    pub fn byte_counts(&self) -> (u64, u64) {
-        (self.bytes_in, self.bytes_out)
+    pub fn byte_counts(&self) -> CompressedBytes {
+        CompressedBytes { input: self.bytes_in, output: self.bytes_out }
     }
 
     fn writer(&mut self) -> &mut dyn Write {
@@ -270,7 +276,7 @@ mod tests {
             for piece in text.as_bytes().chunks(48 * 1024) {
                 compressor.compress(piece, &mut out).unwrap();
             }
-            assert_eq!(compressor.byte_counts().0, text.len() as u64);
+            assert_eq!(compressor.byte_counts().input, text.len() as u64);
             compressor.finish(b"", &mut out).unwrap();
             assert!(out.len() < text.len() / 20, "{coding:?}: {} of {}", out.len(), text.len());
             assert_eq!(in_use.get(), 0);

@@ -7,6 +7,7 @@
 
 mod compressed;
 mod framing;
+mod progress;
 mod read_ahead;
 mod shared_connection;
 mod splice;
@@ -15,11 +16,12 @@ use wire::http1::Defect;
 
 use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
 use crate::exchange::buffered_bytes::{ReadAhead, StreamBufferShare};
-use crate::exchange::compressor::BodyCompressor;
+use crate::exchange::compressor::{BodyCompressor, CompressedBytes};
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 use crate::worker::buffers::COPY_BYTES;
 pub use framing::{BodyFraming, FlowStep};
+pub use progress::TransferProgress;
 
 /// Bodies with at least this many bytes left are spliced: for fewer, a pipe costs more than it saves.
 pub const SPLICE_FROM: u64 = 64 * 1024;
@@ -52,15 +54,24 @@ pub struct ByteFlow<N: NetDriver> {
     /// Set if the sender is read while the receiver accepts nothing.
     read_ahead: Option<Box<ReadAhead>>,
     compressor: Option<Box<BodyCompressor>>,
-    /// The totals of a finished compressor: input and output.
-    compressed_bytes: (u64, u64),
+    /// The totals of a finished compressor.
+    compressed_bytes: CompressedBytes,
     failed: bool,
     /// Trailer lines of a chunked body that is compressed.
     trailers: Vec<u8>,
     /// Number of dropped trailer lines.
     pub trailers_dropped: u8,
-    /// The bytes that the gauges count for this flow: in the buffer, in the pipe.
-    reported_bytes: (usize, usize),
+    /// The bytes that the gauges count for this flow.
+    reported_bytes: FlowBufferBytes,
+}
+
+/// Bytes that wait for the receiver of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct FlowBufferBytes {
+    /// Bytes in the buffer.
+    held: usize,
+    /// Bytes in the kernel's pipe.
+    piped: usize,
 }
 
 impl<N: NetDriver> ByteFlow<N> {
@@ -82,11 +93,11 @@ impl<N: NetDriver> ByteFlow<N> {
             shared_buffer: None,
             read_ahead: None,
             compressor: None,
-            compressed_bytes: (0, 0),
+            compressed_bytes: CompressedBytes::default(),
             failed: false,
             trailers: Vec::new(),
             trailers_dropped: 0,
-            reported_bytes: (0, 0),
+            reported_bytes: FlowBufferBytes::default(),
         }
     }
 
@@ -354,13 +365,13 @@ impl<N: NetDriver> ByteFlow<N> {
 
     /// Updates the gauges with the bytes buffered here and in the pipe.
     fn report_buffered(&mut self, worker: &Worker<N>) {
-        let now = (self.pending.len() - self.pending_at, self.in_pipe);
-        if now != self.reported_bytes {
-            worker.gauges.0.held_bytes.change(self.reported_bytes.0, now.0);
-            worker.gauges.0.piped_bytes.change(self.reported_bytes.1, now.1);
-            self.shared_buffer
-                .iter()
-                .for_each(|shared| shared.change(self.reported_bytes.0, now.0));
+        let held = self.pending.len() - self.pending_at;
+        let now = FlowBufferBytes { held, piped: self.in_pipe };
+        let before = self.reported_bytes;
+        if now != before {
+            worker.gauges.0.held_bytes.change(before.held, now.held);
+            worker.gauges.0.piped_bytes.change(before.piped, now.piped);
+            self.shared_buffer.iter().for_each(|shared| shared.change(before.held, now.held));
             self.reported_bytes = now;
         }
     }

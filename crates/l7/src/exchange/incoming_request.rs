@@ -3,6 +3,7 @@
 //! It is built in one step from the client's bytes, so that nothing borrows them across a wait.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use model::compression::AcceptedEncodings;
 use model::config::value_template::join_values;
@@ -57,8 +58,8 @@ pub struct IncomingRequest<N: NetDriver> {
     pub fields_dropped: u16,
     /// Length of the method at the beginning of `head`.
     pub method_len: usize,
-    /// Start and end of the target in `head`.
-    pub target: (usize, usize),
+    /// The place of the target in `head`.
+    pub target: Range<usize>,
     /// The client's target, if a rule has changed it.
     pub original_target: Option<Vec<u8>>,
     /// What the client sent as X-Forwarded-For, joined, where a rule writes it.
@@ -95,12 +96,12 @@ impl<N: NetDriver> IncomingRequest<N> {
 
     /// The target for the server.
     pub fn target(&self) -> &[u8] {
-        self.head.get(self.target.0..self.target.1).unwrap_or_default()
+        self.head.get(self.target.clone()).unwrap_or_default()
     }
 
     /// The head for rules and affinity.
     pub fn view(&self) -> ParsedHead<'_> {
-        ParsedHead::new(&self.head, self.method_len, self.target)
+        ParsedHead::new(&self.head, self.method_len, (self.target.start, self.target.end))
     }
 
     /// The content codings that the client accepts.
@@ -140,10 +141,9 @@ impl<N: NetDriver> IncomingRequest<N> {
 
     /// Replaces the head and the bytes after it; returns the old buffer.
     pub fn replace(&mut self, head: Vec<u8>, target_start: usize, target_end: usize) -> Vec<u8> {
-        self.original_target.get_or_insert_with(|| {
-            self.head.get(self.target.0..self.target.1).unwrap_or_default().to_vec()
-        });
-        self.target = (target_start, target_end);
+        self.original_target
+            .get_or_insert_with(|| self.head.get(self.target.clone()).unwrap_or_default().to_vec());
+        self.target = target_start..target_end;
         std::mem::replace(&mut self.head, head)
     }
 }
@@ -316,9 +316,9 @@ fn treatment(fanout: ForwardedHeaderAction) -> ForwardedPolicy {
     }
 }
 
-/// Start and end of the target in a request line that the balancer has written.
-fn target(head: &[u8]) -> (usize, usize) {
+/// The place of the target in a request line that the balancer has written.
+fn target(head: &[u8]) -> Range<usize> {
     let start = head.iter().position(|b| *b == b' ').map_or(0, |at| at + 1);
     let length = head[start..].iter().position(|b| *b == b' ').unwrap_or(0);
-    (start, start + length)
+    start..start + length
 }

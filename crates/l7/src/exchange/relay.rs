@@ -28,7 +28,7 @@ use crate::accounting::meter::{Meter, TransferTotals};
 use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::abort_watch::AbortWatch;
-use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep, TransferProgress};
 use crate::exchange::incoming_request::IncomingRequest;
 use crate::exchange::load_report::ServerLoadReport;
 use crate::rt::NetDriver;
@@ -59,8 +59,8 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     /// The response's head is delayed by one turn.
     head_pending: bool,
     excess: Vec<u8>,
-    up_moved: (u64, MonotonicTime),
-    down_moved: (u64, MonotonicTime),
+    up_progress: TransferProgress,
+    down_progress: TransferProgress,
     up_wait: RelayWait,
     down_wait: RelayWait,
     keep_alive_timeout: Option<u32>,
@@ -141,8 +141,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             answer_begun: false,
             head_pending: false,
             excess: Vec::new(),
-            up_moved: (0, now),
-            down_moved: (0, now),
+            up_progress: TransferProgress::new(now),
+            down_progress: TransferProgress::new(now),
             up_wait: RelayWait::Nobody,
             down_wait: RelayWait::Server,
             keep_alive_timeout: None,
@@ -279,9 +279,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             &mut excess,
         );
         let total = self.down.bytes_out + self.down.bytes_in;
-        if total != self.down_moved.0 {
-            self.down_moved = (total, self.context.worker.rt.now());
-        }
+        self.down_progress.update(total, self.context.worker.rt.now());
         match step {
             FlowStep::Finished if self.switches_early() => self.wait_down(RelayWait::Nobody),
             FlowStep::Finished => {
@@ -336,10 +334,12 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
         let service = &self.context.service.config.timeout;
         let pool = &self.context.pool.config.timeout;
-        let mut until = (self.context.total_deadline, Cause::WholeTimeout);
-        let mut sooner = |at: MonotonicTime, cause: Cause| {
-            if at < until.0 {
-                until = (at, cause);
+        let mut until = self.context.total_deadline;
+        let mut cause = Cause::WholeTimeout;
+        let mut sooner = |at: MonotonicTime, reason: Cause| {
+            if at < until {
+                until = at;
+                cause = reason;
             }
         };
         sooner(self.context.cut_at.get(), Cause::DrainCut);
@@ -347,34 +347,35 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         match self.up_wait {
             RelayWait::Client => {
                 let between = service.between_bytes.max(patience);
-                sooner(self.up_moved.1 + between, Cause::ClientBodyTimeout)
+                sooner(self.up_progress.moved_at + between, Cause::ClientBodyTimeout)
             }
             RelayWait::Server => {
-                sooner(self.up_moved.1 + pool.between_bytes, Cause::ServerWriteTimeout)
+                sooner(self.up_progress.moved_at + pool.between_bytes, Cause::ServerWriteTimeout)
             }
             RelayWait::Nobody => {}
         }
         if self.answer.is_none() {
             if self.uploaded || self.server_stopped_reading {
-                sooner(self.down_moved.1 + pool.first_byte, Cause::FirstByteTimeout);
+                sooner(self.down_progress.moved_at + pool.first_byte, Cause::FirstByteTimeout);
             }
             sooner(self.context.until, Cause::FirstByteTimeout);
         } else {
             match self.down_wait {
                 RelayWait::Server => {
                     let between = pool.between_bytes.max(patience);
-                    sooner(self.down_moved.1 + between, Cause::ServerBodyTimeout)
+                    sooner(self.down_progress.moved_at + between, Cause::ServerBodyTimeout)
                 }
-                RelayWait::Client => {
-                    sooner(self.down_moved.1 + service.between_bytes, Cause::ClientReadTimeout)
-                }
+                RelayWait::Client => sooner(
+                    self.down_progress.moved_at + service.between_bytes,
+                    Cause::ClientReadTimeout,
+                ),
                 RelayWait::Nobody => {}
             }
         }
-        if self.context.worker.rt.now() >= until.0 {
-            return Poll::Ready(Err(self.fault(until.1)));
+        if self.context.worker.rt.now() >= until {
+            return Poll::Ready(Err(self.fault(cause)));
         }
-        self.context.worker.rt.wake_at(until.0);
+        self.context.worker.rt.wake_at(until);
         Poll::Pending
     }
 }

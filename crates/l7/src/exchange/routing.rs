@@ -22,9 +22,10 @@ use crate::exchange::local_reply;
 use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
 use crate::tls::downstream::DownstreamTls;
-use crate::tls::handshake_cause;
+use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
 use crate::upstream::mirror::{self, MirroredRequest};
+use crate::upstream::response_changes::ResponseRule;
 use crate::upstream::routing::{self, MatchedRule, RoutingDecision};
 
 /// The path that ACME authorities request (RFC 8555 §8.3).
@@ -80,7 +81,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 }
             }
         };
-        let (cause, detail) = handshake_cause::client_cause(&judged.err()?);
+        let HandshakeCause { cause, detail } = handshake_cause::client_cause(&judged.err()?);
         let by_answer = wanted.refusal == ClientRefusal::Answer;
         self.record.defect = Some(detail);
         Some(EarlyReply::Refused(if by_answer { Cause::ClientCertificateRefused } else { cause }))
@@ -238,7 +239,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             worker.buffers.put(old);
         }
         if !rule.response_rewrite.is_empty() {
-            self.changes.rule = Some((matched.ruling.clone(), matched.at));
+            self.changes.rule =
+                Some(ResponseRule { ruling: matched.ruling.clone(), at: matched.at });
         }
         Ok(())
     }

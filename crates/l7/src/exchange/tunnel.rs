@@ -15,7 +15,7 @@ use crate::accounting::meter::{Meter, TransferTotals};
 use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::abort_watch::AbortWatch;
-use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep};
+use crate::exchange::flow::{BodyFraming, ByteFlow, FlowStep, TransferProgress};
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
@@ -53,7 +53,7 @@ struct RunningTunnel<'a, N: NetDriver> {
     down_ended: bool,
     idle: Duration,
     meter: Meter,
-    moved: (u64, MonotonicTime),
+    progress: TransferProgress,
     first_byte: Option<MonotonicTime>,
     sample: &'a mut ExchangeSample,
     waits_for: WaitReason,
@@ -82,7 +82,7 @@ pub async fn run<N: NetDriver>(
         down_ended: false,
         idle: service.view.borrow().config.timeout.tunnel,
         meter,
-        moved: (0, worker.rt.now()),
+        progress: TransferProgress::new(worker.rt.now()),
         first_byte: None,
         sample: measured,
         waits_for: WaitReason::Either,
@@ -197,13 +197,11 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
     fn wait(&mut self, again: bool) -> Poll<Option<Cause>> {
         let rt = &self.worker.rt;
         let moved = self.up.bytes_out + self.down.bytes_out + self.up.bytes_in + self.down.bytes_in;
-        if moved != self.moved.0 {
-            self.moved = (moved, rt.now());
-        }
+        self.progress.update(moved, rt.now());
         if again && let Some(me) = rt.current() {
             rt.wake(me);
         }
-        let until = self.moved.1 + self.idle;
+        let until = self.progress.moved_at + self.idle;
         if rt.now() >= until {
             return Poll::Ready(Some(Cause::TunnelIdle));
         }

@@ -20,7 +20,7 @@ use model::monotonic_time::MonotonicTime;
 use super::net_driver::{NetDriver, ReadyEvent};
 use super::source::{Readiness, ReadinessSource};
 use super::task::TaskId;
-use super::timer_wheel::TimerWheel;
+use super::timer_wheel::{DueTimer, TimerWheel};
 use super::waker::{TaskWaker, WokenTasks};
 
 struct Task {
@@ -35,8 +35,21 @@ struct Task {
 }
 
 struct SourceTable {
-    slots: Vec<(u32, Option<Rc<ReadinessSource>>)>,
+    slots: Vec<SourceSlot>,
     free: Vec<u32>,
+}
+
+/// A place for the readiness source of one socket.
+struct SourceSlot {
+    /// Changes whenever the slot is freed, so that late events of the previous socket are ignored.
+    generation: u32,
+    source: Option<Rc<ReadinessSource>>,
+}
+
+/// A socket's readiness source, and the token by which it is forgotten.
+pub struct RegisteredSource {
+    pub source: Rc<ReadinessSource>,
+    pub token: u64,
 }
 
 pub struct WorkerRuntime<N: NetDriver> {
@@ -52,7 +65,7 @@ pub struct WorkerRuntime<N: NetDriver> {
     /// Total time spent waiting for events.
     waited: Cell<Duration>,
     reports: RefCell<Vec<ReadyEvent>>,
-    due: RefCell<Vec<(MonotonicTime, TaskId)>>,
+    due: RefCell<Vec<DueTimer<TaskId>>>,
     woken: Arc<WokenTasks>,
     woken_batch: RefCell<Vec<TaskId>>,
 }
@@ -201,22 +214,22 @@ impl<N: NetDriver> WorkerRuntime<N> {
     }
 
     /// Registers a socket for the current task.
-    pub fn register(&self, sock: &N::Sock, bits: u8) -> io::Result<(Rc<ReadinessSource>, u64)> {
+    pub fn register(&self, sock: &N::Sock, bits: u8) -> io::Result<RegisteredSource> {
         let source = Rc::new(ReadinessSource::new(self.current(), bits));
         let mut sources = self.sources.borrow_mut();
         let index = sources.free.pop().unwrap_or_else(|| {
-            sources.slots.push((0, None));
+            sources.slots.push(SourceSlot { generation: 0, source: None });
             (sources.slots.len() - 1) as u32
         });
         let slot = &mut sources.slots[index as usize];
-        let token = u64::from(slot.0) << 32 | u64::from(index);
-        slot.1 = Some(source.clone());
+        let token = u64::from(slot.generation) << 32 | u64::from(index);
+        slot.source = Some(source.clone());
         drop(sources);
         if let Err(error) = self.net.register(sock, token) {
             self.forget(token);
             return Err(error);
         }
-        Ok((source, token))
+        Ok(RegisteredSource { source, token })
     }
 
     /// Removes a socket that is being closed.
@@ -224,10 +237,10 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let mut sources = self.sources.borrow_mut();
         let index = token as u32;
         if let Some(slot) = sources.slots.get_mut(index as usize)
-            && u64::from(slot.0) == token >> 32
+            && u64::from(slot.generation) == token >> 32
         {
-            slot.0 = slot.0.wrapping_add(1);
-            slot.1 = None;
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.source = None;
             sources.free.push(index);
         }
     }
@@ -267,7 +280,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let source = {
             let sources = self.sources.borrow();
             match sources.slots.get(report.token as u32 as usize) {
-                Some((generation, Some(source)))
+                Some(SourceSlot { generation, source: Some(source) })
                     if u64::from(*generation) == report.token >> 32 =>
                 {
                     source.clone()
@@ -284,10 +297,10 @@ impl<N: NetDriver> WorkerRuntime<N> {
     fn fire_timers(&self) {
         let mut due = std::mem::take(&mut *self.due.borrow_mut());
         self.wheel.borrow_mut().take_due(self.now(), &mut due);
-        for (came_up, id) in due.drain(..) {
+        for DueTimer { armed, owner: id } in due.drain(..) {
             let mut tasks = self.tasks.borrow_mut();
             let Some(task) = tasks.get_mut(id.index as usize) else { continue };
-            if task.generation != id.generation || !task.live || task.armed != came_up {
+            if task.generation != id.generation || !task.live || task.armed != armed {
                 continue;
             }
             task.armed = MonotonicTime::NEVER;

@@ -26,6 +26,14 @@ pub struct TimerWheel<T> {
     earliest: u64,
 }
 
+/// An entry whose slot is due.
+#[derive(Clone, Copy, Debug)]
+pub struct DueTimer<T> {
+    /// The time that `insert` returned for the entry.
+    pub armed: MonotonicTime,
+    pub owner: T,
+}
+
 impl<T: Copy> TimerWheel<T> {
     pub fn new(now: MonotonicTime) -> Self {
         let next = now.0 / SLOT;
@@ -53,8 +61,8 @@ impl<T: Copy> TimerWheel<T> {
             .then(|| Duration::from_nanos((self.earliest * SLOT).saturating_sub(now.0)))
     }
 
-    /// Returns the entries that are due at `now`, with the time that `insert` returned.
-    pub fn take_due(&mut self, now: MonotonicTime, into: &mut Vec<(MonotonicTime, T)>) {
+    /// Returns the entries that are due at `now`.
+    pub fn take_due(&mut self, now: MonotonicTime, into: &mut Vec<DueTimer<T>>) {
         let last = now.0 / SLOT;
         if self.earliest > last {
             self.next = self.next.max(last);
@@ -65,9 +73,8 @@ impl<T: Copy> TimerWheel<T> {
             let index = (slot % SLOTS) as usize;
             if self.occupied[index / 64] & (1 << (index % 64)) != 0 {
                 self.occupied[index / 64] &= !(1 << (index % 64));
-                into.extend(
-                    self.slots[index].drain(..).map(|owner| (MonotonicTime(slot * SLOT), owner)),
-                );
+                let armed = MonotonicTime(slot * SLOT);
+                into.extend(self.slots[index].drain(..).map(|owner| DueTimer { armed, owner }));
             }
             slot += 1;
         }
@@ -123,7 +130,7 @@ mod tests {
                 if due_before.is_some_and(|d| d > Duration::ZERO) {
                     prop_assert!(out.is_empty());
                 }
-                for (_, owner) in out.drain(..) {
+                for DueTimer { owner, .. } in out.drain(..) {
                     if armed[owner] > now {
                         wheel.insert(armed[owner], owner);
                     } else {

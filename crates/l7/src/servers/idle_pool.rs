@@ -29,11 +29,23 @@ const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 
 /// The idle connections to one server.
 pub struct IdleConnectionPool<N: NetDriver> {
-    idle: Vec<(MonotonicTime, UpstreamConnection<N>)>,
-    /// The server's keep-alive limit, and when it was learned.
-    learned_limit: Option<(Duration, MonotonicTime)>,
+    idle: Vec<IdleConnection<N>>,
+    learned_limit: Option<LearnedIdleLimit>,
     /// When all connections were last checked.
     last_sweep: MonotonicTime,
+}
+
+/// A connection that waits for its next request.
+struct IdleConnection<N: NetDriver> {
+    since: MonotonicTime,
+    connection: UpstreamConnection<N>,
+}
+
+/// The server's keep-alive limit, as it was announced or observed.
+#[derive(Clone, Copy)]
+struct LearnedIdleLimit {
+    limit: Duration,
+    learned_at: MonotonicTime,
 }
 
 impl<N: NetDriver> Default for IdleConnectionPool<N> {
@@ -72,7 +84,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         if full {
             self.idle.remove(0);
         }
-        self.idle.push((now, connection));
+        self.idle.push(IdleConnection { since: now, connection });
         full
     }
 
@@ -87,8 +99,8 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         swept: &mut SweepCounts,
     ) -> Option<UpstreamConnection<N>> {
         let limit = self.idle_limit(now, configured);
-        while let Some(at) = self.idle.iter().rposition(|(_, entry)| entry.owner.fits(owner)) {
-            let (since, connection) = self.idle.remove(at);
+        while let Some(at) = self.idle.iter().rposition(|idle| idle.connection.owner.fits(owner)) {
+            let IdleConnection { since, connection } = self.idle.remove(at);
             let age = now.since(since);
             if connection.stream.may_read() || connection.stream.is_broken() {
                 self.learn_limit(now, known_good_age(self.last_sweep, since, age));
@@ -99,7 +111,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
                 && self.learned_limit(now).is_some()
                 && age >= limit.mul_f64(SAFE_FRACTION)
             {
-                self.idle.insert(at, (since, connection));
+                self.idle.insert(at, IdleConnection { since, connection });
                 return None;
             } else {
                 connection.stream.attach_current_task();
@@ -111,7 +123,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
 
     /// Whether the pool holds a connection for this owner.
     pub fn has(&self, owner: &ConnectionOwner) -> bool {
-        self.idle.iter().any(|(_, entry)| entry.owner.fits(owner))
+        self.idle.iter().any(|idle| idle.connection.owner.fits(owner))
     }
 
     pub fn len(&self) -> usize {
@@ -124,7 +136,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
 
     /// Since when the oldest connection has been idle.
     pub fn oldest(&self) -> Option<MonotonicTime> {
-        self.idle.first().map(|(since, _)| *since)
+        self.idle.first().map(|idle| idle.since)
     }
 
     pub fn close_oldest(&mut self) {
@@ -137,7 +149,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         let mut learned = None;
         let looked = std::mem::replace(&mut self.last_sweep, now);
         let limit = self.idle_limit(now, configured);
-        self.idle.retain(|(since, connection)| {
+        self.idle.retain(|IdleConnection { since, connection }| {
             let age = now.since(*since);
             if connection.stream.may_read() || connection.stream.is_broken() {
                 swept.stale += 1;
@@ -169,14 +181,14 @@ impl<N: NetDriver> IdleConnectionPool<N> {
     fn learn_limit(&mut self, now: MonotonicTime, age: Duration) {
         if age >= SHORTEST_LIMIT {
             let least = self.learned_limit(now).map_or(age, |least| least.min(age));
-            self.learned_limit = Some((least, now));
+            self.learned_limit = Some(LearnedIdleLimit { limit: least, learned_at: now });
         }
     }
 
     fn learned_limit(&self, now: MonotonicTime) -> Option<Duration> {
         self.learned_limit
-            .filter(|(_, when)| now.since(*when) < LEARNED_LIMIT_TTL)
-            .map(|(limit, _)| limit)
+            .filter(|learned| now.since(learned.learned_at) < LEARNED_LIMIT_TTL)
+            .map(|learned| learned.limit)
     }
 
     fn idle_limit(&self, now: MonotonicTime, configured: Duration) -> Duration {

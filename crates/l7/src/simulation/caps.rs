@@ -11,7 +11,7 @@ use model::load_balancing::Rng;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{ServerView, WorkerSnapshot};
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 
@@ -59,7 +59,7 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
             let free = now.0.saturating_sub(free_since.get().0);
             assert!(free < SOON.as_nanos() as u64, "seed {seed}: a free slot and a queue");
         });
-        let order: Vec<u64> = ledger.borrow().order.iter().map(|(_, _, id)| *id).collect();
+        let order: Vec<u64> = ledger.borrow().order.iter().map(|entry| entry.id).collect();
         if servers == 1 {
             assert!(order.is_sorted(), "seed {seed}: {order:?}");
         }
@@ -68,7 +68,7 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
         let refused = |saw: &ClientOutcome, cause: Cause| {
             *saw == ClientOutcome::Answer(503, Some(cause.name().into()))
         };
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             let served = order.contains(&planned.id);
             let turned_away = refused(saw, Cause::QueueFull) || refused(saw, Cause::QueueTimeout);
             assert!(
@@ -95,7 +95,7 @@ fn a_connection_with_more_requests_stands_behind_those_that_wait() {
         stage.client(&door, n, Duration::from_millis(n), client);
     }
     stage.until(|| notes.borrow().len() == 6);
-    let order: Vec<u64> = ledger.borrow().order.iter().map(|(_, _, id)| *id).collect();
+    let order: Vec<u64> = ledger.borrow().order.iter().map(|entry| entry.id).collect();
     assert_eq!(order, [0, 10, 20, 30, 1, 2]);
     stage.until(|| stage.connections() == 0);
     stage.finish();

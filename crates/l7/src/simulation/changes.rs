@@ -11,9 +11,9 @@ use model::id::{PoolId, ServerId, ServiceId};
 use model::load_balancing::Rng;
 use model::snapshot::{PoolView, ServerState, ServiceView, WorkerSnapshot};
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds};
-use super::server::{ServerLedger, SimServer};
+use super::server::{LedgerEntry, ServerLedger, SimServer};
 use crate::simulation::fixture;
 
 /// Longest time that a request travels to its server.
@@ -168,7 +168,7 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
             stage.pass(UNDER_WAY, |_| ());
             let seen = ledger.borrow().order.len();
             stage.pass(Duration::from_millis(rng.below(250)), |_| ());
-            for (_, server, id) in &ledger.borrow().order[seen..] {
+            for LedgerEntry { server, id, .. } in &ledger.borrow().order[seen..] {
                 let theirs = if id / 10 % 2 == 1 { *server >= 6 } else { takes.contains(server) };
                 assert!(theirs, "seed {seed}: {id} went to {server}, not one of {takes:?}");
             }
@@ -181,7 +181,7 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
         let moved = all.pools[&PoolId(0)].stats.slots[0].counters.moved.get();
         let received: u64 = ledger.borrow().received.values().map(|times| u64::from(*times)).sum();
         assert!(received <= 80 + moved, "seed {seed}: {received} received, {moved} moved");
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
             // A request that waits for a server which is marked as down may be sent to another one.
             let times = ledger.borrow().received[&planned.id];
@@ -226,7 +226,7 @@ fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
         let cut = removed.stats.slots[0].causes[Cause::DrainCut as usize].get();
         assert_eq!(cut, 1, "seed {seed}");
         stage.pass(Duration::from_secs(1), |_| ());
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             let received = ledger.borrow().received.contains_key(&planned.id);
             let steady = planned.id / 10 % 2 == 1;
             let wanted = (received || steady) && planned.mode != "drip";

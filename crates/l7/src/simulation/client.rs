@@ -65,8 +65,15 @@ impl PlannedRequest {
     }
 }
 
+/// A request and its result for the client.
+#[derive(Clone, Debug)]
+pub struct RequestNote {
+    pub planned: PlannedRequest,
+    pub saw: ClientOutcome,
+}
+
 /// The clients' results, by request.
-pub type ClientNotes = Rc<RefCell<Vec<(PlannedRequest, ClientOutcome)>>>;
+pub type ClientNotes = Rc<RefCell<Vec<RequestNote>>>;
 
 pub struct SimClient {
     notes: ClientNotes,
@@ -95,7 +102,7 @@ impl SimClient {
     }
 
     fn note(&mut self, planned: PlannedRequest, saw: ClientOutcome) {
-        self.notes.borrow_mut().push((planned, saw));
+        self.notes.borrow_mut().push(RequestNote { planned, saw });
     }
 
     fn send(&mut self, io: &mut PeerIo, rested: bool) {

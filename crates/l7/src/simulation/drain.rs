@@ -9,7 +9,7 @@ use model::cause::Cause;
 use model::id::ServiceId;
 use model::load_balancing::Rng;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::raw::RawPeer;
 use super::server::{ServerLedger, SimServer};
@@ -69,7 +69,7 @@ fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
         stage.pass(Duration::from_secs(1), |_| ());
         let mut silent = 0;
         let mut came = false;
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             let received = ledger.borrow().received.contains_key(&planned.id);
             silent += u64::from(received && planned.mode == "silent");
             came |= planned.id == 900 && *saw == ClientOutcome::Answer(200, None);

@@ -112,7 +112,7 @@ fn a_silent_server_is_overtaken_by_the_next_one_and_both_are_accounted_for() {
         );
         stage.until(|| notes.borrow().len() == 3);
         assert!(
-            notes.borrow().iter().all(|(_, saw)| *saw == ClientOutcome::Answer(200, None)),
+            notes.borrow().iter().all(|note| note.saw == ClientOutcome::Answer(200, None)),
             "{notes:?}"
         );
         let took = stage.worker.rt.update_now().since(begun);
@@ -138,7 +138,7 @@ fn the_first_answer_wins_and_the_second_attempt_is_cancelled() {
         comes(&stage, &notes, (0..20).map(|id| PlannedRequest::get(id, "later")).collect());
         stage.until(|| notes.borrow().len() == 20);
         assert!(
-            notes.borrow().iter().all(|(_, saw)| *saw == ClientOutcome::Answer(200, None)),
+            notes.borrow().iter().all(|note| note.saw == ClientOutcome::Answer(200, None)),
             "{notes:?}"
         );
         let [made, won, lost] = hedges(&stage);
@@ -181,7 +181,7 @@ fn nothing_is_sent_twice_that_must_not_be() {
             let notes = ClientNotes::default();
             comes(&stage, &notes, vec![planned.clone()]);
             stage.until(|| notes.borrow().len() == 1);
-            assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(200, None), "{what}");
+            assert_eq!(notes.borrow()[0].saw, ClientOutcome::Answer(200, None), "{what}");
             assert_eq!(ledger.borrow().order.len(), 1, "{what}, seed {seed}");
             assert_eq!(hedges(&stage), [0; 3], "{what}, seed {seed}");
             leave(stage);
@@ -228,7 +228,7 @@ fn where_the_first_one_fails_the_second_goes_on_in_its_place() {
         let notes = ClientNotes::default();
         comes(&stage, &notes, vec![PlannedRequest::get(1, "later")]);
         stage.until(|| notes.borrow().len() == 1);
-        assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(200, None), "seed {seed}");
+        assert_eq!(notes.borrow()[0].saw, ClientOutcome::Answer(200, None), "seed {seed}");
         assert_eq!(hedges(&stage), [1, 1, 0], "seed {seed}");
         assert_eq!(ledger.borrow().order.len(), 1, "seed {seed}: one more was enough");
         assert_eq!(counted(&stage, |c| &c.retries), 1, "seed {seed}");
@@ -269,7 +269,7 @@ fn where_both_fail_a_third_attempt_is_paid_for_as_well() {
         stage.until(|| notes.borrow().len() == 1);
         let refused = ClientOutcome::Answer(503, Some(Cause::RetryBudget.name().into()));
         let want = if answered { ClientOutcome::Answer(200, None) } else { refused };
-        assert_eq!(notes.borrow()[0].1, want, "{budget:?}");
+        assert_eq!(notes.borrow()[0].saw, want, "{budget:?}");
         assert_eq!(hedges(&stage), [1, 0, 0], "{budget:?}");
         assert_eq!(counted(&stage, |c| &c.retries), 1 + u64::from(answered), "{budget:?}");
         leave(stage);
@@ -287,10 +287,10 @@ fn a_second_server_that_fails_changes_nothing() {
         comes(&stage, &notes, (0..8).map(|id| PlannedRequest::get(id, "later")).collect());
         stage.until(|| notes.borrow().len() == 8);
         assert!(
-            notes.borrow().iter().all(|(_, saw)| *saw == ClientOutcome::Answer(200, None)),
+            notes.borrow().iter().all(|note| note.saw == ClientOutcome::Answer(200, None)),
             "{notes:?}"
         );
-        assert!(ledger.borrow().order.iter().all(|(_, number, _)| *number == 0), "seed {seed}");
+        assert!(ledger.borrow().order.iter().all(|entry| entry.server == 0), "seed {seed}");
         let [made, won, lost] = hedges(&stage);
         assert!(won == 0 && lost <= made, "seed {seed}: {made} {won} {lost}");
         all += made - lost;

@@ -17,9 +17,9 @@ use model::rules::ServiceRules;
 use model::snapshot::{ServerView, WorkerSnapshot};
 use model::stats::pool::PoolStats;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{SimListener, WorkerHarness, addresses, seeds, setting};
-use super::server::{ServerLedger, SimServer};
+use super::server::{LedgerEntry, ServerLedger, SimServer};
 
 /// A worker with the servers of one pool, and what they received.
 struct LimitScene {
@@ -54,10 +54,10 @@ impl LimitScene {
         let notes = self.notes.borrow();
         let refusal = ClientOutcome::Answer(503, Some(cause.name().into()));
         let (good, bad): (Vec<_>, Vec<_>) =
-            notes.iter().partition(|(_, saw)| *saw == ClientOutcome::Answer(200, None));
-        assert!(bad.iter().all(|(_, saw)| *saw == refusal), "{bad:?}");
-        let ids = |list: Vec<&(PlannedRequest, ClientOutcome)>| {
-            let mut ids: Vec<u64> = list.iter().map(|(planned, _)| planned.id).collect();
+            notes.iter().partition(|note| note.saw == ClientOutcome::Answer(200, None));
+        assert!(bad.iter().all(|note| note.saw == refusal), "{bad:?}");
+        let ids = |list: Vec<&RequestNote>| {
+            let mut ids: Vec<u64> = list.iter().map(|note| note.planned.id).collect();
             ids.sort_unstable();
             ids
         };
@@ -140,7 +140,7 @@ fn an_idle_connection_goes_before_a_request_is_refused_for_want_of_one() {
     for id in 0..8 {
         scene.comes(0, PlannedRequest::get(id, "plain"));
         scene.stage.until(|| scene.notes.borrow().len() as u64 == id + 1);
-        served.push(scene.ledger.borrow().order[id as usize].1);
+        served.push(scene.ledger.borrow().order[id as usize].server);
         assert_eq!(scene.live.breakers.get(BreakerResource::Connections).in_use(), 1);
     }
     assert!(served.contains(&0) && served.contains(&1), "{served:?}");
@@ -256,13 +256,11 @@ fn a_queue_that_stands_is_shed_and_what_is_left_is_served_in_time() {
 /// How many requests after the first hundred waited longer than `most` for the server.
 fn late(scene: &LimitScene, most: Duration) -> usize {
     let ledger = scene.ledger.borrow();
-    let begun = ledger.order[0].0;
-    let waited = |at: u64, id: u64| (at - begun).saturating_sub(id * 60_000_000);
-    let late = ledger
-        .order
-        .iter()
-        .filter(|(at, _, id)| *id > 100 && Duration::from_nanos(waited(*at, *id)) > most);
-    late.count()
+    let begun = ledger.order[0].at;
+    let waited = |entry: &LedgerEntry| {
+        Duration::from_nanos((entry.at - begun).saturating_sub(entry.id * 60_000_000))
+    };
+    ledger.order.iter().filter(|entry| entry.id > 100 && waited(entry) > most).count()
 }
 
 #[test]

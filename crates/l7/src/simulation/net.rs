@@ -12,7 +12,10 @@ use std::time::Duration;
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 
-use super::world::{ConnectReaction, PeerFactory, ScriptedPeer, SimWorld, WorldEvent};
+use super::world::{
+    ConnectReaction, PeerFactory, ScriptedPeer, SimWorld, UnacceptedSocket, WorldEvent,
+};
+use crate::conn::ports::PortPath;
 use crate::rt::net_driver::ReadyEvent;
 use crate::rt::{ConnectTarget, NetDriver, Readiness};
 
@@ -31,7 +34,7 @@ impl Drop for SimSocket {
         let mut world = self.world.borrow_mut();
         let unread = !world.socks[self.id].inbox.is_empty() || world.socks[self.id].linger_zero;
         world.close(self.id, unread);
-        for (sock, _) in std::mem::take(&mut world.socks[self.id].backlog) {
+        for UnacceptedSocket { id: sock, .. } in std::mem::take(&mut world.socks[self.id].backlog) {
             world.close(sock, true);
         }
     }
@@ -127,7 +130,7 @@ impl NetDriver for SimNet {
         let mut world = self.0.borrow_mut();
         let next = world.socks[listener.id].backlog.pop_front();
         world.called(next.is_some());
-        let (id, from) = next.ok_or(io::ErrorKind::WouldBlock)?;
+        let UnacceptedSocket { id, from } = next.ok_or(io::ErrorKind::WouldBlock)?;
         Ok((SimSocket { world: self.0.clone(), id }, from))
     }
 
@@ -146,7 +149,7 @@ impl NetDriver for SimNet {
     fn connect(&self, how: &ConnectTarget) -> io::Result<SimSocket> {
         let mut world = self.0.borrow_mut();
         world.called(false);
-        if world.exhausted.contains(&(how.from, how.to)) {
+        if world.exhausted.contains(&PortPath { source: how.from, destination: how.to }) {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         let near = world.sock(None);

@@ -26,6 +26,6 @@ fn a_newcomer_stays_in_the_kernels_queue_while_many_wait_and_is_served_after() {
     assert!(notes.borrow().is_empty(), "it is neither let in nor refused");
     stage.worker.pending_clients.set(MAX_PENDING - 1);
     stage.until(|| notes.borrow().len() == 1);
-    assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(200, None));
+    assert_eq!(notes.borrow()[0].saw, ClientOutcome::Answer(200, None));
     stage.finish();
 }

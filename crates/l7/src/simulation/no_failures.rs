@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::client::{ClientOutcome, PlannedRequest};
+use super::client::{ClientOutcome, RequestNote};
 use super::harness::seeds;
 use super::scenarios::{Scenario, check_invariants, run};
 
@@ -39,7 +39,7 @@ fn healthy_servers_answer_every_request() {
         let outcome = run(&scene);
         check_invariants(&scene, &outcome);
         let mut closed_by_us = BTreeMap::new();
-        for (planned, saw) in &outcome.notes {
+        for RequestNote { planned, saw } in &outcome.notes {
             match saw {
                 ClientOutcome::Answer(200, None) => {
                     small_bodies += usize::from((1..=1000).contains(&planned.upload));
@@ -53,8 +53,7 @@ fn healthy_servers_answer_every_request() {
                 other => panic!("seed {seed}: {planned:?} saw {other:?}"),
             }
         }
-        let ends =
-            outcome.notes.iter().filter(|(planned, _)| planned.mode == "until-close").count();
+        let ends = outcome.notes.iter().filter(|note| note.planned.mode == "until-close").count();
         assert!(closed_by_us.is_empty() || ends > 0, "seed {seed}: no answer for {closed_by_us:?}");
     }
     assert!(
@@ -79,27 +78,26 @@ fn servers_that_close_idle_connections_cost_no_request_and_duplicate_none() {
         let outcome = run(&scene);
         check_invariants(&scene, &outcome);
         let seen: BTreeMap<u64, _> =
-            outcome.notes.iter().map(|(planned, saw)| (planned.id, (planned, saw))).collect();
-        for (planned, saw) in seen.values() {
+            outcome.notes.iter().map(|note| (note.planned.id, note)).collect();
+        for note in seen.values() {
+            let RequestNote { planned, saw } = note;
             // A lost POST with an incomplete body ends its connection, and the requests that were pipelined after it.
-            let before = seen
-                .range(..planned.id)
-                .rev()
-                .find(|(_, (_, saw))| **saw != ClientOutcome::Nothing);
+            let before =
+                seen.range(..planned.id).rev().find(|(_, note)| note.saw != ClientOutcome::Nothing);
             let ended =
-                before.is_some_and(|(_, (post, saw))| lost_post(post, saw) && post.upload > 0);
+                before.is_some_and(|(_, post)| is_lost_post(post) && post.planned.upload > 0);
             assert!(
                 matches!(saw, ClientOutcome::Answer(200, None))
-                    || lost_post(planned, saw)
-                    || (**saw == ClientOutcome::Nothing && ended),
+                    || is_lost_post(note)
+                    || (*saw == ClientOutcome::Nothing && ended),
                 "seed {seed}: {planned:?} saw {saw:?}"
             );
         }
     }
 }
 
-fn lost_post(planned: &PlannedRequest, saw: &ClientOutcome) -> bool {
-    planned.method == "POST" && matches!(saw, ClientOutcome::Answer(502, Some(_)))
+fn is_lost_post(note: &RequestNote) -> bool {
+    note.planned.method == "POST" && matches!(note.saw, ClientOutcome::Answer(502, Some(_)))
 }
 
 #[test]
@@ -134,7 +132,7 @@ fn streams_of_one_connection_are_exchanges_of_their_own() {
         };
         let outcome = run(&scene);
         check_invariants(&scene, &outcome);
-        for (planned, saw) in &outcome.notes {
+        for RequestNote { planned, saw } in &outcome.notes {
             let good =
                 GOOD.contains(&planned.mode) && planned.method != "POST" && planned.upload == 0;
             assert!(

@@ -12,7 +12,7 @@ use model::id::{PoolId, ServiceId};
 use model::snapshot::{PoolView, ServerState, WorkerSnapshot};
 use model::stats::pool::PoolCounters;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
@@ -81,7 +81,7 @@ fn storm(
     let most = u32::from(stage.snapshot.borrow().pools[&PoolId(0)].config.retries) + 1;
     let mut good = 0;
     let mut spent = 0;
-    for (planned, saw) in notes.borrow().iter() {
+    for RequestNote { planned, saw } in notes.borrow().iter() {
         let ClientOutcome::Answer(status, cause) = saw else {
             panic!("seed {seed}: {planned:?} saw {saw:?}")
         };
@@ -184,7 +184,7 @@ fn what_a_silent_server_took_is_not_given_to_another() {
             stage.until(|| notes.borrow().len() == 1);
             let took = stage.worker.rt.update_now().since(begun);
             let cause = Some("first-byte-timeout".to_owned());
-            assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(504, cause), "seed {seed}");
+            assert_eq!(notes.borrow()[0].saw, ClientOutcome::Answer(504, cause), "seed {seed}");
             assert_eq!(ledger.borrow().received[&1], offered, "seed {seed}: {servers}, {asked}");
             assert_eq!(took.as_secs(), waited, "seed {seed}: {servers}, {asked}");
             stage.finish();
@@ -214,9 +214,9 @@ fn all_attempts_together_have_one_deadline() {
         stage.until(|| notes.borrow().len() == 1);
         assert_eq!(stage.worker.rt.update_now().since(begun).as_secs(), 30, "seed {seed}");
         let cause = Some("first-byte-timeout".to_owned());
-        assert_eq!(notes.borrow()[0].1, ClientOutcome::Answer(504, cause), "seed {seed}");
+        assert_eq!(notes.borrow()[0].saw, ClientOutcome::Answer(504, cause), "seed {seed}");
         let order = &ledger.borrow().order;
-        assert!(order.len() == 2 && order[0].1 != order[1].1, "seed {seed}: {order:?}");
+        assert!(order.len() == 2 && order[0].server != order[1].server, "seed {seed}: {order:?}");
         stage.finish();
     }
 }
@@ -241,7 +241,7 @@ fn no_server_is_asked_twice_for_what_it_may_have_done() {
         }
         stage.until(|| notes.borrow().len() == 12 && stage.connections() == 0);
         let mut pairs: Vec<_> =
-            ledger.borrow().order.iter().map(|(_, at, id)| (*id, *at)).collect();
+            ledger.borrow().order.iter().map(|entry| (entry.id, entry.server)).collect();
         pairs.sort_unstable();
         let asked = pairs.len();
         pairs.dedup();
@@ -300,7 +300,7 @@ fn requests_leave_a_server_that_is_found_down_while_they_wait_for_it() {
         let waiting = 16 - notes.borrow().len();
         assert!(waiting > 0, "seed {seed}: nobody waits for the server that says nothing");
         let posts = |notes: &ClientNotes| {
-            notes.borrow().iter().filter(|(planned, _)| planned.method == "POST").count()
+            notes.borrow().iter().filter(|note| note.planned.method == "POST").count()
         };
         let waiting_posts = 4 - posts(&notes);
         let down = first_is(&stage.snapshot.borrow(), ServerState::Down);
@@ -310,10 +310,10 @@ fn requests_leave_a_server_that_is_found_down_while_they_wait_for_it() {
         assert_eq!(counted(&stage, |c| &c.moved), moved as u64, "seed {seed}");
         assert_eq!(notes.borrow().len(), 16 - waiting_posts, "seed {seed}");
         assert!(
-            notes.borrow().iter().all(|(_, saw)| *saw == ClientOutcome::Answer(200, None)),
+            notes.borrow().iter().all(|note| note.saw == ClientOutcome::Answer(200, None)),
             "seed {seed}: {notes:?}"
         );
-        assert!(ledger.borrow().order.iter().all(|(_, number, _)| *number == 1), "seed {seed}");
+        assert!(ledger.borrow().order.iter().all(|entry| entry.server == 1), "seed {seed}");
         stage.until(|| stage.connections() == 0);
         assert_eq!(stage.cause_count(Cause::FirstByteTimeout), waiting_posts as u64, "seed {seed}");
         stage.finish();

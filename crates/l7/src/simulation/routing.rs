@@ -14,7 +14,7 @@ use model::load_balancing::Rng;
 use model::rules::ServiceRules;
 use model::snapshot::{PoolView, WorkerSnapshot};
 
-use super::client::{ClientNotes, ClientOutcome, SimClient};
+use super::client::{ClientNotes, ClientOutcome, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::scenarios::{Scenario, plan};
 use super::server::{ServerLedger, SimServer};
@@ -98,7 +98,7 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
             stage.client(&door, n, Duration::from_micros(rng.below(200_000)), client);
         }
         stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             assert!(
                 matches!(saw, ClientOutcome::Answer(200, None)),
                 "seed {seed}: {planned:?} saw {saw:?}"
@@ -186,7 +186,7 @@ fn clients_with_a_cookie_stay_and_paths_choose_pools() {
         stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
         let mut heads = 0;
         let mut gets = 0;
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             assert!(
                 matches!(saw, ClientOutcome::Answer(200, None)),
                 "seed {seed}: {planned:?} saw {saw:?}"

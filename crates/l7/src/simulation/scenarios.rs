@@ -10,7 +10,7 @@ use model::config::ClientHttp2Mode;
 use model::id::ServiceId;
 use model::load_balancing::Rng;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{self, WorkerHarness};
 use super::server::{ServerLedger, SimServer};
 use super::stream_client::StreamClient;
@@ -36,7 +36,7 @@ pub struct Scenario {
 /// The outcome of a run.
 pub struct ScenarioOutcome {
     /// The clients' results.
-    pub notes: Vec<(PlannedRequest, ClientOutcome)>,
+    pub notes: Vec<RequestNote>,
     /// What the servers received.
     pub ledger: ServerLedger,
 }
@@ -113,7 +113,7 @@ pub fn check_invariants(scene: &Scenario, outcome: &ScenarioOutcome) {
         "seed {seed}: wrong bodies for {:?}",
         outcome.ledger.wrong
     );
-    for (planned, saw) in &outcome.notes {
+    for RequestNote { planned, saw } in &outcome.notes {
         assert!(!matches!(saw, ClientOutcome::Wrong(_)), "seed {seed}: {planned:?} saw {saw:?}");
         let times = outcome.ledger.received.get(&planned.id).copied().unwrap_or(0);
         let idempotent = planned.method != "POST";

@@ -17,12 +17,23 @@ use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 pub struct ServerLedger {
     /// How often each request was received completely.
     pub received: HashMap<u64, u32>,
-    /// Requests in the order of receipt: the time, the server's number, and the request's id.
-    pub order: Vec<(u64, usize, u64)>,
+    /// Requests in the order of receipt.
+    pub order: Vec<LedgerEntry>,
     /// Requests with a body that differs from the client's.
     pub wrong: Vec<u64>,
     /// Bytes that were not a valid request.
     pub nonsense: Vec<String>,
+}
+
+/// A request that a server received.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerEntry {
+    /// The time in nanoseconds.
+    pub at: u64,
+    /// The server's number.
+    pub server: usize,
+    /// The request's id.
+    pub id: u64,
 }
 
 /// One connection to a server.
@@ -140,7 +151,7 @@ impl SimServer {
         let id = number();
         let mut ledger = self.ledger.borrow_mut();
         *ledger.received.entry(id).or_default() += 1;
-        ledger.order.push((io.now(), self.number, id));
+        ledger.order.push(LedgerEntry { at: io.now(), server: self.number, id });
         if body != self::body(id + 1, body.len() as u64) {
             ledger.wrong.push(id);
         }

@@ -9,9 +9,10 @@ use model::cause::Cause;
 use model::id::ServiceId;
 use model::load_balancing::Rng;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
+use crate::conn::ports::PortPath;
 
 #[test]
 fn any_path_with_a_port_left_is_found_and_none_is_reported_at_once() {
@@ -35,7 +36,8 @@ fn any_path_with_a_port_left_is_found_and_none_is_reported_at_once() {
                 let exhausted = seed % 3 == 0 || rng.below(5) > 0;
                 left += u32::from(!exhausted);
                 if exhausted {
-                    stage.sim.0.borrow_mut().exhausted.insert((*from, *to));
+                    let path = PortPath { source: *from, destination: *to };
+                    stage.sim.0.borrow_mut().exhausted.insert(path);
                 }
             }
         }
@@ -67,7 +69,7 @@ fn any_path_with_a_port_left_is_found_and_none_is_reported_at_once() {
             _ => ClientOutcome::Answer(200, None),
         };
         assert_eq!(notes.borrow().len(), 6, "seed {seed}: {left} left");
-        for (planned, saw) in notes.borrow().iter() {
+        for RequestNote { planned, saw } in notes.borrow().iter() {
             assert_eq!(*saw, wanted, "seed {seed}: {left} left, {planned:?}");
         }
         stage.until(|| stage.connections() == 0);

@@ -15,7 +15,7 @@ use h2::RecvStream;
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote};
 use super::server::body as pattern;
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
@@ -103,7 +103,7 @@ impl StreamClient {
         let notes = &self.notes;
         self.pending.retain_mut(|asked| match asked.poll_result(cx) {
             Some(saw) => {
-                notes.borrow_mut().push((asked.planned.clone(), saw));
+                notes.borrow_mut().push(RequestNote { planned: asked.planned.clone(), saw });
                 false
             }
             None => true,
@@ -172,7 +172,7 @@ impl ScriptedPeer for StreamClient {
             for asked in std::mem::take(&mut self.pending) {
                 let saw =
                     if asked.status == 0 { ClientOutcome::Nothing } else { ClientOutcome::Part };
-                self.notes.borrow_mut().push((asked.planned, saw));
+                self.notes.borrow_mut().push(RequestNote { planned: asked.planned, saw });
             }
             self.http2 = None;
             io.close(false);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use model::config::{ClientHttp2Mode, PoolConfig, ServerHttp2Mode};
 use model::id::ServiceId;
 
-use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
+use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::body;
 use super::stream_client::StreamClient;
@@ -240,7 +240,7 @@ fn run(seed: u64, of_http2: bool) {
         }
     }
     stage.until(|| notes.borrow().len() == wanted.len() && stage.connections() == 0);
-    for (planned, saw) in notes.borrow().iter() {
+    for RequestNote { planned, saw } in notes.borrow().iter() {
         assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
     }
     let mut processed = processed.borrow().clone();

@@ -6,11 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use model::load_balancing::Rng;
 
+use crate::conn::ports::PortPath;
 use crate::rt::Readiness;
 use crate::rt::net_driver::ReadyEvent;
 
@@ -62,7 +63,7 @@ pub(super) struct WorldSocket {
     peer: Option<Box<dyn ScriptedPeer>>,
     pub(super) acknowledged: u64,
     busy_until: u64,
-    pub(super) backlog: VecDeque<(usize, SocketAddr)>,
+    pub(super) backlog: VecDeque<UnacceptedSocket>,
     pub(super) address: Option<SocketAddr>,
 }
 
@@ -77,19 +78,33 @@ pub(super) enum WorldEvent {
     Timer(usize),
 }
 
+/// An event and its time in nanoseconds; events of the same time happen in the order of their numbers.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PlannedWorldEvent {
+    at: u64,
+    number: u64,
+    event: WorldEvent,
+}
+
+/// A connection that a listener has not accepted yet.
+pub(super) struct UnacceptedSocket {
+    pub(super) id: usize,
+    pub(super) from: SocketAddr,
+}
+
 pub struct SimWorld {
     pub now: u64,
     /// The source of randomness.
     pub rng: Rng,
     sequence: u64,
-    events: BinaryHeap<Reverse<(u64, u64, WorldEvent)>>,
+    events: BinaryHeap<Reverse<PlannedWorldEvent>>,
     pub(super) socks: Vec<WorldSocket>,
     pub(super) ready: Vec<ReadyEvent>,
     pub(super) servers: HashMap<SocketAddr, PeerFactory>,
     /// What happens at addresses without a server; `Refuses` by default.
     pub(super) reach: HashMap<SocketAddr, ConnectReaction>,
     /// Paths without a free source port.
-    pub(super) exhausted: HashSet<(Option<IpAddr>, SocketAddr)>,
+    pub(super) exhausted: HashSet<PortPath>,
     /// Calls of the worker since the last one with a result.
     idle_calls: u32,
     /// Turns that the worker requested immediately, since the last one with a result.
@@ -164,7 +179,7 @@ impl SimWorld {
 
     pub(super) fn put(&mut self, at: u64, event: WorldEvent) {
         self.sequence += 1;
-        self.events.push(Reverse((at, self.sequence, event)));
+        self.events.push(Reverse(PlannedWorldEvent { at, number: self.sequence, event }));
     }
 
     /// Sends in order after this side's previous events.
@@ -230,7 +245,7 @@ impl SimWorld {
                 self.close(sock, true);
             }
             WorldEvent::Arrive(listener, sock, from) => {
-                self.socks[listener].backlog.push_back((sock, from));
+                self.socks[listener].backlog.push_back(UnacceptedSocket { id: sock, from });
                 self.report(listener, Readiness::READ);
             }
             WorldEvent::Room(id) => {
@@ -318,11 +333,11 @@ impl SimWorld {
     pub(super) fn live(&mut self, until: u64) -> bool {
         while self.ready.is_empty() {
             match self.events.peek() {
-                Some(Reverse((at, _, _))) if *at <= until => {
-                    if let Some(Reverse((at, _, event))) = self.events.pop() {
-                        self.now = self.now.max(at);
+                Some(Reverse(next)) if next.at <= until => {
+                    if let Some(Reverse(next)) = self.events.pop() {
+                        self.now = self.now.max(next.at);
                         self.idle_turns = 0;
-                        self.handle_event(event);
+                        self.handle_event(next.event);
                     }
                 }
                 _ if until < u64::MAX => {

@@ -3,14 +3,37 @@
 use model::cause::Cause;
 use rustls::{AlertDescription, Error, PeerIncompatible};
 
-/// The cause of a failed handshake with a client, and its short name for the log.
-pub fn client_cause(error: &Error) -> (Cause, &'static str) {
+/// Why a handshake with a client failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandshakeCause {
+    pub cause: Cause,
+    /// A short name for the log.
+    pub detail: &'static str,
+}
+
+impl HandshakeCause {
+    /// A handshake that failed for a reason of TLS itself.
+    pub const fn protocol(detail: &'static str) -> HandshakeCause {
+        HandshakeCause { cause: Cause::TlsHandshake, detail }
+    }
+
+    const fn certificate(detail: &'static str) -> HandshakeCause {
+        HandshakeCause { cause: Cause::ClientCertificate, detail }
+    }
+
+    const fn unknown_name() -> HandshakeCause {
+        HandshakeCause { cause: Cause::TlsUnknownName, detail: "unknown-name" }
+    }
+}
+
+/// The cause of a failed handshake with a client.
+pub fn client_cause(error: &Error) -> HandshakeCause {
     match error {
-        Error::NoCertificatesPresented => (Cause::ClientCertificate, "no-certificate"),
-        Error::InvalidCertificate(why) => (Cause::ClientCertificate, certificate_detail(why)),
-        Error::AlertReceived(_) => (Cause::TlsHandshake, "client-refused"),
+        Error::NoCertificatesPresented => HandshakeCause::certificate("no-certificate"),
+        Error::InvalidCertificate(why) => HandshakeCause::certificate(certificate_detail(why)),
+        Error::AlertReceived(_) => HandshakeCause::protocol("client-refused"),
         Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon) => {
-            (Cause::TlsHandshake, "no-common-cipher")
+            HandshakeCause::protocol("no-common-cipher")
         }
         Error::PeerIncompatible(
             PeerIncompatible::ServerDoesNotSupportTls12Or13
@@ -18,46 +41,47 @@ pub fn client_cause(error: &Error) -> (Cause, &'static str) {
             | PeerIncompatible::Tls12NotOfferedOrEnabled
             | PeerIncompatible::Tls13RequiredForQuic
             | PeerIncompatible::SupportedVersionsExtensionRequired,
-        ) => (Cause::TlsHandshake, "no-common-version"),
-        Error::PeerIncompatible(_) => (Cause::TlsHandshake, "incompatible"),
-        Error::NoApplicationProtocol => (Cause::TlsHandshake, "no-common-protocol"),
-        Error::PeerMisbehaved(_) => (Cause::TlsHandshake, "misbehaved"),
+        ) => HandshakeCause::protocol("no-common-version"),
+        Error::PeerIncompatible(_) => HandshakeCause::protocol("incompatible"),
+        Error::NoApplicationProtocol => HandshakeCause::protocol("no-common-protocol"),
+        Error::PeerMisbehaved(_) => HandshakeCause::protocol("misbehaved"),
         // The library's error for a name without a certificate.
         Error::General(text) if text.starts_with("no server certificate") => {
-            (Cause::TlsUnknownName, "unknown-name")
+            HandshakeCause::unknown_name()
         }
         Error::InvalidMessage(_)
         | Error::InappropriateMessage { .. }
         | Error::InappropriateHandshakeMessage { .. }
-        | Error::DecryptError => (Cause::TlsHandshake, "malformed"),
-        _ => (Cause::TlsHandshake, "failed"),
+        | Error::DecryptError => HandshakeCause::protocol("malformed"),
+        _ => HandshakeCause::protocol("failed"),
     }
 }
 
 /// The cause of a handshake that the balancer ended with an alert: QUIC reports only its number (RFC 9001 §4.8).
-pub fn alert_cause(alert: u8) -> (Cause, &'static str) {
-    let certificate = |detail| (Cause::ClientCertificate, detail);
+pub fn alert_cause(alert: u8) -> HandshakeCause {
     match AlertDescription::from(alert) {
-        AlertDescription::CertificateRequired => certificate("no-certificate"),
-        AlertDescription::CertificateExpired => certificate("certificate-expired"),
-        AlertDescription::CertificateRevoked => certificate("certificate-revoked"),
-        AlertDescription::UnknownCA => certificate("certificate-unknown-issuer"),
-        AlertDescription::UnsupportedCertificate => certificate("certificate-not-for-clients"),
+        AlertDescription::CertificateRequired => HandshakeCause::certificate("no-certificate"),
+        AlertDescription::CertificateExpired => HandshakeCause::certificate("certificate-expired"),
+        AlertDescription::CertificateRevoked => HandshakeCause::certificate("certificate-revoked"),
+        AlertDescription::UnknownCA => HandshakeCause::certificate("certificate-unknown-issuer"),
+        AlertDescription::UnsupportedCertificate => {
+            HandshakeCause::certificate("certificate-not-for-clients")
+        }
         AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => {
-            certificate("certificate-invalid")
+            HandshakeCause::certificate("certificate-invalid")
         }
         // The library's alert for a name without a certificate.
-        AlertDescription::AccessDenied => (Cause::TlsUnknownName, "unknown-name"),
-        AlertDescription::HandshakeFailure => (Cause::TlsHandshake, "incompatible"),
-        AlertDescription::ProtocolVersion => (Cause::TlsHandshake, "no-common-version"),
-        AlertDescription::NoApplicationProtocol => (Cause::TlsHandshake, "no-common-protocol"),
+        AlertDescription::AccessDenied => HandshakeCause::unknown_name(),
+        AlertDescription::HandshakeFailure => HandshakeCause::protocol("incompatible"),
+        AlertDescription::ProtocolVersion => HandshakeCause::protocol("no-common-version"),
+        AlertDescription::NoApplicationProtocol => HandshakeCause::protocol("no-common-protocol"),
         AlertDescription::IllegalParameter | AlertDescription::UnexpectedMessage => {
-            (Cause::TlsHandshake, "misbehaved")
+            HandshakeCause::protocol("misbehaved")
         }
         AlertDescription::DecodeError | AlertDescription::DecryptError => {
-            (Cause::TlsHandshake, "malformed")
+            HandshakeCause::protocol("malformed")
         }
-        _ => (Cause::TlsHandshake, "failed"),
+        _ => HandshakeCause::protocol("failed"),
     }
 }
 
@@ -101,7 +125,7 @@ mod tests {
             (80, Cause::TlsHandshake, "failed"),
             (255, Cause::TlsHandshake, "failed"),
         ] {
-            assert_eq!(alert_cause(alert), (cause, detail), "{alert}");
+            assert_eq!(alert_cause(alert), HandshakeCause { cause, detail }, "{alert}");
         }
     }
 }

@@ -90,11 +90,11 @@ impl ClientAffinity {
                 // name; the bound limits the lookups of a hostile request.
                 words.extend(values.flat_map(cookie::parse_tokens).take(2 * MAX_VALUE_LEN));
                 let found = names().server_by_cookies(&words);
-                outdated = found.is_some_and(|(_, made)| made != CookieKeyAge::Current);
-                if found.is_some_and(|(_, made)| made == CookieKeyAge::Unkeyed) {
+                outdated = found.is_some_and(|found| found.key_age != CookieKeyAge::Current);
+                if found.is_some_and(|found| found.key_age == CookieKeyAge::Unkeyed) {
                     view.stats.slots[worker.index].counters.sticky_unkeyed.add(1);
                 }
-                (!words.is_empty()).then(|| found.map(|(server, _)| server))
+                (!words.is_empty()).then(|| found.map(|found| found.server))
             }
             (_, Some(table), Some(key)) => {
                 let found = table.find(key, now, config.time.unwrap_or_default());

@@ -58,9 +58,11 @@ pub async fn connect_multiplexed<N: NetDriver>(
     let limit = &view.config.limit;
     let terms = Http2ConnectOptions {
         http2,
-        head: (limit.header_bytes, limit.header_count),
+        head_bytes: limit.header_bytes,
+        head_fields: limit.header_count,
         idle: view.config.timeout.idle,
-        live: (server.view.borrow().stats.clone(), worker.index),
+        stats: server.view.borrow().stats.clone(),
+        worker: worker.index,
     };
     let failed = |text: String| (Cause::Internal, format!("HTTP/2 with {to}: {text}"));
     mux.add(&worker.rt, upstream, terms).await.map_err(|error| failed(error.to_string()))?;

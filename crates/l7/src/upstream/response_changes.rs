@@ -15,14 +15,20 @@ use wire::http1::{self, Header};
 /// The changes of one exchange.
 #[derive(Default)]
 pub struct ResponseChanges {
-    /// The rule with the changes, by its position.
-    pub rule: Option<(Arc<ServiceRules>, usize)>,
+    /// The rule with the changes.
+    pub rule: Option<ResponseRule>,
     /// Its variables, filled for this request.
     pub filled: FilledResponse,
     /// The line that sets our cookie, or nothing.
     pub cookie: Vec<u8>,
     /// An application's cookie to watch for.
     pub watch: Option<CookieWatch>,
+}
+
+/// A rule that changes the response, by its position among the service's rules.
+pub struct ResponseRule {
+    pub ruling: Arc<ServiceRules>,
+    pub at: usize,
 }
 
 /// A cookie that a server may set.
@@ -81,7 +87,7 @@ impl ResponseChanges {
     }
 
     fn rule_edits(&self) -> Option<&ResponseRewrite> {
-        let (ruling, at) = self.rule.as_ref()?;
+        let ResponseRule { ruling, at } = self.rule.as_ref()?;
         ruling.table.rules().get(*at).map(|rule| &rule.response_rewrite)
     }
 

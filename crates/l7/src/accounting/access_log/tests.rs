@@ -13,7 +13,7 @@ fn at(micros: u64) -> MonotonicTime {
 fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
     LogFields {
         service: "shop",
-        server: Some(("web", "a")),
+        server: Some(LoggedServer { pool: "web", name: "a" }),
         client: "192.0.2.7:4711".parse().unwrap(),
         protocol: DownstreamProtocol::Http11,
         method,

@@ -64,12 +64,15 @@ struct Http2PoolEntry {
 /// The options of a new connection.
 pub struct Http2ConnectOptions<'a> {
     pub http2: &'a ServerHttp2,
-    /// Limits of a response head: bytes and fields.
-    pub head: (u32, u16),
+    /// Most bytes of a response head.
+    pub head_bytes: u32,
+    /// Most fields of a response head.
+    pub head_fields: u16,
     /// The idle timeout.
     pub idle: Duration,
-    /// The server's counters, and the worker's slot in them.
-    pub live: (Arc<ServerStats>, usize),
+    pub stats: Arc<ServerStats>,
+    /// The worker's slot in the statistics.
+    pub worker: usize,
 }
 
 /// A connection that is being established, which several requests may wait for.
@@ -111,12 +114,11 @@ impl Http2ConnectionPool {
         let link = Rc::new(Http2Connection::new(None, bdp, rt.now()));
         let secure = stream.is_tls();
         let wire = Http2Wire::new(stream, link.clone(), Vec::new());
-        let (bytes, fields) = terms.head;
         let whole = link.bdp.borrow().connection_window();
         let (send, conn) = Builder::new()
             .initial_window_size(http2.window)
             .initial_connection_window_size(whole)
-            .max_header_list_size(bytes * 2 + u32::from(fields) * PER_FIELD)
+            .max_header_list_size(terms.head_bytes * 2 + u32::from(terms.head_fields) * PER_FIELD)
             .max_send_buffer_size(SEND_BUFFER)
             .enable_push(false)
             .handshake::<_, Bytes>(wire.transport())
@@ -143,7 +145,8 @@ impl Http2ConnectionPool {
             idle_since: rt.now(),
             dead_at: MonotonicTime::NEVER,
             finished: false,
-            live: terms.live,
+            stats: terms.stats,
+            worker: terms.worker,
         };
         let task = rt.spawn(drive(driver, counted));
         entry.task.set(Some(task));
@@ -247,7 +250,9 @@ struct Http2Driver<N: NetDriver> {
     dead_at: MonotonicTime,
     /// The library has finished; only gathered bytes are left to be sent.
     finished: bool,
-    live: (Arc<ServerStats>, usize),
+    stats: Arc<ServerStats>,
+    /// The worker's slot in the statistics.
+    worker: usize,
 }
 
 async fn drive<N: NetDriver>(mut driver: Http2Driver<N>, _counted: Option<UpstreamGuard>) {
@@ -346,7 +351,7 @@ impl<N: NetDriver> Http2Driver<N> {
         }
         let until = self.idle_since + self.idle;
         if now >= until && !self.connection.closing.replace(true) {
-            self.live.0.slots[self.live.1].counters.retired.add(1);
+            self.stats.slots[self.worker].counters.retired.add(1);
         }
         if self.connection.closing.get() {
             // Without this handle and without streams, the library ends the connection.

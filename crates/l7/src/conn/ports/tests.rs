@@ -3,12 +3,19 @@
 use super::*;
 
 #[derive(Default)]
-struct ObservationLog(Mutex<Vec<(u32, u32)>>);
+struct ObservationLog(Mutex<Vec<PortShortage>>);
+
+/// The numbers of one observation: ports in use, and ports that are left.
+#[derive(Debug, PartialEq, Eq)]
+struct PortShortage {
+    in_use: u32,
+    left: u32,
+}
 
 impl PlaneObserver for ObservationLog {
     fn observe(&self, seen: PlaneObservation) {
         if let PlaneObservation::SourcePortsLow { in_use, left, .. } = seen {
-            self.0.lock().unwrap().push((in_use, left));
+            self.0.lock().unwrap().push(PortShortage { in_use, left });
         }
     }
     fn log(&self, _lines: Vec<u8>) -> bool {
@@ -17,9 +24,17 @@ impl PlaneObserver for ObservationLog {
 }
 
 impl ObservationLog {
-    fn take(&self) -> Vec<(u32, u32)> {
+    fn take(&self) -> Vec<PortShortage> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
+}
+
+fn low(in_use: u32, left: u32) -> PortShortage {
+    PortShortage { in_use, left }
+}
+
+fn path(source: Option<IpAddr>, destination: SocketAddr) -> PortPath {
+    PortPath { source, destination }
 }
 
 fn to(port: u16) -> SocketAddr {
@@ -35,12 +50,12 @@ fn each_crossing_is_reported_once_over_all_workers() {
     let mut leases: Vec<PortLease> = (0..79).map(|_| workers[0].lease(None, to(80))).collect();
     assert_eq!(recorder.take(), []);
     leases.extend((0..15).map(|_| workers[1].lease(None, to(80))));
-    assert_eq!(recorder.take(), [(80, 20)]);
+    assert_eq!(recorder.take(), [low(80, 20)]);
     leases.extend((0..6).map(|_| workers[0].lease(None, to(80))));
-    assert_eq!(recorder.take(), [(95, 5)]);
+    assert_eq!(recorder.take(), [low(95, 5)]);
     workers[0].exhausted(None, to(80));
     workers[1].exhausted(None, to(80));
-    assert_eq!(recorder.take(), [(100, 0)]);
+    assert_eq!(recorder.take(), [low(100, 0)]);
 
     // Another destination has its own ports.
     let other = workers[0].lease(None, to(81));
@@ -53,10 +68,10 @@ fn each_crossing_is_reported_once_over_all_workers() {
     assert_eq!(recorder.take(), []);
     leases.truncate(85);
     leases.extend((0..10).map(|_| workers[0].lease(None, to(80))));
-    assert_eq!(recorder.take(), [(95, 5)]);
+    assert_eq!(recorder.take(), [low(95, 5)]);
     leases.clear();
     leases.extend((0..100).map(|_| workers[1].lease(None, to(80))));
-    assert_eq!(recorder.take(), [(80, 20), (95, 5)]);
+    assert_eq!(recorder.take(), [low(80, 20), low(95, 5)]);
 }
 
 #[test]
@@ -72,7 +87,7 @@ fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
     assert!(lock(&ports.all.paths).len() <= MAX_IDLE_PATHS);
     ports.exhausted(None, to(7));
     let used = PathUsage { open: 0, exhausted: 1, time_wait: 0 };
-    assert_eq!(ports.all(), [((None, to(7)), used)]);
+    assert_eq!(ports.all(), [(path(None, to(7)), used)]);
 }
 
 #[test]
@@ -90,23 +105,23 @@ fn ports_that_rest_are_in_use_and_reported_before_none_is_left() {
     all.set_time_wait(&resting(78, 10));
     assert_eq!(recorder.take(), []);
     let second = workers[0].lease(None, to(80));
-    assert_eq!(recorder.take(), [(80, 20)], "two are open, the others rest");
+    assert_eq!(recorder.take(), [low(80, 20)], "two are open, the others rest");
     all.set_time_wait(&resting(94, 10));
-    assert_eq!(recorder.take(), [(96, 4)], "also without a connection that is made");
+    assert_eq!(recorder.take(), [low(96, 4)], "also without a connection that is made");
     let used = |path: PortPath| {
         workers.iter().flat_map(WorkerPorts::all).find(|one| one.0 == path).unwrap().1
     };
-    assert_eq!(used((None, to(80))), PathUsage { open: 2, exhausted: 0, time_wait: 94 });
-    assert_eq!(used((Some(set), to(80))), PathUsage { open: 1, exhausted: 0, time_wait: 10 });
+    assert_eq!(used(path(None, to(80))), PathUsage { open: 2, exhausted: 0, time_wait: 94 });
+    assert_eq!(used(path(Some(set), to(80))), PathUsage { open: 1, exhausted: 0, time_wait: 10 });
 
     // Ports in TIME_WAIT are listed without open connections, but not after TIME_WAIT ends.
     drop((leases, second));
-    assert_eq!(used((None, to(80))), PathUsage { open: 0, exhausted: 0, time_wait: 94 });
+    assert_eq!(used(path(None, to(80))), PathUsage { open: 0, exhausted: 0, time_wait: 94 });
     all.set_time_wait(&TimeWaitPorts::new());
     assert_eq!(workers[0].all(), []);
     let _again = workers[0].lease(None, to(80));
     all.set_time_wait(&resting(80, 0));
-    assert_eq!(recorder.take(), [(81, 19)], "after a recovery it is told again");
+    assert_eq!(recorder.take(), [low(81, 19)], "after a recovery it is told again");
 }
 
 #[test]

@@ -81,8 +81,15 @@ struct Http3ServerSession {
     dead_at: MonotonicTime,
     /// When a connection without requests that accepts no more is closed.
     rest_until: MonotonicTime,
-    blocked: Option<(Transmit, Vec<u8>)>,
+    blocked: Option<BlockedTransmit>,
     drained: bool,
+}
+
+/// Packets that wait until the socket is writable.
+struct BlockedTransmit {
+    transmit: Transmit,
+    /// The contents of the packets, in a buffer that may be longer.
+    buffer: Vec<u8>,
 }
 
 /// Serves an admitted connection in its own task.
@@ -324,11 +331,11 @@ impl Http3ServerSession {
         let now = self.endpoint.instant(self.endpoint.worker.rt.now());
         let mut buffer = match self.blocked.take() {
             None => Vec::new(),
-            Some((transmit, buffer)) => {
+            Some(BlockedTransmit { transmit, buffer }) => {
                 let contents = &buffer[..transmit.size];
                 if self.endpoint.send(&transmit, contents, &self.waker) == UdpSendResult::WouldBlock
                 {
-                    self.blocked = Some((transmit, buffer));
+                    self.blocked = Some(BlockedTransmit { transmit, buffer });
                     return false;
                 }
                 buffer
@@ -340,7 +347,7 @@ impl Http3ServerSession {
             let Some(transmit) = next else { return false };
             let contents = &buffer[..transmit.size];
             if self.endpoint.send(&transmit, contents, &self.waker) == UdpSendResult::WouldBlock {
-                self.blocked = Some((transmit, buffer));
+                self.blocked = Some(BlockedTransmit { transmit, buffer });
                 return false;
             }
         }

@@ -54,13 +54,25 @@ pub struct QuicEndpoint {
     connections: RefCell<HashMap<ConnectionHandle, Rc<QuicConnection>>>,
     /// The drivers of connections that wait until the socket is writable.
     send_waiters: RefCell<Vec<Waker>>,
-    server_config: RefCell<Option<(Arc<ServiceView>, Arc<ServerConfig>)>>,
+    server_config: RefCell<Option<BuiltServerConfig>>,
     keys: EndpointKeys,
-    clock_origin: (Instant, MonotonicTime),
+    clock_origin: QuicClockOrigin,
     /// No new connections are admitted.
     closing: Cell<bool>,
     scratch: RefCell<Vec<u8>>,
     started: fn(Rc<QuicEndpoint>, AdmittedQuicConnection),
+}
+
+/// The library's configuration, and the service's view that it was built from.
+struct BuiltServerConfig {
+    view: Arc<ServiceView>,
+    config: Arc<ServerConfig>,
+}
+
+/// One time on the clock of `quinn-proto` and on the worker's clock.
+struct QuicClockOrigin {
+    instant: Instant,
+    moment: MonotonicTime,
 }
 
 /// A connection that was admitted.
@@ -141,7 +153,7 @@ impl QuicEndpoint {
             send_waiters: RefCell::default(),
             server_config: RefCell::default(),
             keys,
-            clock_origin: (Instant::now(), worker.rt.now()),
+            clock_origin: QuicClockOrigin { instant: Instant::now(), moment: worker.rt.now() },
             closing: Cell::new(false),
             scratch: RefCell::default(),
             started,
@@ -152,12 +164,12 @@ impl QuicEndpoint {
 
     /// Converts a time to the clock of `quinn-proto`.
     pub fn instant(&self, at: MonotonicTime) -> Instant {
-        self.clock_origin.0 + at.since(self.clock_origin.1)
+        self.clock_origin.instant + at.since(self.clock_origin.moment)
     }
 
     /// Converts a time from the clock of `quinn-proto`.
     pub fn moment(&self, at: Instant) -> MonotonicTime {
-        self.clock_origin.1 + at.saturating_duration_since(self.clock_origin.0)
+        self.clock_origin.moment + at.saturating_duration_since(self.clock_origin.instant)
     }
 
     /// Whether the endpoint's connections should shut down gracefully.
@@ -321,15 +333,15 @@ impl QuicEndpoint {
     /// The configuration of new connections; rebuilt when the service or its certificates have changed.
     fn server_config(&self, view: &Arc<ServiceView>) -> Option<Arc<ServerConfig>> {
         let mut made = self.server_config.borrow_mut();
-        if let Some((of, config)) = &*made
-            && Arc::ptr_eq(of, view)
+        if let Some(built) = &*made
+            && Arc::ptr_eq(&built.view, view)
         {
-            return Some(config.clone());
+            return Some(built.config.clone());
         }
         let config = server_config::server(&self.keys, view)?;
         // The library takes its keys for Initial packets and Retry tokens from the configuration that is set.
         self.machine.borrow_mut().set_server_config(Some(config.clone()));
-        *made = Some((view.clone(), config.clone()));
+        *made = Some(BuiltServerConfig { view: view.clone(), config: config.clone() });
         Some(config)
     }
 

@@ -19,7 +19,7 @@ use rustix::net::{
 use rustix::process::{Uid, getuid};
 
 use crate::rt::epoll::Epoll;
-use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
+use crate::rt::{Readiness, ReadinessSource, RegisteredSource, WorkerRuntime};
 use crate::worker::endpoint_tag::EndpointTag;
 
 /// Length of the header before the packets.
@@ -74,7 +74,7 @@ impl PacketRelay {
         // Before the bind, so that no message can arrive without credentials.
         sockopt::set_socket_passcred(&socket, true)?;
         bind(&socket, &name(tag)?)?;
-        let (source, token) = rt.register(&socket, Readiness::READ)?;
+        let RegisteredSource { source, token } = rt.register(&socket, Readiness::READ)?;
         Ok(PacketRelay { rt: rt.clone(), socket, source, token })
     }
 

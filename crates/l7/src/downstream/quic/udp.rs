@@ -10,7 +10,7 @@ use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 
 use crate::rt::epoll::Epoll;
-use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
+use crate::rt::{Readiness, ReadinessSource, RegisteredSource, WorkerRuntime};
 
 /// Most failed reads in a row.
 /// Errors of single packets, such as those of ICMP, are reported by one read each.
@@ -42,7 +42,8 @@ impl QuicSocket {
     /// The kernel's error for a socket option or the registration.
     pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, socket: OwnedFd) -> io::Result<QuicSocket> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        let (source, token) = rt.register(&socket, Readiness::READ | Readiness::WRITE)?;
+        let RegisteredSource { source, token } =
+            rt.register(&socket, Readiness::READ | Readiness::WRITE)?;
         Ok(QuicSocket { rt: rt.clone(), socket, state, source, token })
     }
 

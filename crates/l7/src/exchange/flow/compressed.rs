@@ -6,7 +6,7 @@
 use wire::http1::Defect;
 
 use super::ByteFlow;
-use crate::exchange::compressor::BodyCompressor;
+use crate::exchange::compressor::{BodyCompressor, CompressedBytes};
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
@@ -18,7 +18,7 @@ impl<N: NetDriver> ByteFlow<N> {
     }
 
     /// Bytes before and after compression.
-    pub fn compressed_totals(&self) -> (u64, u64) {
+    pub fn compressed_totals(&self) -> CompressedBytes {
         self.compressor
             .as_ref()
             .map_or(self.compressed_bytes, |compressor| compressor.byte_counts())
@@ -54,7 +54,7 @@ impl<N: NetDriver> ByteFlow<N> {
         self.compressed_bytes = compressor.byte_counts();
         let mut out = Vec::new();
         self.failed |= compressor.finish(&std::mem::take(&mut self.trailers), &mut out).is_err();
-        self.compressed_bytes.1 += out.len() as u64;
+        self.compressed_bytes.output += out.len() as u64;
         self.queue_bytes(worker, &out);
         true
     }

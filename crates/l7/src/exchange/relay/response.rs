@@ -44,7 +44,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             if self.record.first_byte.is_none() {
                 self.record.first_byte = Some(worker.rt.update_now());
             }
-            self.down_moved.1 = worker.rt.now();
+            self.down_progress.moved_at = worker.rt.now();
             scratch.output.clear();
             if self.partial.is_empty() {
                 let used = self.read_heads(&scratch.input[..n], &mut scratch.output)?;

@@ -142,14 +142,14 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
 
     /// Counts the compressed bytes, and whether memory limited the reading ahead.
     pub(super) fn count_compressed(&self) {
-        let (taken, given) = self.down.compressed_totals();
+        let compressed = self.down.compressed_totals();
         let counters = &self.context.service.stats.slots[self.context.worker.index].counters;
         if self.down.hit_memory_limit() {
             counters.buffer_full.add(1);
         }
-        if taken > 0 {
-            counters.compress_in.add(taken);
-            counters.compress_out.add(given);
+        if compressed.input > 0 {
+            counters.compress_in.add(compressed.input);
+            counters.compress_out.add(compressed.output);
         }
     }
 }

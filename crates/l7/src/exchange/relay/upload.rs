@@ -34,7 +34,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
                 match self.context.server.try_write(&self.incoming.head[self.sent..]) {
                     StreamWriteResult::Bytes(n) => {
                         self.sent += n;
-                        self.up_moved.1 = self.context.worker.rt.now();
+                        self.up_progress.moved_at = self.context.worker.rt.now();
                     }
                     StreamWriteResult::WouldBlock => {
                         self.up_wait = RelayWait::Server;
@@ -67,9 +67,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             &mut self.excess,
         );
         let total = self.sent as u64 + self.incoming.body.bytes_out + self.incoming.body.bytes_in;
-        if total != self.up_moved.0 {
-            self.up_moved = (total, self.context.worker.rt.now());
-        }
+        self.up_progress.update(total, self.context.worker.rt.now());
         self.up_wait = match step {
             FlowStep::Finished if self.came_too_early() => {
                 let defect = Some(Defect::EarlyUpgradeData);
@@ -79,7 +77,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
                 self.uploaded = true;
                 let now = self.context.worker.rt.update_now();
                 self.record.request_sent = Some(self.answer_first_byte.unwrap_or(now));
-                self.down_moved.1 = now;
+                self.down_progress.moved_at = now;
                 RelayWait::Nobody
             }
             FlowStep::Yield => {
@@ -151,7 +149,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         })?;
         self.excess.extend_from_slice(&input[used..]);
         self.incoming.resend.grow(worker, self.incoming.head.len() - before);
-        self.up_moved.1 = worker.rt.now();
+        self.up_progress.moved_at = worker.rt.now();
         Ok(HeldPiece::Held)
     }
 

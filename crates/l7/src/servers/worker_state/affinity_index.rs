@@ -13,8 +13,16 @@ pub struct AffinityIndex {
     share: Option<String>,
     scope: String,
     secrets: Arc<AffinitySecrets>,
-    by_cookie: HashMap<CookieToken, (ServerId, CookieKeyAge)>,
+    by_cookie: HashMap<CookieToken, CookieServer>,
     by_name: HashMap<u64, ServerId>,
+}
+
+/// The server that a cookie value stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct CookieServer {
+    pub server: ServerId,
+    /// The age of the secret that made the value.
+    pub key_age: CookieKeyAge,
 }
 
 impl AffinityIndex {
@@ -26,8 +34,10 @@ impl AffinityIndex {
     ) -> AffinityIndex {
         let scope = share.unwrap_or(&view.config.name).to_owned();
         let each = || view.servers.iter().map(|server| (server.config.name.as_str(), server.id));
-        let words = each().flat_map(|(name, id)| {
-            secrets.tokens(&scope, name).map(move |(word, made)| (word, (id, made)))
+        let words = each().flat_map(|(name, server)| {
+            secrets
+                .tokens(&scope, name)
+                .map(move |(word, key_age)| (word, CookieServer { server, key_age }))
         });
         AffinityIndex {
             share: share.map(str::to_owned),
@@ -44,9 +54,9 @@ impl AffinityIndex {
     }
 
     /// The server for these cookie values; the value made with the newest secret counts.
-    pub fn server_by_cookies(&self, words: &[CookieToken]) -> Option<(ServerId, CookieKeyAge)> {
+    pub fn server_by_cookies(&self, words: &[CookieToken]) -> Option<CookieServer> {
         let known = words.iter().filter_map(|word| self.by_cookie.get(word));
-        known.min_by_key(|(_, made)| *made).copied()
+        known.min_by_key(|known| known.key_age).copied()
     }
 
     /// Whether a cookie value belongs to this pool, for any server.

@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use model::admission::AdmissionPhase;
-use model::cause::Cause;
 use model::monotonic_time::MonotonicTime;
 use quinn_proto::ConnectionError;
 use quinn_proto::crypto::rustls::HandshakeData;
@@ -14,7 +13,7 @@ use wire::http3::{code, control_stream_preface};
 use super::{Http3ServerSession, Http3Stage};
 use crate::conn::stream::TlsContext;
 use crate::tls::downstream::DownstreamTls;
-use crate::tls::handshake_cause;
+use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::tls::verified_client::identify_client;
 
 impl Http3ServerSession {
@@ -54,7 +53,7 @@ impl Http3ServerSession {
             // What a session was begun with may be good no longer.
             Err(error) => {
                 counters.tls_failed.add(1);
-                let (cause, detail) = handshake_cause::client_cause(&error);
+                let HandshakeCause { cause, detail } = handshake_cause::client_cause(&error);
                 self.record_refused(cause, Some(detail));
                 return self.close(now, code::NO_ERROR);
             }
@@ -96,7 +95,7 @@ impl Http3ServerSession {
         if matches!(self.stage, Http3Stage::Handshaking(_)) {
             let view = self.endpoint.service.view.borrow().clone();
             view.stats.slots[self.endpoint.worker.index].counters.tls_failed.add(1);
-            let (cause, detail) = handshake_failure(reason);
+            let HandshakeCause { cause, detail } = handshake_failure(reason);
             self.record_refused(cause, Some(detail));
         }
         self.end_handshake();
@@ -105,17 +104,17 @@ impl Http3ServerSession {
     }
 }
 
-/// The cause of a failed handshake, and its short name for the log.
-fn handshake_failure(reason: &ConnectionError) -> (Cause, &'static str) {
+/// The cause of a failed handshake.
+fn handshake_failure(reason: &ConnectionError) -> HandshakeCause {
     match reason {
         ConnectionError::TransportError(error) => match u64::from(error.code) {
             // TLS alerts are in this range of error codes (RFC 9001 §4.8).
             code @ 0x100..=0x1ff => handshake_cause::alert_cause(code as u8),
-            _ => (Cause::TlsHandshake, "quic-handshake"),
+            _ => HandshakeCause::protocol("quic-handshake"),
         },
         ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
-            (Cause::TlsHandshake, "client-refused")
+            HandshakeCause::protocol("client-refused")
         }
-        _ => (Cause::TlsHandshake, "client-left"),
+        _ => HandshakeCause::protocol("client-left"),
     }
 }

@@ -32,13 +32,20 @@ fn forged(at: u64) -> SocketAddr {
 
 struct PathWorld {
     now: Instant,
-    client: (Endpoint, Connection, ConnectionHandle),
+    client: PathClient,
     server: Endpoint,
     link: Option<QuicConnection>,
     /// The addresses at which the client receives.
     here: Vec<SocketAddr>,
     received: HashMap<SocketAddr, u64>,
     sent: HashMap<SocketAddr, u64>,
+}
+
+/// The client's end of the connection.
+struct PathClient {
+    endpoint: Endpoint,
+    conn: Connection,
+    handle: ConnectionHandle,
 }
 
 impl PathWorld {
@@ -53,12 +60,12 @@ impl PathWorld {
         let trust = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
         let settings = || Arc::new(EndpointConfig::default());
         let server = Endpoint::new(settings(), Some(Arc::new(config)), true, None);
-        let mut client = Endpoint::new(settings(), None, true, None);
+        let mut endpoint = Endpoint::new(settings(), None, true, None);
         let now = Instant::now();
-        let (handle, conn) = client.connect(now, trust, address(SERVER), "shop.example").unwrap();
+        let (handle, conn) = endpoint.connect(now, trust, address(SERVER), "shop.example").unwrap();
         let mut world = PathWorld {
             now,
-            client: (client, conn, handle),
+            client: PathClient { endpoint, conn, handle },
             server,
             link: None,
             here: vec![address(HOME)],
@@ -68,7 +75,7 @@ impl PathWorld {
         for _ in 0..20 {
             world.round(|_| address(HOME));
         }
-        assert!(!world.client.1.is_handshaking() && world.peer() == address(HOME));
+        assert!(!world.client.conn.is_handshaking() && world.peer() == address(HOME));
         world.received.clear();
         world.sent.clear();
         world
@@ -84,18 +91,18 @@ impl PathWorld {
         self.now += Duration::from_millis(30);
         let mut buffer = Vec::new();
         let mut number = 0;
-        self.client.1.handle_timeout(self.now);
-        while let Some(transmit) = self.client.1.poll_transmit(self.now, 1, &mut buffer) {
+        self.client.conn.handle_timeout(self.now);
+        while let Some(transmit) = self.client.conn.poll_transmit(self.now, 1, &mut buffer) {
             self.send_to_server(source(number), &buffer[..transmit.size]);
             number += 1;
             buffer.clear();
         }
-        while let Some(event) = self.client.1.poll_endpoint_events() {
-            if let Some(answer) = self.client.0.handle_event(self.client.2, event) {
-                self.client.1.handle_event(answer);
+        while let Some(event) = self.client.conn.poll_endpoint_events() {
+            if let Some(answer) = self.client.endpoint.handle_event(self.client.handle, event) {
+                self.client.conn.handle_event(answer);
             }
         }
-        while self.client.1.poll().is_some() {}
+        while self.client.conn.poll().is_some() {}
         self.deliver_from_server();
     }
 
@@ -136,8 +143,8 @@ impl PathWorld {
             }
             let bytes = BytesMut::from(&buffer[..transmit.size]);
             let mut out = Vec::new();
-            let (client, conn, _) = &mut self.client;
-            let event = client.handle(self.now, address(SERVER), None, None, bytes, &mut out);
+            let PathClient { endpoint, conn, .. } = &mut self.client;
+            let event = endpoint.handle(self.now, address(SERVER), None, None, bytes, &mut out);
             if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
                 conn.handle_event(event);
             }
@@ -173,7 +180,7 @@ fn packets_with_a_forged_source_never_change_the_address() {
         let mut followed = false;
         for _ in 0..80 {
             if rng.below(3) == 0 {
-                world.client.1.ping();
+                world.client.conn.ping();
             }
             if rng.below(5) == 0 {
                 world.answers(1 + rng.below(40_000) as usize);
@@ -195,7 +202,7 @@ fn packets_with_a_forged_source_never_change_the_address() {
 fn many_small_packets_from_many_addresses_get_no_more_than_three_times_as_much() {
     let mut world = PathWorld::new();
     for at in 0..200u8 {
-        world.client.1.ping();
+        world.client.conn.ping();
         world.round(|_| SocketAddr::from(([203, 0, 113, at], 53)));
         world.is_bounded();
     }
@@ -209,7 +216,7 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
         let mut world = PathWorld::new();
         let to = address(to);
         world.here.push(to);
-        world.client.1.local_address_changed();
+        world.client.conn.local_address_changed();
         world.round(|_| to);
         assert_eq!(world.peer(), address(HOME), "one packet has proven nothing");
         let rounds = (1..50).find(|_| {
@@ -218,10 +225,10 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
         });
         assert!(rounds.is_some_and(|rounds| rounds < 10), "{rounds:?}");
         // The client returns to its first address after a forged packet in between.
-        world.client.1.ping();
+        world.client.conn.ping();
         world.round(|_| address("203.0.113.80:1"));
         for _ in 0..200 {
-            world.client.1.ping();
+            world.client.conn.ping();
             world.round(|_| address(HOME));
         }
         assert_eq!(world.peer(), address(HOME));
