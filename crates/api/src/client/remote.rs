@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 
 use super::error::ApiError;
 use super::tls::{ApiStream, tls_error};
-use cert_verifier::{DaemonCertVerifier, VerifierError, parse_pin};
+use cert_verifier::{DaemonCertVerifier, RejectedCertificate, VerifierError, parse_pin};
 
 /// The default port of the API.
 pub const PORT: u16 = 9443;
@@ -144,7 +144,7 @@ impl RemoteDaemon {
 
     fn connect_error(&self, tls: &RemoteTls, error: io::Error) -> ApiError {
         let place = self.to_string();
-        if let Some((why, fingerprint)) = tls.verifier.take_rejected() {
+        if let Some(RejectedCertificate { why, fingerprint }) = tls.verifier.take_rejected() {
             return ApiError::Untrusted { place, why, fingerprint };
         }
         match tls_error(&error) {

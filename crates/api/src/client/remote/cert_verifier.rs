@@ -30,7 +30,14 @@ pub enum VerifierError {
 pub(super) struct DaemonCertVerifier {
     policy: TrustPolicy,
     provider: Arc<CryptoProvider>,
-    rejected: Mutex<Option<(String, String)>>,
+    rejected: Mutex<Option<RejectedCertificate>>,
+}
+
+/// A certificate that was refused.
+#[derive(Debug)]
+pub(super) struct RejectedCertificate {
+    pub(super) why: String,
+    pub(super) fingerprint: String,
 }
 
 #[derive(Debug)]
@@ -72,8 +79,8 @@ impl DaemonCertVerifier {
         }
     }
 
-    /// Why the last certificate was refused, and its fingerprint.
-    pub(super) fn take_rejected(&self) -> Option<(String, String)> {
+    /// The last certificate that was refused.
+    pub(super) fn take_rejected(&self) -> Option<RejectedCertificate> {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -105,7 +112,7 @@ impl ServerCertVerifier for DaemonCertVerifier {
             };
             let hex: String = print.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
             let mut refused = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
-            *refused = Some((why, format!("{BEGIN}{hex}")));
+            *refused = Some(RejectedCertificate { why, fingerprint: format!("{BEGIN}{hex}") });
         }
         verified
     }
