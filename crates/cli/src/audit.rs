@@ -9,7 +9,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::moment;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
@@ -46,14 +46,8 @@ async fn print_audit(args: &AuditArgs) -> Result<CommandOutcome, CommandError> {
 }
 
 fn render(audit: &Audit, width: usize, paint: Paint) -> String {
-    let columns = [
-        ("RECORD", Align::Right),
-        ("WHEN", Align::Left),
-        ("WHAT", Align::Left),
-        ("WHO", Align::Left),
-        ("BEFORE", Align::Left),
-        ("AFTER", Align::Left),
-    ];
+    let columns =
+        [right("RECORD"), left("WHEN"), left("WHAT"), left("WHO"), left("BEFORE"), left("AFTER")];
     let mut table = TextTable::new(&columns);
     for record in &audit.records {
         table.row(vec![

@@ -17,13 +17,14 @@ use model::config::unit::ByteSize;
 use model::config::{Config, load};
 use serde::Serialize;
 
+use self::mutual::StatedServiceRate;
 use crate::common_args::{
     DaemonAddressArgs, bit_rate, block_on, file_name, positive_span, read_config,
 };
 use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::rate;
 
 mod calibrate;
@@ -88,7 +89,7 @@ pub struct CapacityArgs {
     /// Requests a second of a service, again for each: where shared addresses have groups that different members may
     /// hold, whether one member carries all of them.
     #[arg(long = "rate", value_name = "SERVICE=N", value_parser = mutual::rate)]
-    rates: Vec<(String, f64)>,
+    rates: Vec<StatedServiceRate>,
     /// Measure that cost now, with a balancer, a server and load of our own on loopback; takes about 10 s.
     #[arg(long)]
     calibrate: bool,
@@ -192,15 +193,19 @@ fn carry_out(args: &CapacityArgs) -> Result<CommandOutcome, CommandError> {
 }
 
 /// The rates by service, each of which is there.
-fn rates(stated: &[(String, f64)], config: &Config) -> Result<BTreeMap<String, f64>, CommandError> {
-    if let Some((name, _)) = stated.iter().find(|(name, _)| !config.services.contains_key(name)) {
+fn rates(
+    stated: &[StatedServiceRate],
+    config: &Config,
+) -> Result<BTreeMap<String, f64>, CommandError> {
+    let absent = |rate: &&StatedServiceRate| !config.services.contains_key(&rate.service);
+    if let Some(StatedServiceRate { service: name, .. }) = stated.iter().find(absent) {
         let there: Vec<&str> = config.services.keys().map(AsRef::as_ref).collect();
         let there = there.join(", ");
         return Err(CommandError::Unusable(format!(
             "--rate: no service is called '{name}'; there are: {there}"
         )));
     }
-    Ok(stated.iter().cloned().collect())
+    Ok(stated.iter().map(|rate| (rate.service.clone(), rate.per_second)).collect())
 }
 
 fn demand(args: &CapacityArgs) -> TrafficDemand {
@@ -232,10 +237,10 @@ fn machine(args: &CapacityArgs, cost: Option<ProcessingCost>) -> MachineCapacity
 fn render(of: &ServiceForecast, width: usize, paint: Paint) -> String {
     let mut out = format!("{} ({})\n", paint.text(Colour::Strong, &of.service), of.forward.name());
     let mut table = TextTable::new(&[
-        ("limit", Align::Left),
-        ("requests/s", Align::Right),
-        ("connections/s", Align::Right),
-        ("because", Align::Left),
+        left("limit"),
+        right("requests/s"),
+        right("connections/s"),
+        left("because"),
     ]);
     for (at, limit) in of.limits.iter().enumerate() {
         let name = format!("{:?}", limit.kind).to_lowercase();

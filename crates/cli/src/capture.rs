@@ -9,7 +9,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, moment};
 
 /// Look at captures that rules called for, and take one by hand.
@@ -123,7 +123,7 @@ async fn show(name: Option<&str>, contact: &DaemonArgs) -> Result<CommandOutcome
 }
 
 fn render(captures: &Captures, width: usize, paint: Paint) -> String {
-    let mut rules = TextTable::new(&[("RULE", Align::Left), ("STATE", Align::Left)]);
+    let mut rules = TextTable::new(&[left("RULE"), left("STATE")]);
     for rule in &captures.rules {
         let state = match (rule.taking, rule.waits_ms) {
             (true, _) => "taking".to_owned(),
@@ -132,12 +132,7 @@ fn render(captures: &Captures, width: usize, paint: Paint) -> String {
         };
         rules.row(vec![rule.name.as_str().into(), state.into()]);
     }
-    let columns = [
-        ("CAPTURE", Align::Left),
-        ("WHEN", Align::Left),
-        ("BYTES", Align::Right),
-        ("ABOUT", Align::Left),
-    ];
+    let columns = [left("CAPTURE"), left("WHEN"), right("BYTES"), left("ABOUT")];
     let mut files = TextTable::new(&columns);
     for one in &captures.captures {
         files.row(vec![

@@ -9,7 +9,7 @@ use lab::result::{BenchResult, parse_result};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 
 /// Compare a result with a baseline: what is proven to differ, and what is not.
 ///
@@ -109,15 +109,14 @@ fn render_comparison(
     width: usize,
     paint: Paint,
 ) -> String {
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
-        ("test", Align::Left),
-        ("metric", Align::Left),
-        ("unit", Align::Left),
+        left("test"),
+        left("metric"),
+        left("unit"),
         right("baseline"),
         right("result"),
         right("difference"),
-        ("status", Align::Left),
+        left("status"),
         right("sd"),
         right("sd"),
         right("p"),

@@ -9,7 +9,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::moment;
 
 /// List the configurations that are kept for rollback.
@@ -38,13 +38,7 @@ async fn print_generations(args: &GenerationsArgs) -> Result<CommandOutcome, Com
 }
 
 fn render(stored: &Generations, width: usize, paint: Paint) -> String {
-    let columns = [
-        ("GENERATION", Align::Right),
-        ("WHEN", Align::Left),
-        ("DIGEST", Align::Left),
-        ("WHO", Align::Left),
-        ("FROM", Align::Left),
-    ];
+    let columns = [right("GENERATION"), left("WHEN"), left("DIGEST"), left("WHO"), left("FROM")];
     let mut table = TextTable::new(&columns);
     for generation in &stored.generations {
         let from = if generation.current {

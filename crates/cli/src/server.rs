@@ -12,7 +12,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, outcome_with_unsaved,
 use crate::pattern::matches_pattern;
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
@@ -116,7 +116,21 @@ struct ServerTargetArgs {
 
 /// The servers that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ServerSelectors(Vec<(String, String)>);
+struct ServerSelectors(Vec<ServerSelector>);
+
+/// A server, or a pattern for several.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct ServerSelector {
+    pool: String,
+    name: String,
+}
+
+impl ServerSelector {
+    /// Whether servers must be looked up; all of a pool is one order.
+    fn is_pattern(&self) -> bool {
+        self.pool.contains('*') || (self.name != "*" && self.name.contains('*'))
+    }
+}
 
 impl FromStr for ServerSelectors {
     type Err = String;
@@ -124,7 +138,7 @@ impl FromStr for ServerSelectors {
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |part: &str| match part.split_once('/') {
             Some((pool, name)) if !pool.is_empty() && !name.is_empty() && !name.contains('/') => {
-                Ok((pool.to_owned(), name.to_owned()))
+                Ok(ServerSelector { pool: pool.to_owned(), name: name.to_owned() })
             }
             _ => Err(format!("found '{part}', expected POOL/NAME, such as web/a, web/* or */a-*")),
         };
@@ -152,7 +166,7 @@ pub fn run(args: &ServerArgs) -> ExitCode {
             (target, ServerAction::Maintain { from_unix_ms, until_unix_ms, reason })
         }
         ServerCommand::Add { pool, address, name, weight, saving, contact } => {
-            let servers = ServerSelectors(vec![(pool, name)]);
+            let servers = ServerSelectors(vec![ServerSelector { pool, name }]);
             (ServerTargetArgs { servers, saving, contact }, ServerAction::Add { address, weight })
         }
     };
@@ -192,30 +206,30 @@ async fn expand_patterns(
     client: &ApiClient,
     named: &ServerSelectors,
 ) -> Result<ServerSelectors, CommandError> {
-    // All of a pool is one order.
-    let pattern =
-        |(pool, name): &(String, String)| pool.contains('*') || (name != "*" && name.contains('*'));
-    if !named.0.iter().any(pattern) {
+    if !named.0.iter().any(ServerSelector::is_pattern) {
         return Ok(named.clone());
     }
     let status = client.status().await?;
     let mut all = Vec::new();
     for one in &named.0 {
-        if !pattern(one) {
+        if !one.is_pattern() {
             all.push(one.clone());
             continue;
         }
         let before = all.len();
-        let pools = status.pools.iter().filter(|pool| matches_pattern(&one.0, &pool.name));
+        let pools = status.pools.iter().filter(|pool| matches_pattern(&one.pool, &pool.name));
         for pool in pools {
             let servers =
-                pool.servers.iter().filter(|server| matches_pattern(&one.1, &server.name));
-            all.extend(servers.map(|server| (pool.name.clone(), server.name.clone())));
+                pool.servers.iter().filter(|server| matches_pattern(&one.name, &server.name));
+            all.extend(servers.map(|server| ServerSelector {
+                pool: pool.name.clone(),
+                name: server.name.clone(),
+            }));
         }
         if all.len() == before {
             return Err(CommandError::Absent(format!(
                 "no server is meant by '{}/{}'",
-                one.0, one.1
+                one.pool, one.name
             )));
         }
     }
@@ -232,7 +246,7 @@ async fn order_each(
 ) -> (ServerChanged, Vec<ApiError>) {
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
-    for (pool, name) in &to.0 {
+    for ServerSelector { pool, name } in &to.0 {
         match client.server(pool, name, order.clone()).await {
             Ok(changed) => {
                 done.servers.extend(changed.servers);
@@ -257,12 +271,7 @@ async fn order_each(
 }
 
 fn render(changed: &ServerChanged, width: usize, paint: Paint) -> String {
-    let columns = [
-        ("SERVER", Align::Left),
-        ("WEIGHT", Align::Right),
-        ("IN FLIGHT", Align::Right),
-        ("STATE", Align::Left),
-    ];
+    let columns = [left("SERVER"), right("WEIGHT"), right("IN FLIGHT"), left("STATE")];
     let mut table = TextTable::new(&columns);
     for one in &changed.servers {
         let ServerChange { pool, server, changed, state, weight, in_flight, removed, .. } = one;
@@ -290,7 +299,10 @@ mod tests {
 
     #[test]
     fn selectors_are_pairs_and_nothing_else() {
-        let pair = |pool: &str, name: &str| (pool.to_owned(), name.to_owned());
+        let pair = |pool: &str, name: &str| ServerSelector {
+            pool: pool.to_owned(),
+            name: name.to_owned(),
+        };
         for (text, expected) in [
             ("web/a", Some(vec![pair("web", "a")])),
             ("web/*", Some(vec![pair("web", "*")])),

@@ -10,7 +10,7 @@ use lab::fleet::channel::FleetToken;
 use lab::fleet::leader::Fleet;
 use lab::machine::procfs::{machine_facts, raise_descriptor_limit};
 
-use super::common::{end, resolve};
+use super::common::{BenchEndpoint, end, resolve};
 use super::progress::{print_progress, stop_on_interrupt};
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
@@ -40,7 +40,7 @@ pub struct BenchAgentArgs {
 pub struct LoadAgentsArgs {
     /// Machines that make the load in equal parts instead of this one: where `steelyard bench agent` listens.
     #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', value_parser = end, requires = "token_file")]
-    agents: Vec<(String, u16)>,
+    agents: Vec<BenchEndpoint>,
     /// The file with what they know.
     #[arg(long, value_name = "FILE", requires = "agents")]
     token_file: Option<PathBuf>,
@@ -50,14 +50,14 @@ impl LoadAgentsArgs {
     /// Who they are; `None`: this machine makes the load.
     pub fn resolve_fleet(&self) -> Result<Option<Fleet>, CommandError> {
         let Some(file) = &self.token_file else { return Ok(None) };
-        let agents = self.agents.iter().map(|(host, port)| resolve(host, *port, &[]));
+        let agents = self.agents.iter().map(|agent| resolve(&agent.host, agent.port, &[]));
         Ok(Some(Fleet { agents: agents.collect::<Result<_, _>>()?, token: read_token(file)? }))
     }
 
     /// Records the options among the settings of a result.
     pub fn record_settings(&self, set: &mut impl FnMut(&str, String)) {
         if !self.agents.is_empty() {
-            let all = self.agents.iter().map(|(host, port)| format!("{host}:{port}"));
+            let all = self.agents.iter().map(ToString::to_string);
             set("agents", all.collect::<Vec<_>>().join(", "));
         }
     }

@@ -1,5 +1,6 @@
 //! Common parts of benchmarks: names become addresses, options become plans, results become exit codes.
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use lab::load::{ClosingSide, ConnectionReuse};
@@ -35,13 +36,26 @@ impl ConnectionCloser {
     }
 }
 
+/// An end that a benchmark connects to, by its name or address.
+#[derive(Clone, Debug)]
+pub struct BenchEndpoint {
+    pub host: String,
+    pub port: u16,
+}
+
+impl fmt::Display for BenchEndpoint {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}:{}", self.host, self.port)
+    }
+}
+
 /// `HOST:PORT`, an address of IPv6 in brackets.
-pub fn end(text: &str) -> Result<(String, u16), String> {
+pub fn end(text: &str) -> Result<BenchEndpoint, String> {
     let wrong = || format!("`{text}` is no end; expected HOST:PORT");
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    if host.is_empty() { Err(wrong()) } else { Ok(BenchEndpoint { host, port }) }
 }
 
 /// The first address of a name that `from` can reach.

@@ -13,7 +13,7 @@ use lab::machine::procfs::machine_facts;
 use lab::result::BenchResult;
 
 use super::agent::LoadAgentsArgs;
-use super::common::{ConnectionCloser, end, resolve, start_failure};
+use super::common::{BenchEndpoint, ConnectionCloser, end, resolve, start_failure};
 use super::output_files::{OutputFiles, provenance};
 use super::progress::{ProgressLine, stop_on_interrupt};
 use super::render;
@@ -38,7 +38,7 @@ Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
 pub struct BenchConnectArgs {
     /// Where to.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
-    target: (String, u16),
+    target: BenchEndpoint,
     /// Connections at a time. Default 10, with --rate 100.
     #[arg(short = 'c', long, value_name = "N")]
     connections: Option<usize>,
@@ -114,7 +114,7 @@ fn bench_order(args: &BenchConnectArgs) -> Result<HttpBenchmark, CommandError> {
         let text = "an echoing end does not close connections by itself: use --close client or --close reset";
         return Err(CommandError::Unusable(text.to_owned()));
     }
-    let address = resolve(&args.target.0, args.target.1, &args.from)?;
+    let address = resolve(&args.target.host, args.target.port, &args.from)?;
     let usual = if args.rate.is_some() { 100 } else { 10 };
     let connections = args.connections.unwrap_or(usual.max(args.threads));
     let mut plan = LoadPlan::new(address, LoadProtocol::Echo { bytes: args.bytes }, connections);
@@ -143,7 +143,7 @@ fn record_settings(args: &BenchConnectArgs, order: &HttpBenchmark, result: &mut 
     let mut set = |name: &str, value: String| {
         result.provenance.settings.insert(name.to_owned(), value);
     };
-    set("target", format!("{}:{}", args.target.0, args.target.1));
+    set("target", args.target.to_string());
     set("address", order.plan.target.to_string());
     set("protocol", format!("{}, {} B", if args.udp { "UDP" } else { "TCP" }, args.bytes));
     set("loop", if args.rate.is_some() { "open" } else { "closed" }.to_owned());

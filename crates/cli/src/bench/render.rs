@@ -8,7 +8,7 @@ use lab::result_note::NoteSeverity;
 use crate::outcome::{CommandError, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable, wrap};
+use crate::show::table::{TextCell, TextTable, left, right, wrap};
 use crate::show::unit::{count, rate};
 
 /// Prints a result; `json`: all of it.
@@ -76,7 +76,7 @@ fn figure(run: &BenchRun, name: &str) -> f64 {
 fn render_run(out: &mut String, run: &BenchRun, connections: &str, paint: Paint) {
     let of = |name: &str| figure(run, name);
     let whole = |name: &str| count(of(name) as u64);
-    let mut facts = TextTable::new(&[("", Align::Left), ("", Align::Left)]);
+    let mut facts = TextTable::new(&[left(""), left("")]);
     let mut fact = |name: &str, value: String| facts.row(vec![name.into(), value.into()]);
     fact("Time taken", format!("{:.3} s", of("time")));
     fact(
@@ -132,7 +132,7 @@ fn render_run(out: &mut String, run: &BenchRun, connections: &str, paint: Paint)
     out.push_str(facts.render(100, paint).trim_start_matches('\n'));
     out.push('\n');
     render_times(out, run, paint);
-    let mut percentiles = TextTable::new(&[("latency", Align::Left), ("ms", Align::Right)]);
+    let mut percentiles = TextTable::new(&[left("latency"), right("ms")]);
     for (name, _) in lab::bench::http::PERCENTILES {
         percentiles.row(vec![name.into(), format!("{:.3}", of(&format!("latency-{name}"))).into()]);
     }
@@ -146,9 +146,8 @@ fn render_machines(out: &mut String, run: &BenchRun, paint: Paint) {
     if run.parts.is_empty() {
         return;
     }
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
-        ("agent", Align::Left),
+        left("agent"),
         right("requests"),
         right("answered"),
         right("busiest thread"),
@@ -175,9 +174,8 @@ fn render_machines(out: &mut String, run: &BenchRun, paint: Paint) {
 
 /// The table that ab calls connection times.
 fn render_times(out: &mut String, run: &BenchRun, paint: Paint) {
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
-        ("times, ms", Align::Left),
+        left("times, ms"),
         right("min"),
         right("mean"),
         right("sd"),
@@ -203,7 +201,6 @@ fn render_processors(out: &mut String, run: &BenchRun, paint: Paint) {
     if run.processors.is_empty() {
         return;
     }
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
         right("processor"),
         right("user"),
@@ -262,10 +259,10 @@ fn render_machine_activity(out: &mut String, beside: &MachineActivity, paint: Pa
         out.push_str(&format!("{} {}: interrupts/s: {each}\n", queue.interface, queue.name));
     }
     let mut table = TextTable::new(&[
-        ("process", Align::Left),
-        ("number", Align::Right),
-        ("processors", Align::Right),
-        ("resident MiB", Align::Right),
+        left("process"),
+        right("number"),
+        right("processors"),
+        right("resident MiB"),
     ]);
     for process in &beside.processes {
         table.row(vec![
@@ -279,9 +276,8 @@ fn render_machine_activity(out: &mut String, beside: &MachineActivity, paint: Pa
 }
 
 fn render_runs(out: &mut String, runs: &[BenchRun], width: usize, paint: Paint) {
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
-        ("test", Align::Left),
+        left("test"),
         right("repeat"),
         right("requests/s"),
         right("p50 ms"),

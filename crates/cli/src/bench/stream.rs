@@ -14,7 +14,7 @@ use lab::stream::matrix::{Matrix, PrecisionTarget};
 use lab::stream::request::{StreamDirection, StreamTransport};
 use model::config::unit::{BitsPerSecond, ByteSize};
 
-use super::common::{end, resolve};
+use super::common::{BenchEndpoint, end, resolve};
 use super::output_files::{OutputFiles, provenance};
 use super::progress::{print_progress, stop_on_interrupt};
 use super::render::render_notes;
@@ -22,7 +22,7 @@ use crate::common_args::span;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 
 /// Measure the throughput of TCP and UDP to or from `steelyard bench serve --stream`, over socket buffers and message
 /// sizes.
@@ -40,7 +40,7 @@ Exit codes: 0 measured, with warnings or without; 2 nothing could be measured; 3
 pub struct BenchStreamArgs {
     /// Where `steelyard bench serve --stream` listens.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
-    target: (String, u16),
+    target: BenchEndpoint,
     /// What carries.
     #[arg(
         long,
@@ -126,7 +126,7 @@ pub fn run(args: &BenchStreamArgs) -> ExitCode {
 fn carry_out(args: &BenchStreamArgs) -> Result<CommandOutcome, CommandError> {
     let keep = OutputFiles::prepare(args.output.as_deref(), args.html.as_deref())?;
     let matrix = matrix(args)?;
-    let to = resolve(&args.target.0, args.target.1, &[])?;
+    let to = resolve(&args.target.host, args.target.port, &[])?;
     let mut result = BenchResult::new("stream", provenance(&machine_facts()));
     let settings = &mut result.provenance.settings;
     settings.insert("target".to_owned(), to.to_string());
@@ -204,9 +204,8 @@ fn render_result(
     width: usize,
     paint: Paint,
 ) -> String {
-    let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
-        ("test", Align::Left),
+        left("test"),
         right("runs"),
         right("Mbit/s"),
         right("±"),

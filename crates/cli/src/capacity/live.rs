@@ -12,7 +12,7 @@ use crate::outcome::{CommandError, CommandOutcome, json_line, print_json};
 use crate::refresh::redraw_every;
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::rate;
 
 /// Rates need two looks; a shorter step would show noise.
@@ -82,11 +82,11 @@ fn render_service(service: &CapacityService, width: usize, paint: Paint) -> Stri
         "nothing was carried yet: the forecast is for what is usual\n".to_owned()
     });
     let mut table = TextTable::new(&[
-        ("limit", Align::Left),
-        ("used", Align::Right),
-        ("requests/s", Align::Right),
-        ("connections/s", Align::Right),
-        ("because", Align::Left),
+        left("limit"),
+        right("used"),
+        right("requests/s"),
+        right("connections/s"),
+        left("because"),
     ]);
     for limit in &service.limits {
         let used = format!("{:.1} %", limit.used_percent);

@@ -3,14 +3,21 @@
 use model::capacity::failover::{FailoverCapacity, FailoverUsage, GroupShare};
 
 use crate::show::paint::{Colour, Paint};
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 
-/// A service and its requests a second, as `--rate` states it.
-pub fn rate(text: &str) -> Result<(String, f64), String> {
+/// The requests of a service a second, as `--rate` states them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedServiceRate {
+    pub service: String,
+    pub per_second: f64,
+}
+
+/// `SERVICE=N`, the value of `--rate`.
+pub fn rate(text: &str) -> Result<StatedServiceRate, String> {
     let (name, rate) = text.split_once('=').ok_or("expected SERVICE=N, such as shop=2000")?;
     let found = rate.trim().parse::<f64>().ok().filter(|rate| (0.0..1e12).contains(rate));
-    let rate = found.ok_or_else(|| format!("found '{rate}', expected requests a second"))?;
-    Ok((name.trim().to_owned(), rate))
+    let per_second = found.ok_or_else(|| format!("found '{rate}', expected requests a second"))?;
+    Ok(StatedServiceRate { service: name.trim().to_owned(), per_second })
 }
 
 pub fn render(of: &FailoverCapacity, width: usize, paint: Paint) -> String {
@@ -25,11 +32,8 @@ pub fn render(of: &FailoverCapacity, width: usize, paint: Paint) -> String {
         paint.text(Colour::Strong, "groups"),
         held.join("; ")
     );
-    let mut table = TextTable::new(&[
-        ("limit of one member", Align::Left),
-        ("together", Align::Right),
-        ("of that", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("limit of one member"), right("together"), left("of that")]);
     for one in &of.uses {
         let all = percent(one.together);
         let all =
@@ -137,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_rate_has_a_service_and_a_number() {
-        assert_eq!(rate("shop=2000"), Ok(("shop".to_owned(), 2_000.0)));
+        let stated = StatedServiceRate { service: "shop".to_owned(), per_second: 2_000.0 };
+        assert_eq!(rate("shop=2000"), Ok(stated));
         for text in ["2000", "shop=", "shop=-1", "shop=x"] {
             assert!(rate(text).is_err(), "{text}");
         }

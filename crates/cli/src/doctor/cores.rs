@@ -17,7 +17,7 @@ use links::steering::snapshot::SteeringSnapshot;
 use tokio::time::{Instant, sleep_until};
 
 use self::read::LocalMachine;
-use self::undo_file::UndoFile;
+use self::undo_file::{SteeringUndo, UndoFile};
 use crate::common_args::{DaemonArgs, block_on, span};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::refresh::redraw_every;
@@ -178,7 +178,7 @@ fn apply(
 }
 
 fn undo(args: &DoctorCoresArgs) -> Result<CommandOutcome, CommandError> {
-    let (done, failed) = UndoFile::open(&args.kept)?.undo()?;
+    let SteeringUndo { done, failed } = UndoFile::open(&args.kept)?.undo()?;
     if args.contact.json {
         print_json(&show::RevertedSteps::new(&done, &failed))?;
     } else {

@@ -12,7 +12,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 
 /// Which addresses a client is told for a name, and why.
 #[derive(Clone, Debug, clap::Args)]
@@ -69,11 +69,11 @@ fn render_explanation(explained: &NameExplained, width: usize, paint: Paint) -> 
         ));
     }
     let mut table = TextTable::new(&[
-        ("CANDIDATE", Align::Left),
-        ("ADDRESS", Align::Left),
-        ("WEIGHT", Align::Right),
-        ("SHARE", Align::Right),
-        ("STATE", Align::Left),
+        left("CANDIDATE"),
+        left("ADDRESS"),
+        right("WEIGHT"),
+        right("SHARE"),
+        left("STATE"),
     ]);
     for NameCandidate { name, addresses, weight, up, why, share_percent } in candidates {
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();

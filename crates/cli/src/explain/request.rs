@@ -12,7 +12,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left};
 
 /// Which rule, pool and servers would take a request.
 #[derive(Clone, Debug, clap::Args)]
@@ -117,7 +117,7 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
 
 /// The rules that do not take it, and the servers that may.
 fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
-    let mut passed = TextTable::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
+    let mut passed = TextTable::new(&[left("NOT RULE"), left("BECAUSE")]);
     for rule in &explained.passed {
         passed.row(vec![
             format!("{} {}", rule.place, rule.name).into(),
@@ -130,12 +130,8 @@ fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
             String::new().into(),
         ]);
     }
-    let mut servers = TextTable::new(&[
-        ("SERVER", Align::Left),
-        ("ADDRESS", Align::Left),
-        ("MAY", Align::Left),
-        ("BECAUSE", Align::Left),
-    ]);
+    let mut servers =
+        TextTable::new(&[left("SERVER"), left("ADDRESS"), left("MAY"), left("BECAUSE")]);
     for one in &explained.servers {
         let address = one.address.map_or_else(|| "-".to_owned(), |address| address.to_string());
         servers.row(vec![

@@ -14,7 +14,7 @@ use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, micros, span};
 
 /// Why a server has its state, its weight and its work.
@@ -57,16 +57,16 @@ async fn show(args: &ExplainServerArgs) -> Result<CommandOutcome, CommandError> 
 /// The pool's weights side by side.
 fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> String {
     let mut table = TextTable::new(&[
-        ("SERVER", Align::Left),
-        ("STATE", Align::Left),
-        ("RANK", Align::Left),
-        ("WEIGHT", Align::Right),
-        ("NEW", Align::Right),
-        ("SHARE", Align::Right),
-        ("ACTIVE", Align::Right),
-        ("BEGUN", Align::Right),
-        ("PROBE", Align::Right),
-        ("LOAD", Align::Right),
+        left("SERVER"),
+        left("STATE"),
+        left("RANK"),
+        right("WEIGHT"),
+        right("NEW"),
+        right("SHARE"),
+        right("ACTIVE"),
+        right("BEGUN"),
+        right("PROBE"),
+        right("LOAD"),
     ]);
     for server in &explained.servers {
         let row = server.weight.judge.as_ref().map(|judge| &judge.row);

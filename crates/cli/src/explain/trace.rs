@@ -20,7 +20,7 @@ use trace::report::TraceReport;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_json_line};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use read::{ConnectionDrawing, TraceReader};
+use read::TraceReader;
 
 /// Say whose time it was, from packet captures: client, network or server, and why.
 #[derive(Clone, Debug, clap::Args)]
@@ -156,8 +156,7 @@ fn write_drawings(
         made.map_err(|error| {
             CommandError::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
-        let ConnectionDrawing { drawings, .. } = &drawing;
-        for (name, drawing) in drawings {
+        for (name, drawing) in &drawing.drawings {
             write(&folder.join(format!("{name}.svg")), drawing)?;
         }
     }

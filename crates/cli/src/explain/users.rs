@@ -13,8 +13,7 @@ use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, moment, percent, span};
 
 /// Networks that are printed.
@@ -158,14 +157,14 @@ fn describe_counts(counts: &UsersCounts) -> String {
 
 fn network_table(service: &UsersService) -> TextTable {
     let mut table = TextTable::new(&[
-        ("CLIENTS", Left),
-        ("FAST", Right),
-        ("SLOW", Right),
-        ("FAILED", Right),
-        ("LEFT", Right),
-        ("AVAILABLE", Right),
-        ("ARE FAST", Right),
-        ("ERRORS OF TCP", Left),
+        left("CLIENTS"),
+        right("FAST"),
+        right("SLOW"),
+        right("FAILED"),
+        right("LEFT"),
+        right("AVAILABLE"),
+        right("ARE FAST"),
+        left("ERRORS OF TCP"),
     ]);
     let mut row = |name: String, counts: &UsersCounts| {
         let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), percent);

@@ -4,8 +4,7 @@ use api::types::{History, HistoryRow};
 
 use crate::pattern::matches_any;
 use crate::show::paint::Paint;
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{bytes, count, micros, moment, rate, span};
 
 /// The heights of a line.
@@ -53,15 +52,15 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
 
 fn services(rows: &[&HistoryRow]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVICE", Left),
-        ("REQUESTS", Right),
-        ("A SECOND", Right),
-        ("FAILED", Right),
-        ("5XX", Right),
-        ("SENT", Right),
-        ("MOST OPEN", Right),
-        ("SLOWEST", Right),
-        ("REQUESTS OVER THE TIME", Left),
+        left("SERVICE"),
+        right("REQUESTS"),
+        right("A SECOND"),
+        right("FAILED"),
+        right("5XX"),
+        right("SENT"),
+        right("MOST OPEN"),
+        right("SLOWEST"),
+        left("REQUESTS OVER THE TIME"),
     ]);
     for row in rows {
         table.row(vec![
@@ -81,16 +80,16 @@ fn services(rows: &[&HistoryRow]) -> TextTable {
 
 fn users(rows: &[&HistoryRow]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("USERS OF", Left),
-        ("FAST", Right),
-        ("SLOW", Right),
-        ("FAILED", Right),
-        ("LEFT", Right),
-        ("REFUSED", Right),
-        ("TIMED OUT", Right),
-        ("ABORTED", Right),
-        ("SILENT", Right),
-        ("NOT FAILED OVER THE TIME", Left),
+        left("USERS OF"),
+        right("FAST"),
+        right("SLOW"),
+        right("FAILED"),
+        right("LEFT"),
+        right("REFUSED"),
+        right("TIMED OUT"),
+        right("ABORTED"),
+        right("SILENT"),
+        left("NOT FAILED OVER THE TIME"),
     ]);
     for row in rows {
         let sum = |names: &[&str]| names.iter().map(|name| number(row, name)).sum();
@@ -112,16 +111,16 @@ fn users(rows: &[&HistoryRow]) -> TextTable {
 
 fn packets(rows: &[&HistoryRow]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("PACKETS OF", Left),
-        ("CONNECTIONS", Right),
-        ("A SECOND", Right),
-        ("PACKETS", Right),
-        ("DROPPED", Right),
-        ("RECEIVED", Right),
-        ("SENT", Right),
-        ("MOST OPEN", Right),
-        ("HALF-OPEN", Right),
-        ("CONNECTIONS OVER THE TIME", Left),
+        left("PACKETS OF"),
+        right("CONNECTIONS"),
+        right("A SECOND"),
+        right("PACKETS"),
+        right("DROPPED"),
+        right("RECEIVED"),
+        right("SENT"),
+        right("MOST OPEN"),
+        right("HALF-OPEN"),
+        left("CONNECTIONS OVER THE TIME"),
     ]);
     for row in rows {
         table.row(vec![
@@ -142,14 +141,14 @@ fn packets(rows: &[&HistoryRow]) -> TextTable {
 
 fn servers(rows: &[&HistoryRow]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVER", Left),
-        ("REQUESTS", Right),
-        ("UP", Right),
-        ("DOWN", Right),
-        ("DRAINED", Right),
-        ("NO CONNECTION", Right),
-        ("5XX", Right),
-        ("UP OVER THE TIME", Left),
+        left("SERVER"),
+        right("REQUESTS"),
+        right("UP"),
+        right("DOWN"),
+        right("DRAINED"),
+        right("NO CONNECTION"),
+        right("5XX"),
+        left("UP OVER THE TIME"),
     ]);
     for row in rows {
         table.row(vec![

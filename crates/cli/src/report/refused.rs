@@ -9,7 +9,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::refresh::{RefreshArgs, show_or_watch};
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left};
 use crate::show::unit::{count, moment};
 
 /// Show the last requests that were refused: who sent them, which rule they broke, and what was found.
@@ -50,7 +50,7 @@ fn render(refused: &RefusedRequests, width: usize, paint: Paint) -> String {
         return "No request was refused since the daemon's start.\n".to_owned();
     }
     let columns = ["WHEN", "SERVICE", "CLIENT", "WHY", "FOUND", "STATUS", "HOST", "REQUEST"];
-    let mut table = TextTable::new(&columns.map(|name| (name, Align::Left)));
+    let mut table = TextTable::new(&columns.map(left));
     for request in &refused.requests {
         let status =
             if request.status == 0 { "none".to_owned() } else { request.status.to_string() };

@@ -15,8 +15,7 @@ use model::cause::Side;
 use crate::outcome::CommandError;
 use crate::pattern::{check_patterns, matches_any};
 use crate::show::paint::{Colour, Paint};
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::{TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{bytes, count, micros, rate, signed, span};
 
 /// Keeps services and pools of these names; everything without names.
@@ -102,7 +101,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
 
 /// Arrivals, results, and the difference between them.
 fn balances(counts: &ServiceCounts) -> TextTable {
-    let mut table = TextTable::new(&[("", Left), ("TOTAL", Right), ("/S", Right)]);
+    let mut table = TextTable::new(&[left(""), right("TOTAL"), right("/S")]);
     let mut line = |name: &str, counter: Counter| {
         table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
     };
@@ -154,12 +153,8 @@ fn remainder(unaccounted: i64) -> TextCell {
 
 /// The causes of exchanges that did not end well.
 fn cause_table(counts: &ServiceCounts) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("DISCARDED", Left),
-        ("TOTAL", Right),
-        ("/S", Right),
-        ("BECAUSE OF", Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("DISCARDED"), right("TOTAL"), right("/S"), left("BECAUSE OF")]);
     let mut line = |name: &str, counter: Counter, because: &str| {
         table.row(vec![
             name.into(),
@@ -195,12 +190,12 @@ fn side(side: Side) -> &'static str {
 
 fn phase_table(phases: &[PhaseTimes]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("TIME", Left),
-        ("COUNT", Right),
-        ("MEAN", Right),
-        ("P50", Right),
-        ("P90", Right),
-        ("P99", Right),
+        left("TIME"),
+        right("COUNT"),
+        right("MEAN"),
+        right("P50"),
+        right("P90"),
+        right("P99"),
     ]);
     for phase in phases {
         table.row(vec![
@@ -226,16 +221,16 @@ fn total_quantile(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64
 
 fn services(services: &[ServiceReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVICE", Left),
-        ("REQUESTS", Right),
-        ("/S", Right),
-        ("ANSWERED", Right),
-        ("BY US", Right),
-        ("ABORTED", Right),
-        ("IN FLIGHT", Right),
-        ("UNACCOUNTED", Right),
-        ("P50", Right),
-        ("P99", Right),
+        left("SERVICE"),
+        right("REQUESTS"),
+        right("/S"),
+        right("ANSWERED"),
+        right("BY US"),
+        right("ABORTED"),
+        right("IN FLIGHT"),
+        right("UNACCOUNTED"),
+        right("P50"),
+        right("P99"),
     ]);
     for ServiceReport { name, counts, .. } in services {
         let requests = &counts.requests;
@@ -263,17 +258,17 @@ fn servers_by_pool(pools: &[PoolReport]) -> impl Iterator<Item = (String, &Serve
 
 fn servers(pools: &[PoolReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVER", Left),
-        ("REQUESTS", Right),
-        ("/S", Right),
-        ("ANSWERED", Right),
-        ("5XX", Right),
-        ("IN FLIGHT", Right),
-        ("RECEIVED", Right),
-        ("SENT", Right),
-        ("P50", Right),
-        ("P99", Right),
-        ("STATE", Left),
+        left("SERVER"),
+        right("REQUESTS"),
+        right("/S"),
+        right("ANSWERED"),
+        right("5XX"),
+        right("IN FLIGHT"),
+        right("RECEIVED"),
+        right("SENT"),
+        right("P50"),
+        right("P99"),
+        left("STATE"),
     ]);
     for (name, server) in servers_by_pool(pools) {
         table.row(vec![
@@ -295,14 +290,14 @@ fn servers(pools: &[PoolReport]) -> TextTable {
 
 fn connections(pools: &[PoolReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("CONNECTIONS TO", Left),
-        ("TRIED", Right),
-        ("/S", Right),
-        ("FAILED", Right),
-        ("OPEN", Right),
-        ("REUSED", Right),
-        ("STALE", Right),
-        ("RETIRED", Right),
+        left("CONNECTIONS TO"),
+        right("TRIED"),
+        right("/S"),
+        right("FAILED"),
+        right("OPEN"),
+        right("REUSED"),
+        right("STALE"),
+        right("RETIRED"),
     ]);
     for (name, server) in servers_by_pool(pools) {
         table.row(vec![
@@ -321,7 +316,7 @@ fn connections(pools: &[PoolReport]) -> TextTable {
 
 fn server_causes(pools: &[PoolReport]) -> TextTable {
     let mut table =
-        TextTable::new(&[("FAILED AT", Left), ("CAUSE", Left), ("TOTAL", Right), ("/S", Right)]);
+        TextTable::new(&[left("FAILED AT"), left("CAUSE"), right("TOTAL"), right("/S")]);
     for (name, server) in servers_by_pool(pools) {
         for cause in &server.causes {
             table.row(vec![
@@ -337,11 +332,11 @@ fn server_causes(pools: &[PoolReport]) -> TextTable {
 
 fn ports(ports: &[PortReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SOURCE PORTS FROM", Left),
-        ("TO", Left),
-        ("IN USE", Right),
-        ("RESTING", Right),
-        ("LEFT", Right),
+        left("SOURCE PORTS FROM"),
+        left("TO"),
+        right("IN USE"),
+        right("RESTING"),
+        right("LEFT"),
     ]);
     for port in ports {
         table.row(vec![

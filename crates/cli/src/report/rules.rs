@@ -2,8 +2,7 @@
 
 use api::types::{RuleReport, ServiceReport};
 
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{bytes, count, span};
 
 /// Rules of a service that are shown while all services are; a named service shows all of its rules.
@@ -13,14 +12,14 @@ const SHOWN: usize = 20;
 /// The rules that took most; `all`: every one.
 pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable {
     let mut table = TextTable::new(&[
-        ("RULE", Left),
-        ("HITS", Right),
-        ("LAST", Right),
-        ("NOW", Right),
-        ("LIMITED", Right),
-        ("PASSED OVER", Right),
-        ("SENT", Right),
-        ("DOES", Left),
+        left("RULE"),
+        right("HITS"),
+        right("LAST"),
+        right("NOW"),
+        right("LIMITED"),
+        right("PASSED OVER"),
+        right("SENT"),
+        left("DOES"),
     ]);
     let mut shown: Vec<&RuleReport> = service.rules.iter().collect();
     if !all && shown.len() > SHOWN {
@@ -51,12 +50,12 @@ pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable 
 /// The affinity table of the service; empty if it has none.
 pub fn affinity(service: &ServiceReport) -> TextTable {
     let mut table = TextTable::new(&[
-        ("KEPT CLIENTS", Left),
-        ("HELD", Right),
-        ("MOST", Right),
-        ("KNOWN", Right),
-        ("PUT", Right),
-        ("EVICTED", Right),
+        left("KEPT CLIENTS"),
+        right("HELD"),
+        right("MOST"),
+        right("KNOWN"),
+        right("PUT"),
+        right("EVICTED"),
     ]);
     if let Some(counts) = &service.affinity {
         table.row(vec![

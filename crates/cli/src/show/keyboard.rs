@@ -28,7 +28,15 @@ const KEYS: usize = 64;
 pub struct Keyboard<K> {
     keys: mpsc::Receiver<K>,
     stopped: Arc<AtomicBool>,
-    reader: Option<(JoinHandle<()>, Receiver<()>)>,
+    reader: Option<KeyReader>,
+}
+
+/// The thread that reads keys.
+#[derive(Debug)]
+struct KeyReader {
+    thread: JoinHandle<()>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
 }
 
 impl<K: Send + 'static> Keyboard<K> {
@@ -40,11 +48,11 @@ impl<K: Send + 'static> Keyboard<K> {
         let over = Arc::new(AtomicBool::new(false));
         let mut keyboard = Keyboard { keys, stopped: over.clone(), reader: None };
         let (ending, ended) = channel();
-        let reader = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
             read(&sender, &over, meaning);
             drop(ending);
         })?;
-        keyboard.reader = Some((reader, ended));
+        keyboard.reader = Some(KeyReader { thread, ended });
         Ok(keyboard)
     }
 
@@ -60,11 +68,11 @@ impl<K: Send + 'static> Keyboard<K> {
 impl<K> Drop for Keyboard<K> {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        if let Some((reader, ended)) = self.reader.take()
+        if let Some(KeyReader { thread, ended }) = self.reader.take()
             && ended.recv_timeout(END) == Err(RecvTimeoutError::Disconnected)
         {
             // Fails only if the thread panicked, which the panic hook has shown.
-            let _ = reader.join();
+            let _ = thread.join();
         }
         // The terminal may be gone: then there is nothing to give back.
         let _ = disable_raw_mode();

@@ -38,11 +38,17 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Columns and rows of the terminal; the usual ones where it does not know them.
-pub fn size() -> (usize, usize) {
+/// The size of the terminal in characters.
+pub struct ScreenSize {
+    pub columns: usize,
+    pub rows: usize,
+}
+
+/// The terminal's size; the usual one where it does not know it.
+pub fn size() -> ScreenSize {
     let (columns, rows) = terminal::size().unwrap_or_default();
     let known = |found: u16, usual: u16| usize::from(if found == 0 { usual } else { found });
-    (known(columns, COLUMNS), known(rows, ROWS))
+    ScreenSize { columns: known(columns, COLUMNS), rows: known(rows, ROWS) }
 }
 
 /// Prints to standard output.

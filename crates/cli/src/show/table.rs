@@ -19,6 +19,32 @@ pub enum Align {
     Right,
 }
 
+/// The heading of a column, and the side on which its cells begin.
+#[derive(Clone, Copy, Debug)]
+pub struct TableColumn {
+    pub title: &'static str,
+    pub align: Align,
+}
+
+/// A column of texts.
+pub const fn left(title: &'static str) -> TableColumn {
+    TableColumn { title, align: Align::Left }
+}
+
+/// A column of numbers.
+pub const fn right(title: &'static str) -> TableColumn {
+    TableColumn { title, align: Align::Right }
+}
+
+/// The parts of a cell's text.
+#[derive(Clone, Copy, Debug)]
+pub struct CellParts<'c> {
+    /// The beginning, which has the colour.
+    pub lead: &'c str,
+    pub colour: Option<Colour>,
+    pub rest: &'c str,
+}
+
 /// One cell; it may have several lines.
 #[derive(Clone, Debug)]
 pub struct TextCell {
@@ -43,12 +69,12 @@ impl TextCell {
         }
     }
 
-    /// The coloured part, its colour, and the rest.
-    pub fn parts(&self) -> (&str, Option<Colour>, &str) {
+    /// The coloured part and the rest.
+    pub fn parts(&self) -> CellParts<'_> {
         let cut =
             self.text.char_indices().nth(self.lead_chars).map_or(self.text.len(), |(at, _)| at);
         let (lead, rest) = self.text.split_at(cut);
-        (lead, self.colour, rest)
+        CellParts { lead, colour: self.colour, rest }
     }
 }
 
@@ -60,13 +86,13 @@ impl<T: Into<String>> From<T> for TextCell {
 
 #[derive(Clone, Debug)]
 pub struct TextTable {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<TableColumn>,
     rows: Vec<Vec<TextCell>>,
 }
 
 impl TextTable {
     /// With these headings and no row.
-    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+    pub fn new(columns: &[TableColumn]) -> Self {
         TextTable { columns: columns.to_vec(), rows: Vec::new() }
     }
 
@@ -82,14 +108,14 @@ impl TextTable {
         };
         let widths: Vec<usize> = (0..=last).map(|column| self.natural_width(column)).collect();
         let used = widths[..last].iter().map(|natural| natural + GAP).sum::<usize>();
-        let flows = self.columns[last].1 == Align::Left;
+        let flows = self.columns[last].align == Align::Left;
         let room = width.saturating_sub(used);
         let below = flows && room < LAST_MIN && widths[last] > room;
         let mut out = String::new();
         let headings: Vec<Vec<TextCell>> = self
             .columns
             .iter()
-            .map(|(title, _)| vec![TextCell::coloured(*title, Colour::Strong)])
+            .map(|column| vec![TextCell::coloured(column.title, Colour::Strong)])
             .collect();
         self.lines(&mut out, &headings, &widths, below, paint);
         for row in &self.rows {
@@ -116,7 +142,7 @@ impl TextTable {
             .map(|line| line.chars().count())
             .max()
             .unwrap_or(0);
-        widest.max(self.columns[column].0.chars().count())
+        widest.max(self.columns[column].title.chars().count())
     }
 
     fn lines(
@@ -137,14 +163,14 @@ impl TextTable {
             for (column, cell) in cells[..beside].iter().enumerate() {
                 let (text, plain) =
                     cell.get(line).map_or((String::new(), 0), |piece| piece.paint_text(paint));
-                let (padding, right) = match column == last && self.columns[column].1 == Align::Left
-                {
-                    true => (0, false),
-                    false => (
-                        widths[column].saturating_sub(plain),
-                        self.columns[column].1 == Align::Right,
-                    ),
-                };
+                let (padding, right) =
+                    match column == last && self.columns[column].align == Align::Left {
+                        true => (0, false),
+                        false => (
+                            widths[column].saturating_sub(plain),
+                            self.columns[column].align == Align::Right,
+                        ),
+                    };
                 owed += if right { padding } else { 0 };
                 if plain > 0 {
                     out.extend(std::iter::repeat_n(' ', owed));
@@ -169,7 +195,9 @@ impl TextCell {
     /// With its colour, and its width without.
     fn paint_text(&self, paint: Paint) -> (String, usize) {
         let plain = self.text.chars().count();
-        let (lead, Some(colour), rest) = self.parts() else { return (self.text.clone(), plain) };
+        let CellParts { lead, colour: Some(colour), rest } = self.parts() else {
+            return (self.text.clone(), plain);
+        };
         (format!("{}{rest}", paint.text(colour, lead)), plain)
     }
 }

@@ -19,7 +19,7 @@ use crate::outcome::CommandError;
 use crate::pattern::{check_patterns, matches_any};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{count, span};
 
 /// Keeps services with their pools, and pools with their services; everything without names.
@@ -84,13 +84,13 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
 
 fn services(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVICE", Align::Left),
-        ("FORWARD", Align::Left),
-        ("LISTEN", Align::Left),
-        ("POOL", Align::Left),
-        ("OPEN", Align::Right),
-        ("IN FLIGHT", Align::Right),
-        ("STATE", Align::Left),
+        left("SERVICE"),
+        left("FORWARD"),
+        left("LISTEN"),
+        left("POOL"),
+        right("OPEN"),
+        right("IN FLIGHT"),
+        left("STATE"),
     ]);
     for service in &status.services {
         let ServiceStatus {
@@ -122,11 +122,11 @@ fn services(status: &Status) -> TextTable {
 
 fn certificates(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("CERTIFICATE", Align::Left),
-        ("NAMES", Align::Left),
-        ("KEY", Align::Left),
-        ("GOOD FOR", Align::Right),
-        ("STATE", Align::Left),
+        left("CERTIFICATE"),
+        left("NAMES"),
+        left("KEY"),
+        right("GOOD FOR"),
+        left("STATE"),
     ]);
     for service in &status.services {
         for certificate in &service.certificates {
@@ -149,12 +149,7 @@ fn certificates(status: &Status) -> TextTable {
 }
 
 fn pools(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("POOL", Align::Left),
-        ("SERVERS", Align::Right),
-        ("UP", Align::Right),
-        ("BALANCE", Align::Left),
-    ]);
+    let mut table = TextTable::new(&[left("POOL"), right("SERVERS"), right("UP"), left("BALANCE")]);
     for PoolStatus { name, balance, servers, .. } in &status.pools {
         let up = servers.iter().filter(|server| server.state == ServerState::Up).count();
         table.row(vec![
@@ -169,12 +164,12 @@ fn pools(status: &Status) -> TextTable {
 
 fn servers(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVER", Align::Left),
-        ("ADDRESS", Align::Left),
-        ("WEIGHT", Align::Right),
-        ("IN FLIGHT", Align::Right),
-        ("OPEN", Align::Right),
-        ("STATE", Align::Left),
+        left("SERVER"),
+        left("ADDRESS"),
+        right("WEIGHT"),
+        right("IN FLIGHT"),
+        right("OPEN"),
+        left("STATE"),
     ]);
     for pool in &status.pools {
         for server in &pool.servers {
@@ -192,12 +187,8 @@ fn servers(status: &Status) -> TextTable {
 }
 
 fn draining(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("DRAINING", Align::Left),
-        ("CONNECTIONS", Align::Right),
-        ("IN FLIGHT", Align::Right),
-        ("WHY", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("DRAINING"), right("CONNECTIONS"), right("IN FLIGHT"), left("WHY")]);
     for Draining { what, reason, since_unix_ms, until_unix_ms, connections, in_flight } in
         &status.draining
     {

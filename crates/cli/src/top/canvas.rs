@@ -13,7 +13,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use super::frame;
 use super::view::TopView;
 use crate::show::paint::Paint;
-use crate::show::screen::{self, Screen};
+use crate::show::screen::{self, Screen, ScreenSize};
 
 /// A terminal to draw on.
 pub struct Canvas {
@@ -51,7 +51,7 @@ impl Canvas {
 
 /// All of the terminal.
 fn terminal_area() -> Rect {
-    let (columns, rows) = screen::size();
+    let ScreenSize { columns, rows } = screen::size();
     let side = |length| u16::try_from(length).unwrap_or(u16::MAX);
     Rect::new(0, 0, side(columns), side(rows))
 }

@@ -39,7 +39,7 @@ pub async fn print_once(
     only: Option<Tab>,
 ) -> Result<CommandOutcome, CommandError> {
     let snapshot = fetch_snapshot(client.clone(), Some(every), Duration::ZERO).await?;
-    let columns = if screen::is_terminal() { screen::size().0 } else { usize::MAX };
+    let columns = if screen::is_terminal() { screen::size().columns } else { usize::MAX };
     screen::print(&plain_output::render_all(&snapshot, only, columns, Paint::for_stdout()))?;
     Ok(CommandOutcome::Done)
 }

@@ -13,11 +13,11 @@ use ratatui::widgets::{
 use super::help::{HELP, HINT};
 use super::panels;
 use super::sheet::{Sheet, SheetCell};
-use super::summary;
-use super::view::{InputMode, TopView};
+use super::summary::{self, HeadroomSummary};
+use super::view::{InputMode, SheetSelection, TopNotice, TopView};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, wrap};
+use crate::show::table::{Align, CellParts, TableColumn, wrap};
 
 /// Screens with fewer lines leave out the part above the table.
 const LOW: u16 = 12;
@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
     panels::draw(frame, view, panels, paint);
     frame.render_widget(names(view, paint), tabs);
     let asks = matches!(view.mode(), InputMode::Confirm(_));
-    if let Some((text, colour)) = view.notice(now).filter(|_| !asks) {
+    if let Some(TopNotice { text, colour }) = view.notice(now).filter(|_| !asks) {
         let line = plain(&text).replace('\n', " ");
         frame.render_widget(Line::styled(line, paint.style(colour)), notice);
     }
@@ -81,7 +81,7 @@ fn draw_summary(view: &TopView, area: Rect, now: Duration, paint: Paint) -> Vec<
         return lines;
     }
     if !low && panels::height(view, area) == 0 {
-        let (text, scarce) = summary::headroom(snapshot);
+        let HeadroomSummary { text, scarce } = summary::headroom(snapshot);
         say(&text, scarce.then_some(Colour::Doubt));
     }
     if let Some(first) = snapshot.status.warnings.first().filter(|_| !low) {
@@ -112,7 +112,7 @@ fn names(view: &TopView, paint: Paint) -> Tabs<'static> {
 
 /// The part of the table that is seen, with the chosen line on it.
 fn draw_sheet(frame: &mut Frame<'_>, view: &mut TopView, area: Rect, paint: Paint) {
-    let (sheet, _) = view.listed();
+    let SheetSelection { sheet, .. } = view.listed();
     let all = sheet.rows.len();
     let low = frame.area().height < LOW;
     let block = Block::new().border_style(paint.style(Colour::Quiet));
@@ -156,15 +156,14 @@ fn draw_sheet(frame: &mut Frame<'_>, view: &mut TopView, area: Rect, paint: Pain
 
 /// Columns from the left, as many as fit; the very last gets the remaining width.
 fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
-    let heads = sheet
-        .columns
-        .iter()
-        .map(|(name, align)| aligned(Line::styled(*name, paint.style(Colour::Strong)), *align));
+    let heads = sheet.columns.iter().map(|column| {
+        aligned(Line::styled(column.title, paint.style(Colour::Strong)), column.align)
+    });
     let cells = |fields: &[SheetCell]| {
         let fields = fields.iter().zip(sheet.columns);
         Row::new(
             fields
-                .map(|(field, (_, align))| aligned(line(field, paint), *align))
+                .map(|(field, column)| aligned(line(field, paint), column.align))
                 .collect::<Vec<_>>(),
         )
     };
@@ -182,9 +181,9 @@ fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
     let mut left = columns.saturating_sub(mark);
     let last = sheet.columns.len().saturating_sub(1);
     let mut widths = Vec::with_capacity(sheet.columns.len());
-    for (column, (name, align)) in sheet.columns.iter().enumerate() {
+    for (column, TableColumn { title, align }) in sheet.columns.iter().enumerate() {
         let widest = sheet.rows.iter().filter_map(|row| row.fields.get(column)).map(width).max();
-        let wanted = u16::try_from(widest.unwrap_or(0).max(name.len())).unwrap_or(u16::MAX);
+        let wanted = u16::try_from(widest.unwrap_or(0).max(title.len())).unwrap_or(u16::MAX);
         if left == 0 || (*align == Align::Right && wanted > left) {
             break;
         }
@@ -197,7 +196,7 @@ fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
 
 /// The width of a field on the screen.
 fn width(field: &SheetCell) -> usize {
-    let (lead, _, rest) = field.cell.parts();
+    let CellParts { lead, rest, .. } = field.cell.parts();
     Span::raw(lead).width() + Span::raw(rest).width()
 }
 
@@ -210,7 +209,7 @@ fn aligned(line: Line<'static>, align: Align) -> Cell<'static> {
 
 /// A field with its colour.
 fn line(field: &SheetCell, paint: Paint) -> Line<'static> {
-    let (lead, colour, rest) = field.cell.parts();
+    let CellParts { lead, colour, rest } = field.cell.parts();
     let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
     Line::from(vec![Span::styled(lead.to_owned(), style), Span::raw(rest.to_owned())])
 }

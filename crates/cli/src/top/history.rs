@@ -23,6 +23,13 @@ impl ServiceTrend {
     }
 }
 
+/// The requests of a service a second, and its new connections of the packet plane.
+#[derive(Clone, Debug)]
+pub struct ServiceArrivalRate {
+    pub service: String,
+    pub per_second: f64,
+}
+
 /// The services that there are now, as configured.
 #[derive(Clone, Debug, Default)]
 pub struct TrendHistory {
@@ -31,9 +38,9 @@ pub struct TrendHistory {
 
 impl TrendHistory {
     /// Another look. A service that is gone is forgotten.
-    pub fn add(&mut self, rates: Vec<(String, f64)>) {
+    pub fn add(&mut self, rates: Vec<ServiceArrivalRate>) {
         let mut before = std::mem::take(&mut self.trends);
-        for (name, rate) in rates {
+        for ServiceArrivalRate { service: name, per_second } in rates {
             let known = before.iter().position(|trend| trend.name == name);
             let mut trend = match known {
                 Some(at) => before.swap_remove(at),
@@ -42,7 +49,7 @@ impl TrendHistory {
             if trend.rates.len() == LOOKS_MAX {
                 trend.rates.pop_front();
             }
-            trend.rates.push_back(rate);
+            trend.rates.push_back(per_second);
             self.trends.push(trend);
         }
     }
@@ -70,7 +77,11 @@ mod tests {
     fn the_busiest_stay_in_their_order_and_the_gone_are_forgotten() {
         let mut history = TrendHistory::default();
         let look = |history: &mut TrendHistory, of: &[(&str, f64)]| {
-            history.add(of.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect());
+            let rate = |(name, per_second): &(&str, f64)| ServiceArrivalRate {
+                service: (*name).to_owned(),
+                per_second: *per_second,
+            };
+            history.add(of.iter().map(rate).collect());
         };
         look(&mut history, &[("a", 1.0), ("b", 3.0), ("c", 2.0)]);
         look(&mut history, &[("a", 2.0), ("c", 5.0), ("b", 9.0)]);

@@ -3,7 +3,7 @@
 use super::rows;
 use super::sheet::Sheet;
 use super::snapshot::TopSnapshot;
-use super::summary;
+use super::summary::{self, HeadroomSummary};
 use super::tab::Tab;
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
@@ -16,8 +16,8 @@ pub fn render_all(
     columns: usize,
     paint: Paint,
 ) -> String {
-    let (room, scarce) = summary::headroom(snapshot);
-    let room = if scarce { paint.text(Colour::Doubt, &room) } else { room };
+    let HeadroomSummary { text, scarce } = summary::headroom(snapshot);
+    let room = if scarce { paint.text(Colour::Doubt, &text) } else { text };
     let mut out = format!("{}\n{room}\n", summary::title(snapshot));
     for warning in &snapshot.status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));

@@ -12,11 +12,12 @@ use api::types::{
 use model::cause::Side;
 use model::snapshot::ServerState;
 
-use super::sheet::{Sheet, SheetCell, SheetRow};
+use super::history::ServiceArrivalRate;
+use super::sheet::{RowServer, Sheet, SheetCell, SheetRow};
 use super::snapshot::TopSnapshot;
 use super::tab::Tab;
 use crate::show::paint::Colour;
-use crate::show::table::Align::{self, Left, Right};
+use crate::show::table::{TableColumn, left, right};
 use crate::show::unit::{count, span};
 
 /// The lines of a view, as configured.
@@ -30,18 +31,18 @@ pub fn sheet(tab: Tab, snapshot: &TopSnapshot) -> Sheet {
     }
 }
 
-const SERVICES: &[(&str, Align)] = &[
-    ("SERVICE", Left),
-    ("STATE", Left),
-    ("/S", Right),
-    ("FAIL/S", Right),
-    ("P50", Right),
-    ("P99", Right),
-    ("IN FLIGHT", Right),
-    ("OPEN", Right),
-    ("FORWARD", Left),
-    ("POOL", Left),
-    ("WHY", Left),
+const SERVICES: &[TableColumn] = &[
+    left("SERVICE"),
+    left("STATE"),
+    right("/S"),
+    right("FAIL/S"),
+    right("P50"),
+    right("P99"),
+    right("IN FLIGHT"),
+    right("OPEN"),
+    left("FORWARD"),
+    left("POOL"),
+    left("WHY"),
 ];
 
 fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
@@ -79,14 +80,13 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
 }
 
 /// The rate of each service, as configured.
-pub fn rates(snapshot: &TopSnapshot) -> Vec<(String, f64)> {
-    let named = |name: &str| {
-        let report = snapshot.report.services.iter().find(|one| one.name == name);
-        let packets = forwarding(snapshot).iter().find(|one| one.name == name);
-        arrival_rate(report, packets)
+pub fn rates(snapshot: &TopSnapshot) -> Vec<ServiceArrivalRate> {
+    let named = |name: &String| {
+        let report = snapshot.report.services.iter().find(|one| one.name == *name);
+        let packets = forwarding(snapshot).iter().find(|one| one.name == *name);
+        ServiceArrivalRate { service: name.clone(), per_second: arrival_rate(report, packets) }
     };
-    let services = snapshot.status.services.iter();
-    services.map(|service| (service.name.clone(), named(&service.name))).collect()
+    snapshot.status.services.iter().map(|service| named(&service.name)).collect()
 }
 
 /// Requests, and new connections of packets, a second.
@@ -95,18 +95,18 @@ fn arrival_rate(report: Option<&ServiceReport>, packets: Option<&PacketService>)
         + packets.map_or(0.0, |packets| connection_rate(&packets.servers))
 }
 
-const SERVERS: &[(&str, Align)] = &[
-    ("SERVER", Left),
-    ("STATE", Left),
-    ("/S", Right),
-    ("FAIL/S", Right),
-    ("P50", Right),
-    ("P99", Right),
-    ("IN FLIGHT", Right),
-    ("OPEN", Right),
-    ("WEIGHT", Right),
-    ("ADDRESS", Left),
-    ("WHY", Left),
+const SERVERS: &[TableColumn] = &[
+    left("SERVER"),
+    left("STATE"),
+    right("/S"),
+    right("FAIL/S"),
+    right("P50"),
+    right("P99"),
+    right("IN FLIGHT"),
+    right("OPEN"),
+    right("WEIGHT"),
+    left("ADDRESS"),
+    left("WHY"),
 ];
 
 fn servers(snapshot: &TopSnapshot) -> Vec<SheetRow> {
@@ -126,7 +126,7 @@ fn servers(snapshot: &TopSnapshot) -> Vec<SheetRow> {
             let report = counted.get(&(pool.name.as_str(), server.name.as_str())).copied();
             let packets = forwarded.get(id.as_str()).map_or(&[][..], |all| &all[..]);
             let fields = server_fields(&id, server, report, packets, snapshot.status.now_unix_ms);
-            let to = (pool.name.clone(), server.name.clone());
+            let to = RowServer { pool: pool.name.clone(), name: server.name.clone() };
             rows.push(SheetRow { id, fields, server: Some(to) });
         }
     }
@@ -166,8 +166,8 @@ fn server_fields(
     ]
 }
 
-const CAUSES: &[(&str, Align)] =
-    &[("AT", Left), ("CAUSE", Left), ("/S", Right), ("TOTAL", Right), ("BECAUSE OF", Left)];
+const CAUSES: &[TableColumn] =
+    &[left("AT"), left("CAUSE"), right("/S"), right("TOTAL"), left("BECAUSE OF")];
 
 fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     let mut rows = Vec::new();

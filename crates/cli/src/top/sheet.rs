@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell};
+use crate::show::table::{TableColumn, TextCell};
 use crate::show::unit::{bytes, count, micros, rate};
 
 /// The sort order of a sheet.
@@ -75,13 +75,20 @@ pub struct SheetRow {
     pub id: String,
     /// One for each column.
     pub fields: Vec<SheetCell>,
-    /// The pool and the name of the server that orders would go to.
-    pub server: Option<(String, String)>,
+    /// The server that orders would go to.
+    pub server: Option<RowServer>,
+}
+
+/// A server by the names of its pool and itself.
+#[derive(Clone, Debug)]
+pub struct RowServer {
+    pub pool: String,
+    pub name: String,
 }
 
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    pub columns: &'static [(&'static str, Align)],
+    pub columns: &'static [TableColumn],
     pub rows: Vec<SheetRow>,
 }
 

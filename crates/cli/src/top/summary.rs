@@ -88,11 +88,18 @@ pub fn resident(snapshot: &TopSnapshot) -> String {
     format!("resident {}", bytes(snapshot.report.process.resident_bytes))
 }
 
-/// All limits in a sentence; whether one is scarce by now.
-pub fn headroom(snapshot: &TopSnapshot) -> (String, bool) {
+/// The room below all limits, as one sentence.
+pub struct HeadroomSummary {
+    pub text: String,
+    /// Whether one of the limits is nearly reached.
+    pub scarce: bool,
+}
+
+/// All limits in a sentence.
+pub fn headroom(snapshot: &TopSnapshot) -> HeadroomSummary {
     let limits = limits(snapshot);
     let scarce = limits.iter().any(LimitGauge::is_short);
     let mut parts: Vec<String> = limits.into_iter().map(|limit| limit.text).collect();
     parts.push(resident(snapshot));
-    (format!("headroom: {}", parts.join("; ")), scarce)
+    HeadroomSummary { text: format!("headroom: {}", parts.join("; ")), scarce }
 }

@@ -13,7 +13,7 @@ use super::history::TrendHistory;
 use super::keys::TopKey;
 use super::rows;
 use super::server_operation::{self, ServerOperation};
-use super::sheet::{Sheet, SheetRow};
+use super::sheet::{RowServer, Sheet, SheetRow};
 use super::snapshot::TopSnapshot;
 use super::tab::Tab;
 use crate::show::paint::Colour;
@@ -57,6 +57,20 @@ struct TabState {
     sort: Option<usize>,
 }
 
+/// A sentence below the table's name.
+#[derive(Clone, Debug)]
+pub struct TopNotice {
+    pub text: String,
+    pub colour: Colour,
+}
+
+/// The lines of a view in their order, and which of them is chosen.
+pub struct SheetSelection {
+    pub sheet: Sheet,
+    /// The chosen line's position, or 0 if there is none.
+    pub chosen: usize,
+}
+
 #[derive(Debug)]
 pub struct TopView {
     interval: Duration,
@@ -70,7 +84,7 @@ pub struct TopView {
     filter: String,
     mode: InputMode,
     paused: bool,
-    message: Option<(String, Colour)>,
+    message: Option<TopNotice>,
     pending: Option<ServerOperation>,
     history: TrendHistory,
     /// Lines that a screen holds, for a page up or down.
@@ -112,7 +126,7 @@ impl TopView {
         let pid = snapshot.status.pid;
         if before != pid {
             let text = format!("another process answers now: {pid}, before it was {before}");
-            self.message = Some((text, Colour::Doubt));
+            self.message = Some(TopNotice { text, colour: Colour::Doubt });
         }
         self.snapshot = snapshot;
         self.seen_at = now;
@@ -129,13 +143,13 @@ impl TopView {
     pub fn record_answer(&mut self, answer: &Result<ServerChanged, ApiError>) {
         let Some(order) = self.pending.take() else { return };
         let words = order.describe();
-        self.message = Some(match answer {
-            Ok(changed) => {
-                (format!("{words}: {}", server_operation::describe_change(changed)), Colour::Good)
-            }
-            Err(error) if error.is_refusal() => (format!("{words}: refused: {error}"), Colour::Bad),
-            Err(error) => (format!("{words}: {error}"), Colour::Bad),
-        });
+        let colour = if answer.is_ok() { Colour::Good } else { Colour::Bad };
+        let text = match answer {
+            Ok(changed) => format!("{words}: {}", server_operation::describe_change(changed)),
+            Err(error) if error.is_refusal() => format!("{words}: refused: {error}"),
+            Err(error) => format!("{words}: {error}"),
+        };
+        self.message = Some(TopNotice { text, colour });
     }
 
     /// A key was pressed.
@@ -207,13 +221,15 @@ impl TopView {
     fn ask_confirmation(&mut self, action: ServerAction) {
         if let Some(order) = &self.pending {
             let text = format!("{} is still waiting for its answer", order.describe());
-            self.message = Some((text, Colour::Doubt));
+            self.message = Some(TopNotice { text, colour: Colour::Doubt });
             return;
         }
-        let (rows, at) = self.listed();
-        let Some((pool, server)) = rows.rows.get(at).and_then(|row| row.server.clone()) else {
-            let text = "no server is chosen: tab leads to the servers, arrows choose one";
-            self.message = Some((text.to_owned(), Colour::Doubt));
+        let SheetSelection { sheet, chosen } = self.listed();
+        let to = sheet.rows.get(chosen).and_then(|row| row.server.clone());
+        let Some(RowServer { pool, name: server }) = to else {
+            let text =
+                "no server is chosen: tab leads to the servers, arrows choose one".to_owned();
+            self.message = Some(TopNotice { text, colour: Colour::Doubt });
             return;
         };
         self.mode = InputMode::Confirm(ServerOperation { pool, server, action });
@@ -222,7 +238,7 @@ impl TopView {
     fn handle_confirmation(&mut self, order: ServerOperation, key: TopKey) -> KeyAction {
         if !matches!(key, TopKey::Letter('y' | 'Y')) {
             let text = format!("{}/{} is left as it is", order.pool, order.server);
-            self.message = Some((text, Colour::Quiet));
+            self.message = Some(TopNotice { text, colour: Colour::Quiet });
             return KeyAction::Stay;
         }
         self.pending = Some(order.clone());
@@ -231,9 +247,9 @@ impl TopView {
 
     /// Chooses another line: from where, lines a page, and lines in all.
     fn move_selection(&mut self, to: fn(usize, usize, usize) -> usize) {
-        let (sheet, at) = self.listed();
+        let SheetSelection { sheet, chosen } = self.listed();
         let last = sheet.rows.len().saturating_sub(1);
-        let at = to(at, self.page, last).min(last);
+        let at = to(chosen, self.page, last).min(last);
         let pick = self.tab_states.entry(self.tab).or_default();
         pick.table.select(Some(at));
         pick.id = sheet.rows.get(at).map(|row| row.id.clone());
@@ -262,7 +278,7 @@ impl TopView {
     }
 
     /// The lines of the view in their order, and which of them is chosen.
-    pub fn listed(&self) -> (Sheet, usize) {
+    pub fn listed(&self) -> SheetSelection {
         let pick = self.tab_states.get(&self.tab).cloned().unwrap_or_default();
         let mut sheet = self.sheet(self.tab);
         sheet.filter(&self.filter);
@@ -270,8 +286,8 @@ impl TopView {
         let is = |row: &SheetRow| Some(&row.id) == pick.id.as_ref();
         let last = sheet.rows.len().saturating_sub(1);
         let before = pick.table.selected().unwrap_or(0);
-        let at = sheet.rows.iter().position(is).unwrap_or(before.min(last));
-        (sheet, at)
+        let chosen = sheet.rows.iter().position(is).unwrap_or(before.min(last));
+        SheetSelection { sheet, chosen }
     }
 
     /// All lines of a view as configured.
@@ -315,8 +331,8 @@ impl TopView {
         let sort = self.tab_states.get(&self.tab).and_then(|pick| pick.sort);
         let columns = self.sheet(self.tab).columns;
         let sort = sort.and_then(|column| columns.get(column));
-        let sort =
-            sort.map_or_else(|| "as configured".to_owned(), |(name, _)| format!("by {name}"));
+        let sort = sort
+            .map_or_else(|| "as configured".to_owned(), |column| format!("by {}", column.title));
         match self.filter.as_str() {
             "" => sort,
             filter => format!("{sort}, only '{filter}'"),
@@ -335,25 +351,23 @@ impl TopView {
     }
 
     /// The message below the table's name.
-    pub fn notice(&self, now: Duration) -> Option<(String, Colour)> {
-        match &self.mode {
-            InputMode::Confirm(order) => {
-                return Some((format!("{}? y/n", order.describe()), Colour::Strong));
-            }
-            InputMode::Filter => {
-                return Some((format!("filter: {}_", self.filter), Colour::Strong));
-            }
-            InputMode::Table | InputMode::Help => {}
+    pub fn notice(&self, now: Duration) -> Option<TopNotice> {
+        let asked = match &self.mode {
+            InputMode::Confirm(order) => Some(format!("{}? y/n", order.describe())),
+            InputMode::Filter => Some(format!("filter: {}_", self.filter)),
+            InputMode::Table | InputMode::Help => None,
+        };
+        if let Some(text) = asked {
+            return Some(TopNotice { text, colour: Colour::Strong });
         }
         if let Some(order) = &self.pending {
-            return Some((
-                format!("{}: told, waiting for the answer", order.describe()),
-                Colour::Quiet,
-            ));
+            let text = format!("{}: told, waiting for the answer", order.describe());
+            return Some(TopNotice { text, colour: Colour::Quiet });
         }
         let paused = || {
             let age = seconds(now.saturating_sub(self.seen_at));
-            (format!("paused: this is {age} old; p goes on"), Colour::Doubt)
+            let text = format!("paused: this is {age} old; p goes on");
+            TopNotice { text, colour: Colour::Doubt }
         };
         self.message.clone().or_else(|| self.paused.then(paused))
     }

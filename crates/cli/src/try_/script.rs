@@ -14,10 +14,23 @@ pub enum DemoAction {
     Drain(usize),
 }
 
+/// A deed and its time since the start of its round.
+#[derive(Clone, Copy, Debug)]
+struct TimedAction {
+    at: Duration,
+    action: DemoAction,
+}
+
+impl TimedAction {
+    const fn new(millis: u64, action: DemoAction) -> TimedAction {
+        TimedAction { at: Duration::from_millis(millis), action }
+    }
+}
+
 /// A sequence of deeds by the clock.
 #[derive(Clone, Debug)]
 pub struct DemoScript {
-    actions: Vec<(Duration, DemoAction)>,
+    actions: Vec<TimedAction>,
     next: usize,
     /// When it ends; `None`: it repeats.
     end: Option<Duration>,
@@ -31,9 +44,9 @@ impl DemoScript {
     pub fn once() -> DemoScript {
         let deeds = vec![
             // Two seconds before and after each event: a few probe intervals, so that its effect is seen on its own.
-            (Duration::from_millis(2_000), DemoAction::Kill(1)),
-            (Duration::from_millis(4_000), DemoAction::Revive(1)),
-            (Duration::from_millis(5_500), DemoAction::Drain(3)),
+            TimedAction::new(2_000, DemoAction::Kill(1)),
+            TimedAction::new(4_000, DemoAction::Revive(1)),
+            TimedAction::new(5_500, DemoAction::Drain(3)),
         ];
         // The drain has the last two and a half seconds.
         let end = Duration::from_secs(8);
@@ -46,15 +59,20 @@ impl DemoScript {
         // turn.
         let at = |server: usize, seconds: u64| Duration::from_secs(server as u64 * 10 + seconds);
         let deeds = (0..servers)
-            .flat_map(|n| [(at(n, 3), DemoAction::Kill(n)), (at(n, 7), DemoAction::Revive(n))])
+            .flat_map(|n| {
+                [
+                    TimedAction { at: at(n, 3), action: DemoAction::Kill(n) },
+                    TimedAction { at: at(n, 7), action: DemoAction::Revive(n) },
+                ]
+            })
             .collect();
         DemoScript { actions: deeds, next: 0, end: None, round_length: at(servers, 0), rounds: 0 }
     }
 
     /// The next deed that is due.
     pub fn next_action(&mut self, at: Duration) -> Option<DemoAction> {
-        let (when, deed) = *self.actions.get(self.next)?;
-        if when + self.round_length * self.rounds > at {
+        let TimedAction { at: due, action } = *self.actions.get(self.next)?;
+        if due + self.round_length * self.rounds > at {
             return None;
         }
         self.next += 1;
@@ -62,7 +80,7 @@ impl DemoScript {
             self.next = 0;
             self.rounds += 1;
         }
-        Some(deed)
+        Some(action)
     }
 
     /// Whether it is over.

@@ -64,9 +64,17 @@ pub struct DemoFrame {
     /// Requests of all clients.
     pub requests: u64,
     pub failed: u64,
-    pub causes: Vec<(&'static str, u64)>,
+    pub causes: Vec<DemoFailures>,
     /// Attempts after the first, and replays.
     pub retried: u64,
+}
+
+/// The failed requests of all clients with one cause.
+#[derive(Clone, Copy, Debug)]
+pub struct DemoFailures {
+    /// The cause's name.
+    pub cause: &'static str,
+    pub failed: u64,
 }
 
 /// A service, as its clients see it.
@@ -116,12 +124,12 @@ impl DemoFrame {
         let span = now.at.saturating_sub(earlier.at);
         let services = now.clients.iter().zip(&earlier.clients);
         let servers = now.servers.iter().zip(&earlier.servers);
-        let mut causes: Vec<(&'static str, u64)> = Vec::new();
+        let mut causes: Vec<DemoFailures> = Vec::new();
         for (cause, count) in now.clients.iter().flat_map(|clients| &clients.report.failed_by_cause)
         {
-            match causes.iter_mut().find(|(name, _)| name == cause) {
-                Some((_, sum)) => *sum += count,
-                None => causes.push((cause, *count)),
+            match causes.iter_mut().find(|known| known.cause == *cause) {
+                Some(known) => known.failed += count,
+                None => causes.push(DemoFailures { cause, failed: *count }),
             }
         }
         DemoFrame {

@@ -3,10 +3,9 @@
 use model::snapshot::ServerState;
 
 use super::event_log::DemoLog;
-use super::snapshot::{DemoFrame, RecentRates, ServerRow};
+use super::snapshot::{DemoFailures, DemoFrame, RecentRates, ServerRow};
 use crate::show::paint::{Colour, Paint};
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::{TextCell, TextTable, wrap};
+use crate::show::table::{TextCell, TextTable, left, right, wrap};
 use crate::show::unit::{count, micros, rate, span};
 
 /// Events below the table.
@@ -70,14 +69,14 @@ pub fn line(frame: &DemoFrame) -> String {
 
 fn services(frame: &DemoFrame) -> TextTable {
     let mut table = TextTable::new(&[
-        ("SERVICE", Left),
-        ("FORWARD", Left),
-        ("LISTENS ON", Left),
-        ("ANSWERED/S", Right),
-        ("IN FLIGHT", Right),
-        ("P50", Right),
-        ("P99", Right),
-        ("FAILED", Right),
+        left("SERVICE"),
+        left("FORWARD"),
+        left("LISTENS ON"),
+        right("ANSWERED/S"),
+        right("IN FLIGHT"),
+        right("P50"),
+        right("P99"),
+        right("FAILED"),
     ]);
     for service in &frame.services {
         let failed = count(service.failed);
@@ -99,16 +98,16 @@ fn services(frame: &DemoFrame) -> TextTable {
 
 fn servers(frame: &DemoFrame, why: bool) -> TextTable {
     let mut columns = vec![
-        ("SERVER", Left),
-        ("STATE", Left),
-        ("FOR", Right),
-        ("REQUESTS/S", Right),
-        ("IN FLIGHT", Right),
-        ("P50", Right),
-        ("P99", Right),
-        ("FAILURES", Right),
+        left("SERVER"),
+        left("STATE"),
+        right("FOR"),
+        right("REQUESTS/S"),
+        right("IN FLIGHT"),
+        right("P50"),
+        right("P99"),
+        right("FAILURES"),
     ];
-    columns.extend(why.then_some(("WHY", Left)));
+    columns.extend(why.then_some(left("WHY")));
     let mut table = TextTable::new(&columns);
     for server in &frame.servers {
         let [per_second, p50, p99] = recent_cells(&server.recent);
@@ -144,8 +143,8 @@ fn render_result(frame: &DemoFrame, paint: Paint) -> String {
     let colour = if frame.failed == 0 { Colour::Good } else { Colour::Bad };
     let failed = paint.text(colour, &format!("failed requests: {}", count(frame.failed)));
     let mut out = format!("{failed} of {}", count(frame.requests));
-    for (cause, n) in &frame.causes {
-        out.push_str(&format!(", {} {cause}", count(*n)));
+    for DemoFailures { cause, failed } in &frame.causes {
+        out.push_str(&format!(", {} {cause}", count(*failed)));
     }
     out.push_str(&format!("; tried again by the balancer: {}", count(frame.retried)));
     out
@@ -215,7 +214,10 @@ mod tests {
             ],
             requests: 14_702,
             failed,
-            causes: if failed > 0 { vec![("reset-before-answer", failed)] } else { Vec::new() },
+            causes: match failed {
+                0 => Vec::new(),
+                failed => vec![DemoFailures { cause: "reset-before-answer", failed }],
+            },
             retried: 4,
         }
     }

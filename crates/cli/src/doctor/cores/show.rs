@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::show::paint::Paint;
 use crate::show::screen;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -264,21 +264,20 @@ fn queue_rows(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> 
 
 /// The tables of processors and queues.
 pub fn render_tables(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> String {
-    use Align::{Left, Right};
     let width = screen::width();
     let paint = Paint::for_stdout();
     let number = |value: f64| format!("{value:.0}");
     let part = |value: f64| format!("{:.0} %", value * 100.0);
     let all: f64 = load.processors.values().map(|work| work.packets).sum();
     let mut table = TextTable::new(&[
-        ("PROCESSOR", Right),
-        ("PACKETS/S", Right),
-        ("PART", Right),
-        ("SOFTIRQ", Right),
-        ("BUSY", Right),
-        ("LOST/S", Right),
-        ("SQUEEZED/S", Right),
-        ("WOKEN/S", Right),
+        right("PROCESSOR"),
+        right("PACKETS/S"),
+        right("PART"),
+        right("SOFTIRQ"),
+        right("BUSY"),
+        right("LOST/S"),
+        right("SQUEEZED/S"),
+        right("WOKEN/S"),
     ]);
     for (processor, work) in &load.processors {
         table.row(vec![
@@ -294,14 +293,14 @@ pub fn render_tables(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> String 
     }
     let mut out = table.render(width, paint);
     let mut table = TextTable::new(&[
-        ("INTERFACE", Left),
-        ("QUEUE", Right),
-        ("PACKETS/S", Right),
-        ("INTERRUPTS/S", Right),
-        ("GO TO", Left),
-        ("RPS", Left),
-        ("RFS", Right),
-        ("XPS", Left),
+        left("INTERFACE"),
+        right("QUEUE"),
+        right("PACKETS/S"),
+        right("INTERRUPTS/S"),
+        left("GO TO"),
+        left("RPS"),
+        right("RFS"),
+        left("XPS"),
     ]);
     let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
     for one in queue_rows(snapshot, load) {

@@ -29,6 +29,14 @@ enum UndoEntry {
     Ethtool { from: Vec<String>, to: Vec<String> },
 }
 
+/// What became of the changes that were to be reverted.
+pub struct SteeringUndo {
+    /// The reverting changes that were applied.
+    pub done: Vec<SteeringChange>,
+    /// Why the others could not be reverted.
+    pub failed: Vec<String>,
+}
+
 impl UndoFile {
     /// Reads the undo file; empty if there is no such file.
     pub fn open(file: &Path) -> Result<UndoFile, CommandError> {
@@ -69,7 +77,7 @@ impl UndoFile {
     }
 
     /// Reverts everything, the last change first. Changes that cannot be reverted stay in the file.
-    pub fn undo(mut self) -> Result<(Vec<SteeringChange>, Vec<String>), CommandError> {
+    pub fn undo(mut self) -> Result<SteeringUndo, CommandError> {
         let mut done = Vec::new();
         let mut failed = Vec::new();
         let mut left = Vec::new();
@@ -85,7 +93,7 @@ impl UndoFile {
         }
         self.entries = left;
         self.write()?;
-        Ok((done, failed))
+        Ok(SteeringUndo { done, failed })
     }
 
     /// Whole or not at all.
@@ -176,7 +184,8 @@ mod tests {
             open.add([change.clone()].into_iter()).expect("written");
             apply_change(&change).expect("changed");
         }
-        let (done, failed) = UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
+        let SteeringUndo { done, failed } =
+            UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
         assert_eq!((done.len(), failed.len()), (1, 0));
         assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
         assert!(!undo_path.exists(), "nothing is left to take back");
@@ -185,7 +194,8 @@ mod tests {
         UndoFile::open(&undo_path)
             .and_then(|mut open| open.add([gone].into_iter()))
             .expect("written");
-        let (done, failed) = UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
+        let SteeringUndo { done, failed } =
+            UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
         assert_eq!((done.len(), failed.len()), (0, 1), "{failed:?}");
         assert_eq!(UndoFile::open(&undo_path).expect("readable").entries.len(), 1);
         fs::write(&undo_path, "{}").expect("written");

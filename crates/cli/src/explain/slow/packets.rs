@@ -5,7 +5,7 @@ use api::types::{HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowPack
 use super::parts::{group_table, millis, render_owner_bars, render_reasons};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, moment};
 
 pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: Paint) -> String {
@@ -92,14 +92,14 @@ fn render_handshakes(service: &SlowPackets) -> String {
 /// The packets and windows of each side.
 fn render_sides(service: &SlowPackets) -> TextTable {
     let mut table = TextTable::new(&[
-        ("FROM", Align::Left),
-        ("PACKETS", Align::Right),
-        ("LOST BEFORE US", Align::Right),
-        ("LOST BEHIND US", Align::Right),
-        ("REORDERED", Align::Right),
-        ("WINDOW ZERO", Align::Right),
-        ("SILLY", Align::Right),
-        ("RESETS", Align::Right),
+        left("FROM"),
+        right("PACKETS"),
+        right("LOST BEFORE US"),
+        right("LOST BEHIND US"),
+        right("REORDERED"),
+        right("WINDOW ZERO"),
+        right("SILLY"),
+        right("RESETS"),
     ]);
     let sides = [("client", Some(&service.client)), ("server", service.server.as_ref())];
     for (who, side) in sides {

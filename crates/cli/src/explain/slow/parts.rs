@@ -4,7 +4,7 @@ use api::types::{SlowGroup, SlowOwner, SlowReason};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, micros};
 
 /// Reasons, each with its advice.
@@ -48,12 +48,7 @@ pub fn render_owner_bars(owners: &[SlowOwner], width: usize, paint: Paint) -> St
 }
 
 pub fn group_table(title: &'static str, unit: &'static str, groups: &[SlowGroup]) -> TextTable {
-    let mut table = TextTable::new(&[
-        (title, Align::Left),
-        (unit, Align::Right),
-        ("TIME", Align::Right),
-        ("MOST OF IT", Align::Left),
-    ]);
+    let mut table = TextTable::new(&[left(title), right(unit), right("TIME"), left("MOST OF IT")]);
     for group in groups {
         table.row(vec![
             plain(&group.name).as_str().into(),

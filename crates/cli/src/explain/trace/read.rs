@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use trace::analysis::{Analysis, AnalysisSettings};
 use trace::ingest::ingest_capture;
-use trace::render::page;
+use trace::render::page::{self, RenderedPage};
 use trace::report::TraceReport;
 use trace::report_builder::{self, CaptureSource};
 
@@ -19,14 +19,6 @@ pub struct TraceReader<'a> {
     /// The settings of the analysis.
     pub settings: &'a AnalysisSettings,
     pub quiet: bool,
-}
-
-/// The drawing of a connection.
-#[derive(Debug)]
-pub struct ConnectionDrawing {
-    pub page: String,
-    /// Drawings with their names.
-    pub drawings: Vec<(&'static str, String)>,
 }
 
 /// Files shorter than this are read before anybody looks up, bytes.
@@ -45,7 +37,7 @@ impl TraceReader<'_> {
         files: &[PathBuf],
         number: u32,
         report: &TraceReport,
-    ) -> Result<ConnectionDrawing, CommandError> {
+    ) -> Result<RenderedPage, CommandError> {
         let mut settings = self.settings.clone();
         settings.only = Some(number);
         let (analysis, _) = self.analyse(files, &settings)?;
@@ -53,8 +45,7 @@ impl TraceReader<'_> {
             let count = report.connections_total;
             CommandError::Absent(format!("no connection {number}; there are {count}"))
         })?;
-        let drawing = page::draw_connection(&scene, report);
-        Ok(ConnectionDrawing { page: drawing.page, drawings: drawing.drawings })
+        Ok(page::draw_connection(&scene, report))
     }
 
     fn analyse(

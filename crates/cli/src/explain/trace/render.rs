@@ -8,7 +8,7 @@ use trace::report::{
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 
 /// Transactions in the table.
@@ -136,14 +136,14 @@ fn render_slowest(report: &TraceReport, width: usize, paint: Paint) -> String {
         .collect();
     all.sort_by(|a, b| b.1.total_seconds.total_cmp(&a.1.total_seconds));
     let mut table = TextTable::new(&[
-        ("CONNECTION", Align::Right),
-        ("START", Align::Right),
-        ("TOTAL", Align::Right),
-        ("REQUEST", Align::Right),
-        ("SERVER", Align::Right),
-        ("RESPONSE", Align::Right),
-        ("LATENCY", Align::Right),
-        ("WHAT", Align::Left),
+        right("CONNECTION"),
+        right("START"),
+        right("TOTAL"),
+        right("REQUEST"),
+        right("SERVER"),
+        right("RESPONSE"),
+        right("LATENCY"),
+        left("WHAT"),
     ]);
     for (connection, transaction) in all.iter().take(SLOWEST) {
         let response = transaction.response.as_ref().map_or(0.0, |phase| phase.seconds);
@@ -173,11 +173,11 @@ fn describe_transaction(connection: &ConnectionReport, transaction: &Transaction
 
 pub fn render_comparison(comparison: &CaptureComparison, width: usize, paint: Paint) -> String {
     let mut table = TextTable::new(&[
-        ("PER TRANSACTION", Align::Left),
-        ("FAST", Align::Right),
-        ("SLOW", Align::Right),
-        ("MORE", Align::Right),
-        ("WHY", Align::Left),
+        left("PER TRANSACTION"),
+        right("FAST"),
+        right("SLOW"),
+        right("MORE"),
+        left("WHY"),
     ]);
     let mut row = |name: String, pair: &SecondsPair, why: &str| {
         let cells = [span(pair.fast), span(pair.slow), span(pair.more)];
@@ -209,13 +209,13 @@ pub fn render_joined(joined: &JoinedReport, width: usize, paint: Paint) -> Strin
     );
     out.push_str(&render_owner_bars(&joined.owners, joined.total_seconds, width, paint));
     let mut table = TextTable::new(&[
-        ("START", Align::Right),
-        ("TOTAL", Align::Right),
-        ("CLIENT", Align::Right),
-        ("NETWORK", Align::Right),
-        ("BALANCER", Align::Right),
-        ("SERVER", Align::Right),
-        ("WHAT", Align::Left),
+        right("START"),
+        right("TOTAL"),
+        right("CLIENT"),
+        right("NETWORK"),
+        right("BALANCER"),
+        right("SERVER"),
+        left("WHAT"),
     ]);
     for transaction in joined.transactions.iter().take(SLOWEST) {
         let owners = &transaction.owners;

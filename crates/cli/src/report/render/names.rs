@@ -2,13 +2,12 @@
 
 use api::types::NamesReport;
 
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 
 /// A balance for each transport that was used.
 pub(super) fn balances(names: &[NamesReport]) -> TextTable {
-    let mut table = TextTable::new(&[("DNS QUERIES", Left), ("TOTAL", Right)]);
+    let mut table = TextTable::new(&[left("DNS QUERIES"), right("TOTAL")]);
     for NamesReport { transport, received, fates, unaccounted } in names {
         if *received == 0 {
             continue;

@@ -3,8 +3,7 @@
 use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport};
 
 use crate::show::paint::Colour;
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::{TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{bytes, count, rate, signed};
 
 /// A count with its rate.
@@ -33,8 +32,7 @@ fn sum_by_end(outcomes: &[PacketOutcome], end: PacketEnd) -> OutcomeSum {
 
 /// Arrived packets, their results, and the difference.
 pub fn balance(report: &PacketsReport) -> TextTable {
-    let heads =
-        [("PACKETS", Left), ("TOTAL", Right), ("/S", Right), ("IPV4", Right), ("IPV6", Right)];
+    let heads = [left("PACKETS"), right("TOTAL"), right("/S"), right("IPV4"), right("IPV6")];
     let mut table = TextTable::new(&heads);
     let arrived = report.received;
     table.row(vec!["received".into(), count(arrived.total).into(), rate(arrived.rate).into()]);
@@ -77,13 +75,13 @@ pub fn balance(report: &PacketsReport) -> TextTable {
 /// Every result of packets, its meaning, and its services.
 pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> TextTable {
     let heads = [
-        ("PACKETS OF", Left),
-        ("ENDED AS", Left),
-        ("TOTAL", Right),
-        ("/S", Right),
-        ("IPV4", Right),
-        ("IPV6", Right),
-        ("MEANING", Left),
+        left("PACKETS OF"),
+        left("ENDED AS"),
+        right("TOTAL"),
+        right("/S"),
+        right("IPV4"),
+        right("IPV6"),
+        left("MEANING"),
     ];
     let mut table = TextTable::new(&heads);
     let mut line = |of: &str, one: &PacketOutcome| {
@@ -107,15 +105,15 @@ pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> TextTable 
 /// A line a service.
 pub fn services(services: &[PacketService]) -> TextTable {
     let heads = [
-        ("SERVICE", Left),
-        ("FORWARD", Left),
-        ("FLOWS", Right),
-        ("HALF-OPEN", Right),
-        ("FORWARDED", Right),
-        ("/S", Right),
-        ("TO HOST", Right),
-        ("DROPPED", Right),
-        ("/S", Right),
+        left("SERVICE"),
+        left("FORWARD"),
+        right("FLOWS"),
+        right("HALF-OPEN"),
+        right("FORWARDED"),
+        right("/S"),
+        right("TO HOST"),
+        right("DROPPED"),
+        right("/S"),
     ];
     let mut table = TextTable::new(&heads);
     for service in services {
@@ -142,16 +140,16 @@ pub fn services(services: &[PacketService]) -> TextTable {
 /// A line for each server of each service.
 pub fn servers(services: &[PacketService]) -> TextTable {
     let heads = [
-        ("SERVICE", Left),
-        ("SERVER", Left),
-        ("FLOWS", Right),
-        ("CONNECTIONS", Right),
-        ("/S", Right),
-        ("PACKETS", Right),
-        ("/S", Right),
-        ("DROPPED", Right),
-        ("TO IT", Right),
-        ("FROM IT", Right),
+        left("SERVICE"),
+        left("SERVER"),
+        right("FLOWS"),
+        right("CONNECTIONS"),
+        right("/S"),
+        right("PACKETS"),
+        right("/S"),
+        right("DROPPED"),
+        right("TO IT"),
+        right("FROM IT"),
     ];
     let mut table = TextTable::new(&heads);
     let all = services.iter().flat_map(|service| {

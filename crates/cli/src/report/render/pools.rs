@@ -2,17 +2,13 @@
 
 use api::types::PoolReport;
 
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, rate};
 
 /// A row for each count of each pool that had further attempts, or was refused one.
 pub(super) fn costs(pools: &[PoolReport]) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("POOL", Align::Left),
-        ("BEYOND ONE ATTEMPT", Align::Left),
-        ("TOTAL", Align::Right),
-        ("/S", Align::Right),
-    ]);
+    let mut table =
+        TextTable::new(&[left("POOL"), left("BEYOND ONE ATTEMPT"), right("TOTAL"), right("/S")]);
     for pool in
         pools.iter().filter(|pool| pool.counts.iter().any(|counter| counter.name != "requests"))
     {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use api::types::{MemberReport, PeerReport, ReplicationStatus};
 
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, span};
 
 /// Changes of each group that are shown; `--json` has all stored ones.
@@ -13,7 +12,7 @@ const CHANGES: usize = 5;
 
 /// Advertisements, announcements and changes of each group; zero counts are left out.
 pub(super) fn members(members: &[MemberReport]) -> TextTable {
-    let mut table = TextTable::new(&[("SHARED BY GROUP", Left), ("TOTAL", Right)]);
+    let mut table = TextTable::new(&[left("SHARED BY GROUP"), right("TOTAL")]);
     for MemberReport { group, counts, dropped, .. } in members {
         table.row(vec![group.as_str().into(), "".into()]);
         rows(&mut table, "", counts);
@@ -25,7 +24,7 @@ pub(super) fn members(members: &[MemberReport]) -> TextTable {
 /// The last changes of each group, newest first.
 pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> TextTable {
     let mut table =
-        TextTable::new(&[("CHANGES OF", Left), ("AGO", Right), ("TO", Left), ("BECAUSE", Left)]);
+        TextTable::new(&[left("CHANGES OF"), right("AGO"), left("TO"), left("BECAUSE")]);
     for MemberReport { group, changes, .. } in members {
         for change in changes.iter().rev().take(CHANGES) {
             table.row(vec![
@@ -41,7 +40,7 @@ pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> TextTable {
 
 /// Heartbeats and records with each other member; zero counts are left out.
 pub(super) fn peers(peers: &[PeerReport]) -> TextTable {
-    let mut table = TextTable::new(&[("TOLD WITH", Left), ("TOTAL", Right)]);
+    let mut table = TextTable::new(&[left("TOLD WITH"), right("TOTAL")]);
     for PeerReport { peer, beats, refused, replication } in peers {
         table.row(vec![peer.as_str().into(), "".into()]);
         rows(&mut table, "beats: ", beats);

@@ -2,20 +2,19 @@
 
 use api::types::ServiceReport;
 
-use crate::show::table::Align::{Left, Right};
-use crate::show::table::TextTable;
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, rate};
 
 /// Operations by how they ended, of services that promise something.
 pub(super) fn users(services: &[ServiceReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        ("USERS OF", Left),
-        ("FAST", Right),
-        ("SLOW", Right),
-        ("FAILED", Right),
-        ("FAILED /S", Right),
-        ("LEFT", Right),
-        ("DECLINED", Right),
+        left("USERS OF"),
+        right("FAST"),
+        right("SLOW"),
+        right("FAILED"),
+        right("FAILED /S"),
+        right("LEFT"),
+        right("DECLINED"),
     ]);
     for service in services {
         let Some(users) = &service.users else { continue };
@@ -35,7 +34,7 @@ pub(super) fn users(services: &[ServiceReport]) -> TextTable {
 /// Errors of TCP that ended their operations.
 pub(super) fn errors(services: &[ServiceReport]) -> TextTable {
     let mut table =
-        TextTable::new(&[("ERRORS OF TCP", Left), ("KIND", Left), ("TOTAL", Right), ("/S", Right)]);
+        TextTable::new(&[left("ERRORS OF TCP"), left("KIND"), right("TOTAL"), right("/S")]);
     for service in services {
         for (kind, errors) in service.users.iter().flat_map(|users| &users.tcp_errors) {
             table.row(vec![

@@ -3,8 +3,7 @@
 use super::*;
 
 fn sample(state: &str) -> TextTable {
-    let mut table =
-        TextTable::new(&[("NAME", Align::Left), ("OPEN", Align::Right), ("STATE", Align::Left)]);
+    let mut table = TextTable::new(&[left("NAME"), right("OPEN"), left("STATE")]);
     table.row(vec!["shop".into(), "12".into(), TextCell::with_lead("up", Colour::Good, state)]);
     table.row(vec!["a\nbb".into(), "1,234".into()]);
     table
@@ -72,6 +71,6 @@ fn wrapping_keeps_every_letter_and_the_width() {
 
 #[test]
 fn a_table_without_rows_is_nothing() {
-    assert_eq!(TextTable::new(&[("A", Align::Left)]).render(80, Paint::fixed(false)), "");
+    assert_eq!(TextTable::new(&[left("A")]).render(80, Paint::fixed(false)), "");
     assert_eq!(TextTable::new(&[]).render(80, Paint::fixed(false)), "");
 }

@@ -3,17 +3,17 @@
 use api::types::{HeartbeatStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::span;
 
 /// The other member of each heartbeat.
 pub(super) fn peers(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("PEER", Align::Left),
-        ("VERSION", Align::Left),
-        ("GENERATION", Align::Right),
-        ("REACHES", Align::Left),
-        ("STATE", Align::Left),
+        left("PEER"),
+        left("VERSION"),
+        right("GENERATION"),
+        left("REACHES"),
+        left("STATE"),
     ]);
     for beat in &status.heartbeats {
         let HeartbeatStatus { peer, state, reason, since_unix_ms, .. } = beat;
@@ -39,13 +39,13 @@ pub(super) fn peers(status: &Status) -> TextTable {
 /// The flow replication between both members.
 pub(super) fn replication(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("REPLICATION", Align::Left),
-        ("SENT", Align::Right),
-        ("RECEIVED", Align::Right),
-        ("APPLIED", Align::Right),
-        ("AGAIN", Align::Right),
-        ("NOT APPLIED", Align::Left),
-        ("STATE", Align::Left),
+        left("REPLICATION"),
+        right("SENT"),
+        right("RECEIVED"),
+        right("APPLIED"),
+        right("AGAIN"),
+        left("NOT APPLIED"),
+        left("STATE"),
     ]);
     for beat in &status.heartbeats {
         let Some(one) = &beat.replication else { continue };
@@ -68,11 +68,11 @@ pub(super) fn replication(status: &Status) -> TextTable {
 /// Who else has to agree.
 pub(super) fn witnesses(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("WITNESS", Align::Left),
-        ("GIVEN", Align::Right),
-        ("REFUSED", Align::Right),
-        ("UNANSWERED", Align::Right),
-        ("STATE", Align::Left),
+        left("WITNESS"),
+        right("GIVEN"),
+        right("REFUSED"),
+        right("UNANSWERED"),
+        left("STATE"),
     ]);
     for one in status.heartbeats.iter().filter_map(|beat| beat.witness.as_ref()) {
         let count = |name| one.counts.get(name).copied().unwrap_or(0).to_string();
@@ -91,11 +91,11 @@ pub(super) fn witnesses(status: &Status) -> TextTable {
 /// The paths of every heartbeat.
 pub(super) fn paths(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("PATH", Align::Left),
-        ("ROUND TRIP", Align::Right),
-        ("LOSS", Align::Right),
-        ("REFUSED", Align::Left),
-        ("STATE", Align::Left),
+        left("PATH"),
+        right("ROUND TRIP"),
+        right("LOSS"),
+        left("REFUSED"),
+        left("STATE"),
     ]);
     for path in status.heartbeats.iter().flat_map(|beat| &beat.paths) {
         let age = span(status.now_unix_ms.saturating_sub(path.since_unix_ms));
@@ -119,12 +119,8 @@ pub(super) fn paths(status: &Status) -> TextTable {
 
 /// The targets that both members should reach.
 pub(super) fn targets(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("TARGET", Align::Left),
-        ("ANSWERED", Align::Right),
-        ("UNANSWERED", Align::Right),
-        ("STATE", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("TARGET"), right("ANSWERED"), right("UNANSWERED"), left("STATE")]);
     for target in status.heartbeats.iter().flat_map(|beat| &beat.targets) {
         table.row(vec![
             target.name.as_str().into(),

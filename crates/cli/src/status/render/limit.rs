@@ -3,17 +3,13 @@
 use api::types::{BreakerStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{count, span};
 
 /// Breakers with a limit, and queues that are not empty or are shed.
 pub(super) fn limits(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("LIMIT", Align::Left),
-        ("IN USE", Align::Right),
-        ("REFUSED", Align::Right),
-        ("STATE", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("LIMIT"), right("IN USE"), right("REFUSED"), left("STATE")]);
     let age = |since: u64| span(status.now_unix_ms.saturating_sub(since));
     for pool in &status.pools {
         for BreakerStatus { bound, open, since_unix_ms, in_use, limit, refused } in &pool.breakers {

@@ -3,21 +3,21 @@
 use api::types::{LinkStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::count;
 
 /// Each link of each bundle.
 pub(super) fn links(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("BUNDLE", Align::Left),
-        ("POLICY", Align::Left),
-        ("LINK", Align::Left),
-        ("VIA", Align::Left),
-        ("ROUND TRIP", Align::Right),
-        ("LOSS", Align::Right),
-        ("HELD", Align::Right),
-        ("PACKETS", Align::Right),
-        ("STATE", Align::Left),
+        left("BUNDLE"),
+        left("POLICY"),
+        left("LINK"),
+        left("VIA"),
+        right("ROUND TRIP"),
+        right("LOSS"),
+        right("HELD"),
+        right("PACKETS"),
+        left("STATE"),
     ]);
     for bundle in &status.links {
         for (at, link) in bundle.links.iter().enumerate() {

@@ -2,16 +2,12 @@
 
 use api::types::{MptcpStatus, Status};
 
-use crate::show::table::{Align, TextTable};
+use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 
 pub(super) fn endpoints(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("MPTCP ENDPOINT", Align::Left),
-        ("NUMBER", Align::Right),
-        ("USE", Align::Left),
-        ("SET BY", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&[left("MPTCP ENDPOINT"), right("NUMBER"), left("USE"), left("SET BY")]);
     for one in status.mptcp.iter().flat_map(|all| &all.endpoints) {
         let uses = [(one.subflow, "subflow"), (one.signal, "signal"), (one.backup, "backup")];
         let uses: Vec<&str> = uses.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
@@ -28,11 +24,11 @@ pub(super) fn endpoints(status: &Status) -> TextTable {
 /// Each subflow of each connection that is shown.
 pub(super) fn subflows(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("MPTCP CONNECTION", Align::Left),
-        ("SUBFLOW", Align::Left),
-        ("ROUND TRIP", Align::Right),
-        ("BYTES OUT", Align::Right),
-        ("BYTES IN", Align::Right),
+        left("MPTCP CONNECTION"),
+        left("SUBFLOW"),
+        right("ROUND TRIP"),
+        right("BYTES OUT"),
+        right("BYTES IN"),
     ]);
     let Some(MptcpStatus { connections, .. }) = &status.mptcp else { return table };
     for one in connections {

@@ -3,12 +3,12 @@
 use api::types::{NameListener, NameStatus, NamesStatus};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::count;
 
 /// Where queries are answered.
 pub(super) fn listeners(names: &NamesStatus) -> TextTable {
-    let mut table = TextTable::new(&[("NAMES AT", Align::Left), ("STATE", Align::Left)]);
+    let mut table = TextTable::new(&[left("NAMES AT"), left("STATE")]);
     for NameListener { address, trouble } in &names.listen {
         let state = match trouble {
             None => TextCell::with_lead("answering", Colour::Good, ""),
@@ -22,11 +22,11 @@ pub(super) fn listeners(names: &NamesStatus) -> TextTable {
 /// How each name stands.
 pub(super) fn names(names: &NamesStatus) -> TextTable {
     let mut table = TextTable::new(&[
-        ("NAME", Align::Left),
-        ("POLICY", Align::Left),
-        ("TTL", Align::Right),
-        ("ANSWERS", Align::Right),
-        ("STATE", Align::Left),
+        left("NAME"),
+        left("POLICY"),
+        right("TTL"),
+        right("ANSWERS"),
+        left("STATE"),
     ]);
     for NameStatus { name, policy, ttl_seconds, up, candidates, fallen, answers, .. } in
         &names.names

@@ -4,7 +4,7 @@ use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left};
 use crate::show::unit::{bytes, count};
 
 /// One line about the whole.
@@ -32,7 +32,7 @@ fn insight(insight: &PacketInsight) -> String {
 
 /// The interfaces that packets are taken from.
 pub fn interfaces(status: &PacketsStatus) -> TextTable {
-    let mut table = TextTable::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
+    let mut table = TextTable::new(&[left("PACKETS AT"), left("MODE")]);
     for PacketInterface { name, mode, problem } in &status.interfaces {
         let state = match (mode, problem) {
             (Some(mode), None) => mode.as_str().into(),
@@ -52,11 +52,7 @@ pub fn interfaces(status: &PacketsStatus) -> TextTable {
 
 /// Next hops of servers.
 pub fn neighbours(status: &PacketsStatus) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("NEXT HOP OF", Align::Left),
-        ("SERVERS", Align::Left),
-        ("STATE", Align::Left),
-    ]);
+    let mut table = TextTable::new(&[left("NEXT HOP OF"), left("SERVERS"), left("STATE")]);
     for Neighbour { address, state, reason, servers } in &status.neighbours {
         let colour = match state.as_str() {
             "ok" | "local" => Colour::Good,

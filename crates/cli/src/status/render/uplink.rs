@@ -3,23 +3,23 @@
 use api::types::{Status, UplinkStatus};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::count;
 
 /// Each uplink in each family.
 pub(super) fn uplinks(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("UPLINK", Align::Left),
-        ("INTERFACE", Align::Left),
-        ("GATEWAY", Align::Left),
-        ("SOURCE", Align::Left),
-        ("TABLE", Align::Right),
-        ("SHARE", Align::Right),
-        ("ROUND TRIP", Align::Right),
-        ("LOSS", Align::Right),
-        ("OWN", Align::Right),
-        ("FORWARDED", Align::Right),
-        ("STATE", Align::Left),
+        left("UPLINK"),
+        left("INTERFACE"),
+        left("GATEWAY"),
+        left("SOURCE"),
+        right("TABLE"),
+        right("SHARE"),
+        right("ROUND TRIP"),
+        right("LOSS"),
+        right("OWN"),
+        right("FORWARDED"),
+        left("STATE"),
     ]);
     for one in status.uplinks.iter().flat_map(|all| &all.uplinks) {
         let UplinkStatus { name, interface, gateway, source, state, reason, .. } = one;

@@ -4,7 +4,7 @@ use api::types::{BurnSpan, Status, UsersPromise};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{percent, span};
 
 /// Alarms that stand, a line each.
@@ -31,14 +31,14 @@ pub(super) fn alarms(status: &Status, paint: Paint) -> String {
 /// A row for each promise.
 pub(super) fn promises(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("PROMISE", Align::Left),
-        ("WANTED", Align::Right),
-        ("IS", Align::Right),
-        ("OVER", Align::Right),
-        ("BUDGET LEFT", Align::Right),
-        ("BURN 5M/1H", Align::Right),
-        ("BURN 30M/6H", Align::Right),
-        ("ALARM", Align::Left),
+        left("PROMISE"),
+        right("WANTED"),
+        right("IS"),
+        right("OVER"),
+        right("BUDGET LEFT"),
+        right("BURN 5M/1H"),
+        right("BURN 30M/6H"),
+        left("ALARM"),
     ]);
     for service in &status.services {
         for promise in &service.promises {

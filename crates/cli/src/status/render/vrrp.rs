@@ -3,19 +3,19 @@
 use api::types::{MemberStatus, Status};
 
 use crate::show::paint::Colour;
-use crate::show::table::{Align, TextCell, TextTable};
+use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::span;
 
 /// This member of each group.
 pub(super) fn members(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        ("GROUP", Align::Left),
-        ("INTERFACE", Align::Left),
-        ("ID", Align::Right),
-        ("ADDRESSES", Align::Left),
-        ("PRIORITY", Align::Right),
-        ("HEARD", Align::Left),
-        ("STATE", Align::Left),
+        left("GROUP"),
+        left("INTERFACE"),
+        right("ID"),
+        left("ADDRESSES"),
+        right("PRIORITY"),
+        left("HEARD"),
+        left("STATE"),
     ]);
     for member in &status.vrrp {
         let MemberStatus { name, interface, id, addresses, state, reason, since_unix_ms, .. } =

@@ -2,20 +2,20 @@
 
 use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService};
 
-use crate::show::table::Align::{self, Left, Right};
-use crate::top::sheet::{Sheet, SheetCell, SheetRow};
+use crate::show::table::{TableColumn, left, right};
+use crate::top::sheet::{RowServer, Sheet, SheetCell, SheetRow};
 use crate::top::snapshot::TopSnapshot;
 
-const COLUMNS: &[(&str, Align)] = &[
-    ("SERVICE", Left),
-    ("SERVER", Left),
-    ("FLOWS", Right),
-    ("NEW/S", Right),
-    ("PACKETS/S", Right),
-    ("DROPPED/S", Right),
-    ("TO IT/S", Right),
-    ("FROM IT/S", Right),
-    ("HALF-OPEN", Right),
+const COLUMNS: &[TableColumn] = &[
+    left("SERVICE"),
+    left("SERVER"),
+    right("FLOWS"),
+    right("NEW/S"),
+    right("PACKETS/S"),
+    right("DROPPED/S"),
+    right("TO IT/S"),
+    right("FROM IT/S"),
+    right("HALF-OPEN"),
 ];
 
 /// A line for each service, and one for each of its servers.
@@ -57,7 +57,10 @@ fn server_row(service: &PacketService, server: &PacketServer) -> SheetRow {
         SheetCell::bytes(server.bytes_out.rate),
         SheetCell::number_as(String::new(), -1.0),
     ];
-    let to = server.name.split_once('/').map(|(pool, name)| (pool.to_owned(), name.to_owned()));
+    let to = server
+        .name
+        .split_once('/')
+        .map(|(pool, name)| RowServer { pool: pool.to_owned(), name: name.to_owned() });
     SheetRow { id: format!("{} {}", service.name, server.name), fields, server: to }
 }
 

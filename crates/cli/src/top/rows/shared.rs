@@ -3,20 +3,20 @@
 use api::types::MemberStatus;
 
 use crate::show::paint::Colour;
-use crate::show::table::Align::{self, Left, Right};
+use crate::show::table::{TableColumn, left, right};
 use crate::show::unit::span;
 use crate::top::sheet::{Sheet, SheetCell, SheetRow};
 use crate::top::snapshot::TopSnapshot;
 
-const COLUMNS: &[(&str, Align)] = &[
-    ("GROUP", Left),
-    ("STATE", Left),
-    ("FOR", Right),
-    ("PRIORITY", Right),
-    ("INTERFACE", Left),
-    ("ADDRESSES", Left),
-    ("HEARD", Left),
-    ("WHY", Left),
+const COLUMNS: &[TableColumn] = &[
+    left("GROUP"),
+    left("STATE"),
+    right("FOR"),
+    right("PRIORITY"),
+    left("INTERFACE"),
+    left("ADDRESSES"),
+    left("HEARD"),
+    left("WHY"),
 ];
 
 /// A line a group.

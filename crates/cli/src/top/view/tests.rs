@@ -34,8 +34,8 @@ fn press(view: &mut TopView, keys: &str) -> Vec<KeyAction> {
 }
 
 fn chosen(view: &TopView) -> String {
-    let (sheet, at) = view.listed();
-    sheet.rows.get(at).map_or_else(String::new, |row| row.id.clone())
+    let SheetSelection { sheet, chosen } = view.listed();
+    sheet.rows.get(chosen).map_or_else(String::new, |row| row.id.clone())
 }
 
 fn order(server: &str, action: ServerAction) -> KeyAction {
@@ -43,7 +43,7 @@ fn order(server: &str, action: ServerAction) -> KeyAction {
 }
 
 fn said(view: &TopView, now: Duration) -> String {
-    view.notice(now).map_or_else(String::new, |(text, _)| text)
+    view.notice(now).map_or_else(String::new, |notice| notice.text)
 }
 
 fn absent() -> ApiError {
@@ -78,13 +78,13 @@ fn the_choice_stays_with_its_server_when_lines_move() {
     let mut view = servers(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]);
     // By the third column, requests a second: the largest first.
     press(&mut view, "vsss");
-    let (sheet, at) = view.listed();
+    let SheetSelection { sheet, chosen: at } = view.listed();
     let ids: Vec<&str> = sheet.rows.iter().map(|row| row.id.as_str()).collect();
     assert_eq!((ids, at), (vec!["web/c", "web/b", "web/a"], 1));
     view.update_snapshot(snapshot(&[("a", 1.0), ("b", 9.0), ("c", 3.0)]), SECOND);
-    assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 0));
+    assert_eq!((chosen(&view).as_str(), view.listed().chosen), ("web/b", 0));
     view.update_snapshot(snapshot(&[("a", 8.0), ("b", 1.0), ("c", 3.0)]), SECOND);
-    assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 2));
+    assert_eq!((chosen(&view).as_str(), view.listed().chosen), ("web/b", 2));
     // The chosen line has gone: the one in its place is chosen.
     view.update_snapshot(snapshot(&[("a", 8.0), ("c", 3.0)]), SECOND);
     assert_eq!(chosen(&view), "web/c");
@@ -157,7 +157,7 @@ fn answers_and_refusals_are_shown_until_the_next_key() {
 #[test]
 fn the_filter_takes_letters_that_are_keys_elsewhere() {
     let mut view = servers(&[("a", 1.0), ("dq", 2.0), ("c", 3.0)]);
-    let shown = |view: &TopView| view.listed().0.rows.len();
+    let shown = |view: &TopView| view.listed().sheet.rows.len();
     assert_eq!(press(&mut view, "/DQ"), [KeyAction::Stay, KeyAction::Stay, KeyAction::Stay]);
     assert_eq!((shown(&view), chosen(&view).as_str()), (1, "web/dq"));
     press(&mut view, "x");
@@ -217,7 +217,7 @@ fn sorting_goes_through_all_columns_and_back() {
     assert_eq!(view.terms(), "as configured");
     press(&mut view, "s");
     assert_eq!(
-        (view.terms().as_str(), view.listed().0.rows[0].id.as_str()),
+        (view.terms().as_str(), view.listed().sheet.rows[0].id.as_str()),
         ("by SERVER", "web/a")
     );
     let columns = view.sheet(Tab::Servers).columns.len();
@@ -279,7 +279,7 @@ fn a_thousand_lines_scroll_with_the_choice_on_the_screen() {
         let mut first = 0;
         for _ in 0..times {
             view.handle_key(key);
-            let at = view.listed().1;
+            let at = view.listed().chosen;
             first = scroll(&mut view, 20);
             assert!(first <= at && at < first + 20, "{key:?}: {at} is not within 20 of {first}");
         }
@@ -287,7 +287,7 @@ fn a_thousand_lines_scroll_with_the_choice_on_the_screen() {
     }
     // The screen grows and shrinks.
     for holds in [1, 1000, 5000, 3] {
-        let at = view.listed().1;
+        let at = view.listed().chosen;
         let first = scroll(&mut view, holds);
         assert!(first <= at && at < first + usize::from(holds), "{holds}: {first}");
     }
