@@ -79,11 +79,19 @@ struct ClientCount {
     tables: Vec<TableCount>,
 }
 
+/// A draining server with the key by which a table knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct KeyedServer {
+    /// The server's key in the affinity table, within its scope.
+    key: u64,
+    server: ServerId,
+}
+
 /// A table that is being counted: which of its servers are whose.
 struct TableCount {
     table: Arc<AffinityTable>,
     place: AffinityCursor,
-    servers: BTreeSet<(u64, ServerId)>,
+    servers: BTreeSet<KeyedServer>,
     clients: HashMap<u64, u64>,
 }
 
@@ -152,7 +160,7 @@ impl ClientCount {
             self.tables.len() - 1
         });
         if let Some(counting) = self.tables.get_mut(at) {
-            counting.servers.insert((held, server.id));
+            counting.servers.insert(KeyedServer { key: held, server: server.id });
             counting.clients.insert(held, 0);
         }
     }
@@ -164,8 +172,8 @@ impl ClientCount {
             match counting.table.count_by_server(counting.place, now, &mut counting.clients) {
                 Some(next) => counting.place = next,
                 None => {
-                    for (held, server) in &counting.servers {
-                        let clients = counting.clients.get(held).copied().unwrap_or(0);
+                    for KeyedServer { key, server } in &counting.servers {
+                        let clients = counting.clients.get(key).copied().unwrap_or(0);
                         if let Some(left) = self.remaining.get_mut(server) {
                             left.clients += clients;
                         }

@@ -12,7 +12,7 @@ use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, add_outcomes};
 use model::snapshot::WorkerSnapshot;
 
 use super::counts::total_and_rate;
-use crate::planes::packets::view::{PacketPlaneView, ServerFlows, ServiceFlows};
+use crate::planes::packets::view::{NextHopView, PacketPlaneView, ServerFlows, ServiceFlows};
 use crate::state::StateSnapshot;
 
 /// The packet plane's part of `status`; `None` if no service forwards packets.
@@ -29,10 +29,10 @@ pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<Packet
             }
         }
     }
-    let neighbour = |(address, (state, reason)): (&IpAddr, &(String, Option<String>))| Neighbour {
+    let neighbour = |(address, hop): (&IpAddr, &NextHopView)| Neighbour {
         address: *address,
-        state: state.clone(),
-        reason: reason.clone(),
+        state: hop.state.clone(),
+        reason: hop.reason.clone(),
         servers: names.get(address).cloned().unwrap_or_default(),
     };
     let drawn = view.flow_samples.outcomes;

@@ -103,10 +103,24 @@ async fn wait_query(asked: &mut Option<InterfaceQuery>) -> io::Result<HashMap<u3
     found
 }
 
+/// Connections to the kernel.
+struct LinksNetlink {
+    /// For questions to the kernel.
+    kernel: KernelNetlink,
+    /// For the bundles' devices.
+    netlink: BundleNetlink,
+}
+
+/// The loaded BPF programs with the directory that has their pins.
+struct OpenBundlePlane {
+    plane: BundleDatapath,
+    pin_directory: PinDirectory,
+}
+
 struct LinksTask {
     events: EventLog,
-    kernel: Option<(KernelNetlink, BundleNetlink)>,
-    plane: Option<(BundleDatapath, PinDirectory)>,
+    kernel: Option<LinksNetlink>,
+    plane: Option<OpenBundlePlane>,
     bundles: BTreeMap<String, ActiveBundle>,
     links: HashMap<u32, NextHopLink>,
     messages: mpsc::Sender<FarEndMessage>,
@@ -139,7 +153,7 @@ impl LinksTask {
 
     async fn news(&mut self) -> Option<NetlinkChange> {
         match &mut self.kernel {
-            Some((kernel, _)) => kernel.next_change().await,
+            Some(connected) => connected.kernel.next_change().await,
             None => std::future::pending().await,
         }
     }
@@ -218,19 +232,21 @@ impl LinksTask {
     fn open(&mut self, config: &Config) -> Result<InterfaceQuery, String> {
         let said = |error: &dyn std::error::Error| error_chain(error);
         if self.plane.is_none() {
-            let home = bpf_pins::PinnedPlane::Links.claim(config).map_err(|error| said(&error))?;
-            let plane = BundleDatapath::open(&home).map_err(|error| said(&error))?;
-            bpf_pins::PinnedPlane::Links.warn_if_not_persistent(&home, &self.events);
-            self.plane = Some((plane, home));
+            let pin_directory =
+                bpf_pins::PinnedPlane::Links.claim(config).map_err(|error| said(&error))?;
+            let plane = BundleDatapath::open(&pin_directory).map_err(|error| said(&error))?;
+            bpf_pins::PinnedPlane::Links.warn_if_not_persistent(&pin_directory, &self.events);
+            self.plane = Some(OpenBundlePlane { plane, pin_directory });
         }
-        let (kernel, _) = match &mut self.kernel {
+        let connected = match &mut self.kernel {
             Some(connected) => connected,
             none => {
                 let kernel = KernelNetlink::connect().map_err(|error| said(&error))?;
-                none.insert((kernel, BundleNetlink::connect().map_err(|error| said(&error))?))
+                let netlink = BundleNetlink::connect().map_err(|error| said(&error))?;
+                none.insert(LinksNetlink { kernel, netlink })
             }
         };
-        Ok(kernel.links().boxed())
+        Ok(connected.kernel.links().boxed())
     }
 
     fn handle_message(&mut self, heard: &FarEndMessage) {
@@ -264,16 +280,17 @@ impl LinksTask {
     }
 
     fn close(&mut self) {
-        if let Some((plane, home)) = self.plane.take() {
+        if let Some(OpenBundlePlane { plane, pin_directory }) = self.plane.take() {
             drop(plane);
-            if let Err(error) = home.clear() {
+            if let Err(error) = pin_directory.clear() {
                 self.events.warn("bundle-trouble", error_chain(&error));
             }
         }
     }
 
     fn tools(&self) -> Option<BundleContext<'_>> {
-        let ((kernel, netlink), (plane, _)) = self.kernel.as_ref().zip(self.plane.as_ref())?;
+        let LinksNetlink { kernel, netlink } = self.kernel.as_ref()?;
+        let plane = &self.plane.as_ref()?.plane;
         let events = &self.events;
         let links = &self.links;
         let heard = &self.messages;
@@ -281,7 +298,7 @@ impl LinksTask {
     }
 
     fn view(&self) -> LinksView {
-        let plane = self.plane.as_ref().map(|(plane, _)| plane);
+        let plane = self.plane.as_ref().map(|open| &open.plane);
         let bundles = self.bundles.iter().map(|(name, one)| (name.clone(), one.view(plane)));
         LinksView { bundles: bundles.collect(), broken: self.broken.clone() }
     }

@@ -14,11 +14,24 @@ pub(super) const QUERY_MAX: usize = 4_096;
 /// Bytes of the address of IPv6, the longest here.
 const ADDRESS: usize = size_of::<libc::sockaddr_in6>();
 
+/// Bytes of a received datagram and of its sender's address.
+#[derive(Clone, Copy, Default)]
+struct DatagramLengths {
+    query: usize,
+    sender: libc::socklen_t,
+}
+
+/// A received datagram and who sent it.
+pub(super) struct ReceivedQuery<'a> {
+    pub bytes: &'a [u8],
+    pub sender: IpAddr,
+}
+
 /// Buffers for received datagrams, their senders, and answers.
 pub(super) struct DatagramBatch {
     queries: Vec<[u8; QUERY_MAX]>,
     senders: Vec<[u8; ADDRESS]>,
-    lengths: [(usize, libc::socklen_t); BATCH_SIZE],
+    lengths: [DatagramLengths; BATCH_SIZE],
     /// The answers; an empty one is not sent.
     pub answers: Vec<Vec<u8>>,
 }
@@ -28,7 +41,7 @@ impl DatagramBatch {
         DatagramBatch {
             queries: vec![[0; QUERY_MAX]; BATCH_SIZE],
             senders: vec![[0; ADDRESS]; BATCH_SIZE],
-            lengths: [(0, 0); BATCH_SIZE],
+            lengths: [DatagramLengths::default(); BATCH_SIZE],
             answers: (0..BATCH_SIZE).map(|_| Vec::with_capacity(QUERY_MAX)).collect(),
         }
     }
@@ -57,16 +70,19 @@ impl DatagramBatch {
         };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
         for (kept, head) in self.lengths.iter_mut().zip(&heads[..count.min(BATCH_SIZE)]) {
-            *kept = ((head.msg_len as usize).min(QUERY_MAX), head.msg_hdr.msg_namelen);
+            *kept = DatagramLengths {
+                query: (head.msg_len as usize).min(QUERY_MAX),
+                sender: head.msg_hdr.msg_namelen,
+            };
         }
         Ok(count.min(BATCH_SIZE))
     }
 
-    /// A query and who sent it; `None`: from an address of another kind.
-    pub fn query(&self, at: usize) -> Option<(&[u8], IpAddr)> {
+    /// The query at a position; `None`: from an address of another kind.
+    pub fn query(&self, at: usize) -> Option<ReceivedQuery<'_>> {
         let sender = self.senders.get(at)?;
         let family = u16::from_ne_bytes([sender[0], sender[1]]);
-        let ip = match i32::from(family) {
+        let from = match i32::from(family) {
             libc::AF_INET => IpAddr::V4(Ipv4Addr::new(sender[4], sender[5], sender[6], sender[7])),
             libc::AF_INET6 => {
                 let octets: [u8; 16] = sender.get(8..24)?.try_into().ok()?;
@@ -74,7 +90,8 @@ impl DatagramBatch {
             }
             _ => return None,
         };
-        Some((self.queries.get(at)?.get(..self.lengths.get(at)?.0)?, ip))
+        let bytes = self.queries.get(at)?.get(..self.lengths.get(at)?.query)?;
+        Some(ReceivedQuery { bytes, sender: from })
     }
 
     /// Sends the answers from position `from` to before `to` that are there; the first that the kernel would not take.
@@ -92,7 +109,7 @@ impl DatagramBatch {
         });
         let mut heads: [libc::mmsghdr; BATCH_SIZE] = std::array::from_fn(|n| {
             let at = wanted[n].min(BATCH_SIZE - 1);
-            head(&mut parts[n], &mut self.senders[at], self.lengths[at].1)
+            head(&mut parts[n], &mut self.senders[at], self.lengths[at].sender)
         });
         // SAFETY: the first `count` heads point at answers and addresses of this batch, with their true lengths; all of
         // them and `parts` live until the call returns; the kernel only reads them.
@@ -148,8 +165,8 @@ mod tests {
             // Loopback delivers before the send returns.
             assert_eq!(batch.receive(server.as_fd()).unwrap(), 5);
             for at in 0..5 {
-                let (query, ip) = batch.query(at).unwrap();
-                assert!(query.len() == 7 && ip.is_loopback());
+                let ReceivedQuery { bytes: query, sender } = batch.query(at).unwrap();
+                assert!(query.len() == 7 && sender.is_loopback());
                 let answer = if query[0] == 2 { Vec::new() } else { vec![query[0] + 10; 3] };
                 batch.answers[at] = answer;
             }

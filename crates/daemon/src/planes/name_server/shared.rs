@@ -101,14 +101,23 @@ impl ZoneDataReader {
     }
 }
 
+/// One moment by both clocks that answers need.
+#[derive(Clone, Copy, Debug)]
+pub struct DnsClockReading {
+    pub now: MonotonicTime,
+    /// The wall clock for DNS cookies, modulo 2^32.
+    pub unix_seconds: u32,
+}
+
 /// The time by the monotonic clock, and by the wall clock for DNS cookies.
-pub fn clock_now() -> (MonotonicTime, u32) {
+pub fn clock_now() -> DnsClockReading {
     let time = clock_gettime(ClockId::Monotonic);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    let moment = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000) + nanos;
+    let now = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(1_000_000_000) + nanos;
     let wall = clock_gettime(ClockId::Realtime).tv_sec;
     // Cookies count in a circle of 32 bits (RFC 9018 §4.3).
-    (MonotonicTime(moment), (wall & i64::from(u32::MAX)) as u32)
+    let unix_seconds = (wall & i64::from(u32::MAX)) as u32;
+    DnsClockReading { now: MonotonicTime(now), unix_seconds }
 }
 
 /// A thread that panicked while it held a lock left a whole value behind: each is replaced at once.

@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 
 use super::bind;
 use super::connection_limit::{ClientConnectionLimit, ConnectionLimitError};
-use super::shared::NameServerState;
-use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
+use super::shared::{DnsClockReading, NameServerState, clock_now};
+use super::worker_mailbox::{WorkerMailbox, WorkerOrder};
 use super::{tcp_connection, udp_worker};
 use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
@@ -61,6 +61,12 @@ struct AddressSockets {
     accept: tokio::task::AbortHandle,
 }
 
+/// A thread that answers over UDP.
+struct UdpWorkerThread {
+    mailbox: Arc<WorkerMailbox>,
+    thread: std::thread::JoinHandle<()>,
+}
+
 struct NameServerTask {
     state: Arc<NameServerState>,
     events: EventLog,
@@ -69,7 +75,7 @@ struct NameServerTask {
     settings: watch::Sender<NameServerConfig>,
     responder: Arc<Mutex<DnsResponder>>,
     connections: Arc<ClientConnectionLimit>,
-    mailboxes: Vec<(Arc<WorkerMailbox>, std::thread::JoinHandle<()>)>,
+    udp_workers: Vec<UdpWorkerThread>,
     secret: [u8; 16],
     config: Option<Arc<Config>>,
     plan: Option<Arc<ZonePlans>>,
@@ -101,7 +107,7 @@ impl NameServerTask {
             settings: watch::channel(none).0,
             responder: Arc::new(Mutex::new(DnsResponder::new(secret, seed(&secret, u64::MAX)))),
             connections: Arc::default(),
-            mailboxes: Vec::new(),
+            udp_workers: Vec::new(),
             secret,
             config: None,
             plan: None,
@@ -142,11 +148,11 @@ impl NameServerTask {
 
     /// The threads that answer over UDP; their number stays.
     fn start_udp_workers(&mut self, threads: usize) {
-        while self.mailboxes.len() < threads && self.sockets.is_empty() {
-            let Ok(seat) = WorkerMailbox::new().map(Arc::new) else { return };
-            let number = self.mailboxes.len() as u64;
+        while self.udp_workers.len() < threads && self.sockets.is_empty() {
+            let Ok(mailbox) = WorkerMailbox::new().map(Arc::new) else { return };
+            let number = self.udp_workers.len() as u64;
             let desk = DnsResponder::new(self.secret, seed(&self.secret, number));
-            let own = Arc::clone(&seat);
+            let own = Arc::clone(&mailbox);
             let shared = Arc::clone(&self.state);
             let events = self.events.clone();
             let thread = std::thread::Builder::new().name(format!("names-{number}"));
@@ -156,7 +162,7 @@ impl NameServerTask {
                 }
             });
             match thread {
-                Ok(thread) => self.mailboxes.push((seat, thread)),
+                Ok(thread) => self.udp_workers.push(UdpWorkerThread { mailbox, thread }),
                 Err(error) => {
                     self.events.error("names-failed", format!("no thread for queries: {error}"));
                     return;
@@ -197,7 +203,7 @@ impl NameServerTask {
     }
 
     fn bind_address(&mut self, at: SocketAddr, held: bool) -> io::Result<AddressSockets> {
-        let udp = self.mailboxes.iter().map(|_| bind::bind_udp(at, held).map(Arc::new));
+        let udp = self.udp_workers.iter().map(|_| bind::bind_udp(at, held).map(Arc::new));
         let udp = udp.collect::<io::Result<Vec<_>>>()?;
         let listener = TcpListener::from_std(bind::bind_tcp(at, held)?.into())?;
         let door = DnsTcpAcceptor {
@@ -212,12 +218,12 @@ impl NameServerTask {
 
     /// Assigns each thread its sockets.
     fn assign_sockets(&self, end: bool) {
-        for (number, (seat, _)) in self.mailboxes.iter().enumerate() {
+        for (number, worker) in self.udp_workers.iter().enumerate() {
             let own = |(at, post): (&SocketAddr, &AddressSockets)| {
                 Some((*at, Arc::clone(post.udp.get(number)?)))
             };
-            let sockets: WorkerSockets = self.sockets.iter().filter_map(own).collect();
-            seat.send(sockets, end);
+            let sockets = self.sockets.iter().filter_map(own).collect();
+            worker.mailbox.send(WorkerOrder { sockets, end });
         }
     }
 
@@ -243,7 +249,7 @@ impl NameServerTask {
         self.sockets.clear();
         self.assign_sockets(true);
         self.accepting.shutdown().await;
-        for (_, thread) in self.mailboxes {
+        for UdpWorkerThread { thread, .. } in self.udp_workers {
             // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
@@ -305,7 +311,7 @@ fn secret() -> [u8; 16] {
     if filled < secret.len() {
         // Names are served only after the kernel has entropy; if that fails, the time is still better than a fixed
         // secret.
-        let (moment, seconds) = super::shared::clock_now();
+        let DnsClockReading { now: moment, unix_seconds: seconds } = clock_now();
         secret[..8].copy_from_slice(&moment.0.to_ne_bytes());
         secret[8..12].copy_from_slice(&seconds.to_ne_bytes());
     }

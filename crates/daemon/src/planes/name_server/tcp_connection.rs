@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use super::datagram_batch::QUERY_MAX;
-use super::shared::{NameServerState, clock_now};
+use super::shared::{DnsClockReading, NameServerState, clock_now};
 
 /// Bytes of queries that are read ahead.
 const AHEAD: usize = 8_192;
@@ -100,7 +100,7 @@ impl DnsTcpConnection<'_> {
 
     /// Answers whole queries until much is to be sent; how many. `None`: the next message is too long to be one.
     fn answer(&mut self) -> Option<usize> {
-        let (now, unix_seconds) = clock_now();
+        let DnsClockReading { now, unix_seconds } = clock_now();
         let Some(book) = self.state.zone_data() else { return Some(0) };
         let asked =
             QueryContext { source: self.client, transport: DnsTransport::Tcp, now, unix_seconds };

@@ -13,9 +13,9 @@ use names::responder::{DnsResponder, QueryContext};
 use rustix::event::epoll;
 use socket2::Socket;
 
-use super::datagram_batch::{BATCH_SIZE, DatagramBatch};
-use super::shared::{NameServerState, ZoneDataReader, clock_now};
-use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
+use super::datagram_batch::{BATCH_SIZE, DatagramBatch, ReceivedQuery};
+use super::shared::{DnsClockReading, NameServerState, ZoneDataReader, clock_now};
+use super::worker_mailbox::{WorkerMailbox, WorkerOrder, WorkerSockets};
 
 /// The longest wait, after which anything missed is noticed.
 const POLL_TIMEOUT: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -52,7 +52,7 @@ pub(super) fn run(
         for event in &ready {
             let at = event.data.u64();
             if at == MAILBOX_TOKEN {
-                let (wanted, end) = seat.receive();
+                let WorkerOrder { sockets: wanted, end } = seat.receive();
                 change(&poll, &mut sockets, wanted, &mut worker)?;
                 if end {
                     return Ok(());
@@ -135,20 +135,20 @@ impl UdpWorker {
     }
 
     fn answer_batch(&mut self, socket: &Socket, count: usize) {
-        let (now, unix_seconds) = clock_now();
+        let DnsClockReading { now, unix_seconds } = clock_now();
         self.state.counts.add_received(DnsTransport::Udp, count as u64);
         let Some(book) = self.reader.zone_data().cloned() else { return };
         for at in 0..count {
             let mut answer = std::mem::take(&mut self.batch.answers[at]);
             let fate = match self.batch.query(at) {
-                Some((query, from)) => {
+                Some(ReceivedQuery { bytes, sender }) => {
                     let asked = QueryContext {
-                        source: from,
+                        source: sender,
                         transport: DnsTransport::Udp,
                         now,
                         unix_seconds,
                     };
-                    self.responder.answer(&book, &asked, query, &mut answer)
+                    self.responder.answer(&book, &asked, bytes, &mut answer)
                 }
                 None => Fate::Short,
             };

@@ -12,10 +12,18 @@ use socket2::Socket;
 /// The sockets of one thread by their address.
 pub(super) type WorkerSockets = BTreeMap<SocketAddr, Arc<Socket>>;
 
+/// An order to the thread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WorkerOrder {
+    pub sockets: WorkerSockets,
+    /// The thread answers pending queries and ends.
+    pub end: bool,
+}
+
 /// Instructions for the thread.
 #[derive(Debug)]
 pub(super) struct WorkerMailbox {
-    requested: Mutex<(WorkerSockets, bool)>,
+    requested: Mutex<WorkerOrder>,
     event_fd: OwnedFd,
 }
 
@@ -25,15 +33,15 @@ impl WorkerMailbox {
         Ok(WorkerMailbox { requested: Mutex::default(), event_fd: bell })
     }
 
-    /// Assigns these sockets. With `end`, the thread answers pending queries and ends.
-    pub fn send(&self, sockets: WorkerSockets, end: bool) {
-        *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = (sockets, end);
+    /// Replaces the order before.
+    pub fn send(&self, order: WorkerOrder) {
+        *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = order;
         // A bell that is not heard yet rings already.
         let _ = rustix::io::write(&self.event_fd, &1u64.to_ne_bytes());
     }
 
-    /// The assigned sockets, and whether to end.
-    pub fn receive(&self) -> (WorkerSockets, bool) {
+    /// The latest order.
+    pub fn receive(&self) -> WorkerOrder {
         let mut rung = [0; 8];
         // The descriptor does not block: a failed read means that the counter is already zero.
         let _ = rustix::io::read(&self.event_fd, &mut rung);

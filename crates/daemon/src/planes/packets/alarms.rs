@@ -59,10 +59,18 @@ impl ScarceResource {
     }
 }
 
+/// A resource that was exhausted, with its owner.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ExhaustedResource {
+    resource: ScarceResource,
+    /// The server or service for which nothing was left.
+    of: String,
+}
+
 #[derive(Debug, Default)]
 pub struct PlaneAlarms {
     half_open: BTreeSet<String>,
-    exhausted: BTreeMap<(ScarceResource, String), MonotonicTime>,
+    exhausted: BTreeMap<ExhaustedResource, MonotonicTime>,
 }
 
 impl PlaneAlarms {
@@ -132,7 +140,7 @@ impl PlaneAlarms {
         of: &str,
         now: MonotonicTime,
     ) -> Option<PlaneEvent> {
-        let key = (what, of.to_owned());
+        let key = ExhaustedResource { resource: what, of: of.to_owned() };
         if let Some(last) = self.exhausted.get_mut(&key) {
             *last = now;
             return None;
@@ -152,7 +160,7 @@ impl PlaneAlarms {
 
     /// Alarms to clear: alarms that had no notice for a while.
     pub fn clear_exhausted(&mut self, now: MonotonicTime) -> Vec<PlaneEvent> {
-        let over: Vec<(ScarceResource, String)> = self
+        let over: Vec<ExhaustedResource> = self
             .exhausted
             .iter()
             .filter(|(_, last)| now.since(**last) >= CLEAR_AFTER)
@@ -161,8 +169,8 @@ impl PlaneAlarms {
         over.into_iter()
             .map(|key| {
                 self.exhausted.remove(&key);
-                let (what, of) = key;
-                let resource = what.resource();
+                let ExhaustedResource { resource, of } = key;
+                let resource = resource.resource();
                 let text = format!("{resource} have sufficed for {of} for {CLEAR_AFTER:?}");
                 let about = EventFields::from([("resource", resource.to_owned()), ("of", of)]);
                 PlaneEvent { level: EventLevel::Info, kind: "alarm-off", text, fields: about }

@@ -56,13 +56,20 @@ pub fn wanted_interfaces(
     names
 }
 
+/// Sources of ICMP errors that are sent out of an interface, as 16 bytes each; zero: there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpSources {
+    pub v4: [u8; 16],
+    pub v6: [u8; 16],
+}
+
 /// An address of each family for ICMP errors that are sent out of an interface.
-pub fn own_addresses(ifindex: u32, addresses: &[AssignedAddress]) -> ([u8; 16], [u8; 16]) {
+pub fn own_addresses(ifindex: u32, addresses: &[AssignedAddress]) -> IcmpSources {
     let mapped = |ip: IpAddr| l4::plan::encoding::to_mapped_bytes(ip);
     let mut of = addresses.iter().filter(|one| one.ifindex == ifindex).map(|one| one.ip);
     let v4 = of.clone().find(IpAddr::is_ipv4).map(mapped).unwrap_or_default();
     let global = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if !v6.is_unicast_link_local());
-    (v4, of.find(global).map(mapped).unwrap_or_default())
+    IcmpSources { v4, v6: of.find(global).map(mapped).unwrap_or_default() }
 }
 
 #[cfg(test)]

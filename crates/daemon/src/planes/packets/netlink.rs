@@ -28,9 +28,17 @@ use tokio::task::JoinHandle;
 /// The kernel answers at once; a socket that does not is given up.
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// A neighbour of an interface as the kernel reports it.
+#[derive(Clone, Debug)]
+pub struct NeighbourChange {
+    pub ifindex: u32,
+    pub ip: IpAddr,
+    pub update: NeighbourUpdate,
+}
+
 #[derive(Clone, Debug)]
 pub enum NetlinkChange {
-    Neighbour(u32, IpAddr, NeighbourUpdate),
+    Neighbour(NeighbourChange),
     /// A link, an address or a route.
     Other,
 }
@@ -192,7 +200,7 @@ impl KernelNetlink {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn neighbours(&self) -> io::Result<Vec<(u32, IpAddr, NeighbourUpdate)>> {
+    pub async fn neighbours(&self) -> io::Result<Vec<NeighbourChange>> {
         let all =
             with_timeout(self.handle.neighbours().get().execute().try_collect::<Vec<_>>()).await?;
         Ok(all.iter().filter_map(|message| neighbour(message, false)).collect())
@@ -277,10 +285,13 @@ async fn with_timeout<T>(ask: impl Future<Output = Result<T, rtnetlink::Error>>)
 }
 
 fn parse_change(message: RouteNetlinkMessage) -> Option<NetlinkChange> {
-    let told = |(ifindex, ip, heard)| NetlinkChange::Neighbour(ifindex, ip, heard);
     match message {
-        RouteNetlinkMessage::NewNeighbour(message) => neighbour(&message, false).map(told),
-        RouteNetlinkMessage::DelNeighbour(message) => neighbour(&message, true).map(told),
+        RouteNetlinkMessage::NewNeighbour(message) => {
+            neighbour(&message, false).map(NetlinkChange::Neighbour)
+        }
+        RouteNetlinkMessage::DelNeighbour(message) => {
+            neighbour(&message, true).map(NetlinkChange::Neighbour)
+        }
         RouteNetlinkMessage::NewLink(_)
         | RouteNetlinkMessage::DelLink(_)
         | RouteNetlinkMessage::NewAddress(_)
@@ -291,7 +302,7 @@ fn parse_change(message: RouteNetlinkMessage) -> Option<NetlinkChange> {
     }
 }
 
-fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, NeighbourUpdate)> {
+fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<NeighbourChange> {
     let mut ip = None;
     let mut link = None;
     for attribute in &message.attributes {
@@ -308,7 +319,7 @@ fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Nei
             _ => {}
         }
     }
-    let heard = match (message.header.state, link) {
+    let update = match (message.header.state, link) {
         _ if gone => NeighbourUpdate::Unresolved,
         (
             NeighbourState::Reachable | NeighbourState::Permanent | NeighbourState::Noarp,
@@ -319,7 +330,7 @@ fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Nei
         }
         _ => NeighbourUpdate::Unresolved,
     };
-    Some((message.header.ifindex, ip?, heard))
+    Some(NeighbourChange { ifindex: message.header.ifindex, ip: ip?, update })
 }
 
 fn link(message: LinkMessage) -> Option<NextHopLink> {

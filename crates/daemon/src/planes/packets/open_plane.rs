@@ -24,14 +24,29 @@ use l4::replica::ReplicaTables;
 use l4::sweeper::TableSweeper;
 use l4::{PacketDatapath, TableSizes, abi, apply};
 use model::config::Config;
-use model::flow_samples::{FlowDelta, FlowTracker};
+use model::flow_samples::FlowTracker;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::WorkerSnapshot;
 
 use super::fragmenter::{FragmentTotals, Fragmenter, FragmenterError};
-use super::view::{FlowSampleView, PlaneInterfaceView};
+use super::view::{FlowSampleReading, FlowSampleView, PlaneInterfaceView};
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
+
+/// How the plane is attached to an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PlaneAttachment {
+    mode: BpfAttachMode,
+    ifindex: u32,
+}
+
+/// Interfaces that use generic mode instead of native mode.
+#[derive(Clone, Debug)]
+struct GenericFallback {
+    interfaces: BTreeSet<String>,
+    /// Why, in a sentence.
+    reason: String,
+}
 
 pub struct OpenPlane {
     pin_directory: PinDirectory,
@@ -59,9 +74,8 @@ pub struct OpenPlane {
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
     known_next_hops: BTreeMap<IpAddr, abi::NextHop>,
-    attached: BTreeMap<String, (BpfAttachMode, u32)>,
-    /// Interfaces that use generic mode instead of native mode, and why.
-    generic_fallback: Option<(BTreeSet<String>, String)>,
+    attached: BTreeMap<String, PlaneAttachment>,
+    generic_fallback: Option<GenericFallback>,
     /// Interfaces from which another program had detached the BPF program.
     pub detached: Vec<String>,
     written_interfaces: HashMap<u32, abi::Interface>,
@@ -240,17 +254,15 @@ impl OpenPlane {
         &mut self,
         sample: Option<u32>,
         now: u64,
-    ) -> Result<(Vec<FlowDelta>, FlowSampleView), bpf::MapError> {
+    ) -> Result<FlowSampleReading, bpf::MapError> {
         if l4::flow_samples::set_sampling(&self.plane, &self.watcher, sample)? {
             self.accumulated.clear();
         }
         let seen = if sample.is_some() { self.watcher.read_samples() } else { Vec::new() };
-        let changes = self.accumulated.diff_samples(seen, now);
-        let drawn = l4::flow_samples::sampling_counters(&self.plane)?;
-        Ok((
-            changes,
-            FlowSampleView { sample, watched: self.accumulated.tracked_count(), outcomes: drawn },
-        ))
+        let deltas = self.accumulated.diff_samples(seen, now);
+        let outcomes = l4::flow_samples::sampling_counters(&self.plane)?;
+        let watched = self.accumulated.tracked_count();
+        Ok(FlowSampleReading { deltas, view: FlowSampleView { sample, watched, outcomes } })
     }
 
     /// Counts connections, and clients with affinity to the servers of these indexes. Frees the entries of removed
@@ -301,8 +313,8 @@ impl OpenPlane {
         let owners = self.planner.server_services();
         let servers: BTreeSet<u32> = owners.keys().copied().collect();
         let services: BTreeSet<u32> = services.iter().chain(owners.values()).copied().collect();
-        let (services, servers): (Vec<u32>, Vec<u32>) =
-            (services.into_iter().collect(), servers.into_iter().collect());
+        let services: Vec<u32> = services.into_iter().collect();
+        let servers: Vec<u32> = servers.into_iter().collect();
         let mut counts = l4::counts::read_counters(&self.plane, &services, &servers)?;
         counts.removed_servers = self.removed.clone();
         let missing = counts.received.saturating_sub(counts.accounted());

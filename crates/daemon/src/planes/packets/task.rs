@@ -19,7 +19,9 @@ use tokio::time::MissedTickBehavior;
 use super::alarms::PlaneAlarms;
 use super::connection_tables::ConnectionTables;
 use super::host_facts;
-use super::netlink::{AssignedAddress, KernelNetlink, NetlinkChange, PreferredSource};
+use super::netlink::{
+    AssignedAddress, KernelNetlink, NeighbourChange, NetlinkChange, PreferredSource,
+};
 use super::open_plane::{OpenPlane, error_chain};
 use super::order::PlaneCommand;
 use super::view::PacketPlaneView;
@@ -188,8 +190,9 @@ impl PacketPlaneTask {
     fn handle_change(&mut self, news: Option<NetlinkChange>) {
         let now = self.now();
         match (news, &mut self.open_plane) {
-            (Some(NetlinkChange::Neighbour(ifindex, ip, heard)), Some(site)) => {
-                site.hops.update_neighbour(ifindex, ip, heard, now);
+            (Some(NetlinkChange::Neighbour(change)), Some(site)) => {
+                let NeighbourChange { ifindex, ip, update } = change;
+                site.hops.update_neighbour(ifindex, ip, update, now);
                 let written = site.write_next_hops();
                 self.report_error(written.err().map(|error| error_chain(&error)));
             }
@@ -348,8 +351,9 @@ impl PacketPlaneTask {
             && let Ok(all) = kernel.neighbours().await
         {
             // Notifications may be lost under load; the table has the same content.
-            all.into_iter()
-                .for_each(|(at, ip, heard)| site.hops.update_neighbour(at, ip, heard, now));
+            for NeighbourChange { ifindex, ip, update } in all {
+                site.hops.update_neighbour(ifindex, ip, update, now);
+            }
         }
         let Some(site) = &mut self.open_plane else { return };
         let written = site.write_next_hops();

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use l4::counts::PlaneCounters;
 use l4::flow_samples::SamplingCounters;
+use model::flow_samples::FlowDelta;
 use model::id::ServerId;
 
 use super::fragmenter::FragmentTotals;
@@ -29,7 +30,7 @@ pub struct PacketPlaneView {
     /// Addresses of services that the kernel may select for outgoing connections, and how to prevent it.
     pub sources: BTreeMap<IpAddr, String>,
     /// How things stand with the next hop of each server.
-    pub hops: BTreeMap<IpAddr, (String, Option<String>)>,
+    pub hops: BTreeMap<IpAddr, NextHopView>,
     /// Connections by service and server, from the last sweep.
     pub flows: BTreeMap<String, ServiceFlows>,
     /// Indexes of services in the maps, by name.
@@ -48,11 +49,27 @@ pub struct PacketPlaneView {
     pub first: Option<PlaneCounterSample>,
 }
 
+/// The state of a server's next hop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextHopView {
+    pub state: String,
+    /// Why the plane sends nothing there.
+    pub reason: Option<String>,
+}
+
 /// Counters and when they were read.
 #[derive(Clone, Debug)]
 pub struct PlaneCounterSample {
     pub at: Instant,
     pub counts: PlaneCounters,
+}
+
+/// What a read of the connection samples found.
+#[derive(Clone, Debug)]
+pub struct FlowSampleReading {
+    /// What changed since the read before.
+    pub deltas: Vec<FlowDelta>,
+    pub view: FlowSampleView,
 }
 
 /// The state of sampling.

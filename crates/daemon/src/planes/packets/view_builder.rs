@@ -6,7 +6,9 @@ use std::time::Duration;
 use model::snapshot::{PoolView, ServiceView};
 
 use super::open_plane::OpenPlane;
-use super::view::{PacketPlaneView, PlaneCounterSample, ReturnPorts, ServerFlows, ServiceFlows};
+use super::view::{
+    NextHopView, PacketPlaneView, PlaneCounterSample, ReturnPorts, ServerFlows, ServiceFlows,
+};
 use crate::state::StateSnapshot;
 
 /// Rates are measured over at least this time.
@@ -32,11 +34,11 @@ pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, snapshot: 
         .servers()
         .filter_map(|ip| {
             let state = site.hops.state(ip)?;
-            let why = match &state {
+            let reason = match &state {
                 l4::next_hops::NextHopState::NoInterface(why) => Some(why.clone()),
                 _ => None,
             };
-            Some((ip, (state.name().to_owned(), why)))
+            Some((ip, NextHopView { state: state.name().to_owned(), reason }))
         })
         .collect();
     view.flows.clear();

@@ -24,10 +24,18 @@ use crate::util::event::EventLog;
 const MOUNTS: &str = "/proc/self/mountinfo";
 const NETFILTER: isize = 12;
 
+/// The loaded BPF programs with the directory that has their pins.
+#[derive(Debug)]
+struct OpenUplinkPlane {
+    plane: UplinkDatapath,
+    /// Its lock keeps other processes out.
+    _pin_directory: PinDirectory,
+}
+
 /// The BPF programs, and the data written to the kernel.
 #[derive(Debug, Default)]
 pub(super) struct UplinkKernelState {
-    plane: Option<(UplinkDatapath, PinDirectory)>,
+    plane: Option<OpenUplinkPlane>,
     settings: Option<UplinkSettings>,
     wheels: [Option<UplinkWheel>; 2],
     inside_interfaces: Vec<String>,
@@ -56,7 +64,7 @@ impl UplinkKernelState {
                 }
             }
         }
-        let owners = self.plane.as_ref().map(|(plane, _)| plane.number_owners());
+        let owners = self.plane.as_ref().map(|open| open.plane.number_owners());
         owners.and_then(Result::ok).unwrap_or_default()
     }
 
@@ -76,7 +84,7 @@ impl UplinkKernelState {
 
     /// Writes the maps of the BPF programs.
     pub fn write_programs(&mut self, config: &UplinksConfig, paths: &[MonitoredUplink]) {
-        let Some((plane, _)) = &self.plane else { return };
+        let Some(OpenUplinkPlane { plane, .. }) = &self.plane else { return };
         let mut troubles = Vec::new();
         if let Err(error) = assign_own_numbers(plane, paths) {
             troubles.push(error);
@@ -103,7 +111,7 @@ impl UplinkKernelState {
 
     /// The programs' places: sockets, and interfaces inside.
     pub fn attach_programs(&mut self, config: &UplinksConfig) {
-        let Some((plane, _)) = &self.plane else { return };
+        let Some(OpenUplinkPlane { plane, .. }) = &self.plane else { return };
         if !self.covers_own_sockets {
             match groups().ok_or_else(|| "version 2 of control groups is not mounted".to_owned()) {
                 Ok(group) => match plane.attach_cgroup(&group) {
@@ -200,7 +208,7 @@ impl UplinkKernelState {
 
     /// The counters of an uplink.
     pub fn counts(&self, number: u8) -> UplinkCounters {
-        let counts = self.plane.as_ref().map(|(plane, _)| plane.counts(number));
+        let counts = self.plane.as_ref().map(|open| open.plane.counts(number));
         counts.and_then(Result::ok).unwrap_or_default()
     }
 
@@ -248,11 +256,11 @@ fn is_single(why: &str) -> String {
     format!("own connections go by a hash of their addresses, not one by one: {why}")
 }
 
-fn load(config: &Config, events: &EventLog) -> Result<(UplinkDatapath, PinDirectory), String> {
+fn load(config: &Config, events: &EventLog) -> Result<OpenUplinkPlane, String> {
     let home = bpf_pins::PinnedPlane::Uplinks.claim(config).map_err(|error| error_chain(&error))?;
     let plane = UplinkDatapath::open(&home).map_err(|error| error_chain(&error))?;
     bpf_pins::PinnedPlane::Uplinks.warn_if_not_persistent(&home, events);
-    Ok((plane, home))
+    Ok(OpenUplinkPlane { plane, _pin_directory: home })
 }
 
 fn assign_own_numbers(plane: &UplinkDatapath, paths: &[MonitoredUplink]) -> Result<(), String> {

@@ -41,7 +41,9 @@ pub struct ProbeRoute<'a> {
 pub struct UplinkProber {
     /// The token that this prober's answers carry.
     pub token: u64,
-    route: (String, u32),
+    interface: String,
+    /// The mark that leads to the gateway.
+    mark: u32,
     to: SocketAddr,
     limit: Duration,
     kind: UplinkProbeMethod,
@@ -100,8 +102,8 @@ impl UplinkProber {
                 UplinkProbeMethod::Echo(socket, reader)
             }
         };
-        let way = (way.interface.to_owned(), way.mark);
-        Ok(UplinkProber { token, route: way, to, limit, kind, replies: heard })
+        let interface = way.interface.to_owned();
+        Ok(UplinkProber { token, interface, mark: way.mark, to, limit, kind, replies: heard })
     }
 
     /// Sends a probe. A send error is ignored, because the probe then counts as unanswered.
@@ -115,14 +117,15 @@ impl UplinkProber {
             UplinkProbeMethod::Connect(calls) => {
                 while calls.try_join_next().is_some() {}
                 if calls.len() < CALLS {
-                    let way = self.route.clone();
+                    let interface = self.interface.clone();
+                    let mark = self.mark;
                     let to = self.to;
                     let limit = self.limit;
                     let heard = self.replies.clone();
                     let token = self.token;
                     calls.spawn(async move {
                         let called =
-                            tokio::time::timeout(limit, connect_probe(&way.0, way.1, to)).await;
+                            tokio::time::timeout(limit, connect_probe(&interface, mark, to)).await;
                         if matches!(called, Ok(Ok(()))) {
                             // Fails only if the uplink's task has ended.
                             let _ = heard

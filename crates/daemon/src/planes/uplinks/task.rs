@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use links::uplink::packet_mark::UplinkNumbers;
-use links::uplink::uplink_wheel::UplinkWheel;
+use links::uplink::uplink_wheel::{UplinkCandidate, UplinkWheel};
 use model::config::{Config, UplinksConfig};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
@@ -89,6 +89,13 @@ pub(super) async fn run(
     }
 }
 
+/// What decides whether an uplink gets connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct UplinkVerdict {
+    up: bool,
+    is_usable: bool,
+}
+
 struct UplinksTask {
     events: EventLog,
     netlink: Option<RouteNetlink>,
@@ -98,7 +105,7 @@ struct UplinksTask {
     /// The directory of BPF pins.
     pin_directory: Option<PathBuf>,
     kernel_state: UplinkKernelState,
-    verdicts: Vec<(bool, bool)>,
+    verdicts: Vec<UplinkVerdict>,
     replies: mpsc::Sender<UplinkProbeReply>,
     last_errors: Vec<String>,
 }
@@ -234,9 +241,11 @@ impl UplinksTask {
         }
     }
 
-    fn record_verdicts(&self) -> Vec<(bool, bool)> {
-        let verdict =
-            |path: &MonitoredUplink| (path.wheel_candidate().up, path.wheel_candidate().is_usable);
+    fn record_verdicts(&self) -> Vec<UplinkVerdict> {
+        let verdict = |path: &MonitoredUplink| {
+            let UplinkCandidate { up, is_usable, .. } = path.wheel_candidate();
+            UplinkVerdict { up, is_usable }
+        };
         self.paths.iter().map(verdict).collect()
     }
 

@@ -14,10 +14,17 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::util::bpf_pins;
 use crate::util::event::EventLog;
 
+/// The loaded gate with the directory that has its pins.
+#[derive(Debug)]
+struct OpenGate {
+    gate: AddressGate,
+    pin_directory: PinDirectory,
+}
+
 /// The gate, or why there is none.
 #[derive(Debug, Default)]
 pub struct AddressGates {
-    gate: Option<(AddressGate, PinDirectory)>,
+    open_gate: Option<OpenGate>,
     /// That of the packet plane, if there is one.
     packet_plane: Option<AddressLeases>,
     /// Until when packets of each shared address are forwarded: 0 for addresses that another member holds.
@@ -31,14 +38,17 @@ pub struct AddressGates {
 impl AddressGates {
     /// Opens the gate; on failure the reason is stored.
     pub fn open(&mut self, config: &Config, events: &EventLog) {
-        if self.gate.is_some() {
+        if self.open_gate.is_some() {
             return;
         }
         let opened = bpf_pins::PinnedPlane::Gate.claim(config).map_err(GateError::from);
-        match opened.and_then(|home| Ok((AddressGate::open(&home)?, home))) {
+        let open = |pin_directory| {
+            Ok(OpenGate { gate: AddressGate::open(&pin_directory)?, pin_directory })
+        };
+        match opened.and_then(open) {
             Ok(open) => {
-                bpf_pins::PinnedPlane::Gate.warn_if_not_persistent(&open.1, events);
-                self.gate = Some(open);
+                bpf_pins::PinnedPlane::Gate.warn_if_not_persistent(&open.pin_directory, events);
+                self.open_gate = Some(open);
                 self.last_error = None;
             }
             Err(error) => self.last_error = Some(error_chain(&error)),
@@ -107,7 +117,7 @@ impl AddressGates {
 
     /// Attaches the gate to these interfaces; returns those from which it had been detached.
     pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-        let Some((gate, _)) = &self.gate else { return Vec::new() };
+        let Some(OpenGate { gate, .. }) = &self.open_gate else { return Vec::new() };
         let mut failed = None;
         let mut taken_off = Vec::new();
         for name in interfaces {
@@ -141,7 +151,7 @@ impl AddressGates {
 
     /// Whether all of the addresses may be answered for now.
     pub fn are_leased(&self, addresses: &[IpAddr], now: MonotonicTime) -> bool {
-        let Some((gate, _)) = &self.gate else { return false };
+        let Some(OpenGate { gate, .. }) = &self.open_gate else { return false };
         let held =
             |ip: &IpAddr| gate.leased_until(*ip).ok().flatten().is_some_and(|until| now.0 < until);
         addresses.iter().all(held)
@@ -149,25 +159,25 @@ impl AddressGates {
 
     /// Until when all of the addresses may be answered for.
     pub fn leased_until(&self, addresses: &[IpAddr]) -> MonotonicTime {
-        let Some((gate, _)) = &self.gate else { return MonotonicTime::default() };
+        let Some(OpenGate { gate, .. }) = &self.open_gate else { return MonotonicTime::default() };
         let until = |ip: &IpAddr| MonotonicTime(gate.leased_until(*ip).ok().flatten().unwrap_or(0));
         addresses.iter().map(until).min().unwrap_or_default()
     }
 
     /// Packets that the gate blocked.
     pub fn blocked_packets(&self) -> Option<BlockedPackets> {
-        self.gate.as_ref().and_then(|(gate, _)| gate.blocked_packets().ok())
+        self.open_gate.as_ref().and_then(|open| open.gate.blocked_packets().ok())
     }
 
     /// Removes every trace of it.
     pub fn remove(&mut self, interfaces: impl Iterator<Item = String>) {
-        let Some((gate, home)) = self.gate.take() else { return };
+        let Some(OpenGate { gate, pin_directory }) = self.open_gate.take() else { return };
         self.attached.clear();
         for interface in interfaces {
             // The links go with their pins below.
             let _ = gate.detach(&interface);
         }
-        self.last_error = home.clear().err().map(|error| error_chain(&error));
+        self.last_error = pin_directory.clear().err().map(|error| error_chain(&error));
     }
 
     fn for_each_address(
@@ -175,7 +185,7 @@ impl AddressGates {
         addresses: &[IpAddr],
         act: impl Fn(&AddressGate, IpAddr) -> Result<(), GateError>,
     ) {
-        let Some((gate, _)) = &self.gate else { return };
+        let Some(OpenGate { gate, .. }) = &self.open_gate else { return };
         let failed = addresses.iter().find_map(|ip| act(gate, *ip).err());
         if let Some(error) = failed {
             self.last_error = Some(error_chain(&error));

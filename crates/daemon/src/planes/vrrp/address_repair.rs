@@ -24,6 +24,23 @@ pub struct KernelAddresses<'a> {
     pub links: &'a HashMap<u32, NextHopLink>,
 }
 
+/// Some of the addresses are not set.
+#[derive(Clone, Debug)]
+pub struct MissingAddresses {
+    pub since: MonotonicTime,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// The kernel refused all of the addresses.
+#[derive(Clone, Debug)]
+struct AddressRefusal {
+    /// The next attempt is made then.
+    until: MonotonicTime,
+    /// Why, for people.
+    reason: String,
+}
+
 /// Addresses that were restored, and addresses that cannot be set.
 #[derive(Debug, Default)]
 pub struct AddressRepair {
@@ -35,10 +52,8 @@ pub struct AddressRepair {
     pub last_reported: Option<MonotonicTime>,
     /// The last check of settings that change without a notification.
     pub last_checked: Option<MonotonicTime>,
-    /// Since when, and why, some of the addresses are not set.
-    pub missing_since: Option<(MonotonicTime, String)>,
-    /// Until when, and why, none of them can be set.
-    refused: Option<(MonotonicTime, String)>,
+    pub missing: Option<MissingAddresses>,
+    refused: Option<AddressRefusal>,
     /// How long the next refusal counts; zero: there was none since they were set last.
     wait: Duration,
 }
@@ -46,28 +61,28 @@ pub struct AddressRepair {
 impl AddressRepair {
     /// Why the group cannot be active now, if the kernel refused all of its addresses not long ago.
     pub fn refusal(&mut self, now: MonotonicTime) -> Option<String> {
-        self.refused = self.refused.take().filter(|(until, _)| now < *until);
-        self.refused.as_ref().map(|(_, why)| why.clone())
+        self.refused = self.refused.take().filter(|refusal| now < refusal.until);
+        self.refused.as_ref().map(|refusal| refusal.reason.clone())
     }
 
     /// The kernel refused all of them.
-    pub fn record_refusal(&mut self, now: MonotonicTime, why: String) {
+    pub fn record_refusal(&mut self, now: MonotonicTime, reason: String) {
         let wait = self.wait.clamp(RETRY, MAX_RETRY);
-        self.refused = Some((now + wait, why));
+        self.refused = Some(AddressRefusal { until: now + wait, reason });
         self.wait = wait * 2;
     }
 
     /// All of them are set.
     pub fn record_complete(&mut self) {
-        self.missing_since = None;
+        self.missing = None;
         self.wait = Duration::ZERO;
     }
 
     /// Why some of the addresses cannot be set.
     pub fn obstacle(&mut self, now: MonotonicTime, active: bool) -> Option<String> {
-        self.missing_since =
-            self.missing_since.take().filter(|(at, _)| active || now.since(*at) < FORGET);
-        self.missing_since.as_ref().map(|(_, why)| why.clone())
+        self.missing =
+            self.missing.take().filter(|missing| active || now.since(missing.since) < FORGET);
+        self.missing.as_ref().map(|missing| missing.reason.clone())
     }
 }
 

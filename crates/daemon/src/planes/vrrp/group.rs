@@ -340,7 +340,7 @@ impl VrrpGroup {
         why: TransitionReason,
         tools: &GroupContext<'_>,
     ) {
-        let (level, kind) = transition_text::event_kind(to, why);
+        let transition_text::TransitionEvent { level, kind } = transition_text::event_kind(to, why);
         self.since = SystemTime::now();
         let detail = match why {
             TransitionReason::PeerAhead => Some(self.peers.reach.as_str()),

@@ -328,7 +328,11 @@ impl HeartbeatSession {
             sessions: theirs.map(|theirs| (self.peer_link.session(), theirs)),
             port: self.config.port,
             paths: paths
-                .map(|((written, path), heard)| (written.clone(), path.scope, heard.up))
+                .map(|((config, path), heard)| pair_state::PairPath {
+                    config: config.clone(),
+                    scope: path.scope,
+                    up: heard.up,
+                })
                 .collect(),
             active,
         })

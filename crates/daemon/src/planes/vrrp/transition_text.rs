@@ -4,8 +4,15 @@ use ha::state_machine::{ActivationBlocker, TransitionReason, VrrpState};
 
 use crate::util::event::EventLevel;
 
+/// How a transition is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransitionEvent {
+    pub level: EventLevel,
+    pub kind: &'static str,
+}
+
 /// The kind of the event, and how grave it is.
-pub fn event_kind(to: VrrpState, why: TransitionReason) -> (EventLevel, &'static str) {
+pub fn event_kind(to: VrrpState, why: TransitionReason) -> TransitionEvent {
     let planned = matches!(
         why,
         TransitionReason::Started
@@ -16,11 +23,12 @@ pub fn event_kind(to: VrrpState, why: TransitionReason) -> (EventLevel, &'static
             | TransitionReason::Resumed
     );
     let level = if planned { EventLevel::Info } else { EventLevel::Warning };
-    match to {
-        VrrpState::Active => (level, "member-active"),
-        VrrpState::Standby => (level, "member-standby"),
-        VrrpState::Idle => (level, "member-idle"),
-    }
+    let kind = match to {
+        VrrpState::Active => "member-active",
+        VrrpState::Standby => "member-standby",
+        VrrpState::Idle => "member-idle",
+    };
+    TransitionEvent { level, kind }
 }
 
 /// The reason in a sentence. `detail`: the fault, or the state of members.
@@ -69,11 +77,11 @@ mod tests {
     fn what_nobody_planned_is_a_warning() {
         assert_eq!(
             event_kind(VrrpState::Active, TransitionReason::Silence),
-            (EventLevel::Warning, "member-active")
+            TransitionEvent { level: EventLevel::Warning, kind: "member-active" }
         );
         assert_eq!(
             event_kind(VrrpState::Active, TransitionReason::Ordered),
-            (EventLevel::Info, "member-active")
+            TransitionEvent { level: EventLevel::Info, kind: "member-active" }
         );
         assert_eq!(
             transition_reason(TransitionReason::Fault, Some("the link of eth0 is down")),

@@ -9,7 +9,7 @@ use l4::abi;
 use l4::next_hops::ServerRoute;
 use model::config::AttachMode;
 
-use super::{OpenPlane, error_chain, plane_error};
+use super::{GenericFallback, OpenPlane, PlaneAttachment, error_chain, plane_error};
 use crate::planes::packets::view::PlaneInterfaceView;
 
 impl OpenPlane {
@@ -23,7 +23,8 @@ impl OpenPlane {
         if let Err(error) = self.install() {
             return vec![plane_error("*", &error_chain(&error))];
         }
-        self.generic_fallback.take_if(|(names, _)| mode != AttachMode::Auto || names != wanted);
+        self.generic_fallback
+            .take_if(|fallback| mode != AttachMode::Auto || fallback.interfaces != *wanted);
         let asked = match mode {
             AttachMode::Auto if self.generic_fallback.is_none() => BpfAttachMode::Auto,
             AttachMode::Native => BpfAttachMode::Native,
@@ -39,7 +40,10 @@ impl OpenPlane {
         if let Some(name) = losing.first().cloned() {
             if asked == BpfAttachMode::Auto {
                 // Packets may be redirected there from any interface, so all of them change.
-                self.generic_fallback = Some((wanted.clone(), frame_loss_text(&name)));
+                self.generic_fallback = Some(GenericFallback {
+                    interfaces: wanted.clone(),
+                    reason: frame_loss_text(&name),
+                });
                 views = self.attach_in(wanted, BpfAttachMode::Generic, &interface);
                 losing.clear();
             } else {
@@ -49,8 +53,8 @@ impl OpenPlane {
         if let Err(error) = self.block_lossy_interfaces(&losing) {
             return vec![plane_error("*", &error_chain(&error))];
         }
-        if let Some((_, why)) = &self.generic_fallback {
-            explain(&mut views, why);
+        if let Some(GenericFallback { reason, .. }) = &self.generic_fallback {
+            explain(&mut views, reason);
         }
         views
     }
@@ -108,7 +112,7 @@ impl OpenPlane {
     ) -> Vec<PlaneInterfaceView> {
         let mut views = Vec::new();
         for name in self.dispatcher.interfaces().unwrap_or_default() {
-            let other = self.attached.get(&name).is_some_and(|(before, _)| *before != mode);
+            let other = self.attached.get(&name).is_some_and(|before| before.mode != mode);
             if !wanted.contains(&name) || other {
                 // An interface whose pin cannot be removed stays in the list, so the next change repeats the attempt.
                 let _ = self.dispatcher.detach(&name);
@@ -119,7 +123,7 @@ impl OpenPlane {
             match self.dispatcher.attach(name, mode) {
                 Ok(attached) => {
                     let native = attached.native;
-                    let stood = self.attached.get(name).map(|(_, index)| *index);
+                    let stood = self.attached.get(name).map(|before| before.ifindex);
                     if !attached.adopted && stood == Some(attached.index) {
                         self.detached.push(name.clone());
                     }
@@ -130,7 +134,8 @@ impl OpenPlane {
                         .as_ref()
                         .is_some_and(|all| all.contains(&attached.index));
                     value.flags |= if refuses { abi::INTERFACE_REFUSES } else { 0 };
-                    self.attached.insert(name.clone(), (mode, attached.index));
+                    self.attached
+                        .insert(name.clone(), PlaneAttachment { mode, ifindex: attached.index });
                     views.push(match self.describe(attached.index, value) {
                         Ok(()) => PlaneInterfaceView {
                             name: name.clone(),

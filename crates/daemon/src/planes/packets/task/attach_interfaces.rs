@@ -9,8 +9,9 @@ use l4::next_hops::NextHopLink;
 use model::config::Config;
 
 use super::PacketPlaneTask;
+use crate::planes::packets::host_facts;
+use crate::planes::packets::interface_selection::{IcmpSources, own_addresses, wanted_interfaces};
 use crate::planes::packets::view::PlaneInterfaceView;
-use crate::planes::packets::{host_facts, interface_selection};
 
 /// How long to wait for next hops before the first packet is forwarded.
 /// As long as a next hop may take to answer (`REPLY_TIMEOUT`).
@@ -28,16 +29,10 @@ impl PacketPlaneTask {
         }
         let returns: BTreeSet<IpAddr> = host_facts::return_addresses(config);
         let links = site.hops.all_links().clone();
-        let names = interface_selection::wanted_interfaces(
-            config,
-            &links,
-            &self.addresses,
-            &site.hops,
-            &returns,
-        );
+        let names = wanted_interfaces(config, &links, &self.addresses, &site.hops, &returns);
         let addresses = &self.addresses;
         let describe = |index: u32| {
-            let (addr4, addr6) = interface_selection::own_addresses(index, addresses);
+            let IcmpSources { v4: addr4, v6: addr6 } = own_addresses(index, addresses);
             let mtu = links.get(&index).map_or(0, |link: &NextHopLink| link.mtu);
             abi::Interface { mtu, addr4, addr6, ..abi::Interface::default() }
         };

@@ -15,7 +15,7 @@ use super::PacketPlaneTask;
 use crate::planes::packets::alarms::{PlaneEvent, ScarceResource};
 use crate::planes::packets::connection_tables::ConnectionTables;
 use crate::planes::packets::open_plane::error_chain;
-use crate::planes::packets::view::PlaneCounterSample;
+use crate::planes::packets::view::{FlowSampleReading, PlaneCounterSample};
 use crate::planes::packets::{flow_samples, host_facts, view_builder};
 use crate::state::StateSnapshot;
 use crate::util::event::{EventFields, EventLevel};
@@ -159,9 +159,9 @@ impl PacketPlaneTask {
     fn read_flow_samples(&mut self, snapshot: &StateSnapshot) {
         let Some(site) = &mut self.open_plane else { return };
         match site.read_flow_samples(snapshot.config.packets.insight, host_facts::clock_nanos()) {
-            Ok((changes, shown)) => {
-                self.view.flow_samples = shown;
-                let changes = flow_samples::number_samples(site, snapshot, changes);
+            Ok(FlowSampleReading { deltas, view }) => {
+                self.view.flow_samples = view;
+                let changes = flow_samples::number_samples(site, snapshot, deltas);
                 self.flow_samples.record_changes(changes, &snapshot.snapshot);
             }
             Err(error) => self.report_error(Some(error_chain(&error))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ha::state_machine::VrrpState;
 
-use super::super::address_repair::KernelAddresses;
+use super::super::address_repair::{KernelAddresses, MissingAddresses};
 use super::super::interface::AddressPlacement;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
@@ -111,13 +111,13 @@ impl VrrpGroup {
             self.repair.record_complete();
             return set;
         };
-        if self.repair.missing_since.as_ref().is_none_or(|(_, before)| *before != text) {
+        if self.repair.missing.as_ref().is_none_or(|before| before.reason != text) {
             tools.events.error("member-refused", format!("group {}: {text}", self.config.name));
         }
         if missing.len() == self.placements().len() {
             self.repair.record_refusal(monotonic_now(), text.clone());
         }
-        self.repair.missing_since = Some((monotonic_now(), text));
+        self.repair.missing = Some(MissingAddresses { since: monotonic_now(), reason: text });
         set
     }
 

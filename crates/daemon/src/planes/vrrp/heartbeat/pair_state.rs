@@ -6,6 +6,16 @@ use std::net::IpAddr;
 use ha::keys::ClusterKeys;
 use model::config::HeartbeatPathConfig;
 
+/// A path of the heartbeat, which replication uses too.
+#[derive(Clone, Debug)]
+pub struct PairPath {
+    pub config: HeartbeatPathConfig,
+    /// The interface's index, as the scope of link-local addresses.
+    pub scope: u32,
+    /// Heartbeats of the other member arrive by it.
+    pub up: bool,
+}
+
 /// The state of the pair, as the heartbeat sees it.
 #[derive(Clone, Debug)]
 pub struct PairState {
@@ -14,8 +24,8 @@ pub struct PairState {
     pub sessions: Option<(u64, u64)>,
     /// The heartbeat's port; replication uses the next one.
     pub port: u16,
-    /// Its paths, in the order of the configuration: the configuration, the interface's index, and whether it is up.
-    pub paths: Vec<(HeartbeatPathConfig, u32, bool)>,
+    /// Its paths, in the order of the configuration.
+    pub paths: Vec<PairPath>,
     /// Shared addresses that this member holds.
     pub active: BTreeSet<IpAddr>,
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use ha::heartbeat::{PeerHeartbeat, ReachScore};
 
 use super::replication_view::ReplicationView;
-use super::witness::WitnessClient;
+use super::witness::{VotedGroups, WitnessClient};
 use super::{HeartbeatSession, events};
 use crate::util::monotonic_clock::monotonic_now;
 
@@ -97,7 +97,7 @@ pub struct ReachTargetView {
 }
 
 fn witness(witness: &WitnessClient) -> WitnessView {
-    let (held, lent) = witness.voted_groups(monotonic_now());
+    let VotedGroups { leased: held, with_peer_vote: lent } = witness.voted_groups(monotonic_now());
     let state = match witness.is_answering {
         None => "unasked",
         Some(false) => "silent",

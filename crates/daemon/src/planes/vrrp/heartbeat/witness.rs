@@ -43,6 +43,15 @@ pub struct WitnessClient {
     pub last_answer: String,
 }
 
+/// For how many groups this member has votes.
+#[derive(Clone, Copy, Debug)]
+pub struct VotedGroups {
+    /// This member has the witness's lease.
+    pub leased: usize,
+    /// This member has the peer's vote.
+    pub with_peer_vote: usize,
+}
+
 struct GroupVotes {
     votes: QuorumVotes,
     requester: WitnessRequester,
@@ -209,11 +218,14 @@ impl WitnessClient {
         [sum(|votes| votes.renewed), sum(|votes| votes.refused), sum(|votes| votes.unanswered)]
     }
 
-    /// The numbers of groups for which this member has the lease, and for which it has the peer's vote.
-    pub fn voted_groups(&self, now: MonotonicTime) -> (usize, usize) {
+    /// For how many groups this member has votes.
+    pub fn voted_groups(&self, now: MonotonicTime) -> VotedGroups {
         let count = |of: fn(&QuorumVotes) -> MonotonicTime| {
             self.groups.values().filter(|one| now < of(&one.votes)).count()
         };
-        (count(QuorumVotes::lease_until), count(QuorumVotes::peer_vote_until))
+        VotedGroups {
+            leased: count(QuorumVotes::lease_until),
+            with_peer_vote: count(QuorumVotes::peer_vote_until),
+        }
     }
 }

@@ -6,6 +6,14 @@
 /// Entries that a round reads: one or two milliseconds of work. Tables of the default size take a quarter of a second.
 pub const LOOKS: u64 = 1 << 18;
 
+/// Where the next round continues with changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScanResumePoint {
+    /// The table's position in `ReplicatedTable::ALL`.
+    pub table: usize,
+    pub entry: u32,
+}
+
 /// The position of a scan through all tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FullScan {
@@ -14,9 +22,9 @@ pub struct FullScan {
     owed: f64,
     /// Places until everything was looked at that is to be.
     remaining: u64,
-    /// The change at which a round ran out of room: number of the table, and entry. The next round continues there, so
-    /// that under lasting load every change is sent.
-    pub resume_at: (usize, u32),
+    /// The change at which a round ran out of room. The next round continues there, so that under lasting load every
+    /// change is sent.
+    pub resume_at: ScanResumePoint,
 }
 
 impl FullScan {

@@ -8,7 +8,7 @@ use ha::replica::peer::ReplicaPeer;
 use l4::replica::ReplicatedTable;
 use model::monotonic_time::MonotonicTime;
 
-use super::full_scan::FullScan;
+use super::full_scan::{FullScan, ScanResumePoint};
 use super::record_codec::RecordCodec;
 
 /// Packets of one round; more wait for the next.
@@ -61,7 +61,7 @@ impl<'a> SendRound<'a> {
             return false;
         }
         let replica = Arc::clone(&self.codec.tables().replica);
-        let (first, from) = walk.resume_at;
+        let ScanResumePoint { table: first, entry: from } = walk.resume_at;
         for more in 0..ReplicatedTable::ALL.len() {
             let at = (first + more) % ReplicatedTable::ALL.len();
             let table = ReplicatedTable::ALL[at];
@@ -72,8 +72,8 @@ impl<'a> SendRound<'a> {
                 }
                 fits
             });
-            if let Err(place) = told {
-                walk.resume_at = (at, place);
+            if let Err(entry) = told {
+                walk.resume_at = ScanResumePoint { table: at, entry };
                 return false;
             }
         }

@@ -141,14 +141,14 @@ impl ReplicationTask {
             return;
         };
         self.sockets.resize_with(pair.paths.len(), || None);
-        for (at, (wire, (path, scope, _))) in self.sockets.iter_mut().zip(&pair.paths).enumerate() {
+        for (at, (wire, path)) in self.sockets.iter_mut().zip(&pair.paths).enumerate() {
             if wire.as_ref().is_none_or(|wire| !wire.is_alive()) {
                 *wire = None;
                 self.epoch += 1;
                 *wire = PathSocket::open(
-                    path,
+                    &path.config,
                     replication_port(pair.port),
-                    *scope,
+                    path.scope,
                     self.epoch,
                     at,
                     self.packets.clone(),
@@ -162,7 +162,7 @@ impl ReplicationTask {
     fn send(&self, bytes: Option<Vec<u8>>) {
         let (Some(bytes), Some(pair)) = (bytes, &self.pair) else { return };
         let paths = self.sockets.iter().zip(&pair.paths);
-        let mut up = paths.filter(|(_, (_, _, up))| *up).filter_map(|(wire, _)| wire.as_ref());
+        let mut up = paths.filter(|(_, path)| path.up).filter_map(|(wire, _)| wire.as_ref());
         // A lost packet is noticed by the peer, and its records are retransmitted.
         let _ = up.next().map(|wire| wire.send(&bytes));
     }

@@ -10,9 +10,26 @@ use ha::witness::{WitnessOperation, WitnessReply, WitnessRequest};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
+use super::http_client::{
+    WitnessCallError, WitnessCallResult, WitnessHttpAnswer, WitnessHttpClient, WitnessOutcome,
+};
 
 const PREFIX: &str = "steelyard/";
+
+/// A lease of etcd, which holds the key while it is renewed.
+struct EtcdLease {
+    /// The lease's number, as the gateway writes it.
+    id: String,
+    /// The ticket for which it was granted.
+    ticket: u64,
+}
+
+/// The answer to a grant or a renewal.
+struct GrantedLease {
+    id: String,
+    /// How long it lasts from now.
+    seconds: u64,
+}
 
 pub struct EtcdLock {
     members: Vec<WitnessHttpClient>,
@@ -21,8 +38,7 @@ pub struct EtcdLock {
     key: String,
     holder: String,
     seconds: u64,
-    /// The lease, and for which ticket it was had.
-    lease: Option<(String, u64)>,
+    lease: Option<EtcdLease>,
 }
 
 impl EtcdLock {
@@ -63,18 +79,20 @@ impl EtcdLock {
     }
 
     async fn acquire(&mut self, ticket: u64) -> WitnessCallResult {
-        let known = self.lease.clone().filter(|(_, of)| *of == ticket);
-        let renewed = match known {
-            Some((id, _)) => self.renew_lease(id).await?,
+        let known = self.lease.as_ref().filter(|lease| lease.ticket == ticket);
+        let renewed = match known.map(|lease| lease.id.clone()) {
+            Some(id) => self.renew_lease(id).await?,
             None => None,
         };
-        let (id, seconds) = match renewed {
+        let GrantedLease { id, seconds } = match renewed {
             Some(renewed) => renewed,
             None => self.grant().await?,
         };
-        self.lease = Some((id.clone(), ticket));
-        let ours =
-            (WitnessReply::Granted(Duration::from_secs(seconds)), "the lock is ours".to_owned());
+        self.lease = Some(EtcdLease { id: id.clone(), ticket });
+        let ours = WitnessOutcome {
+            reply: WitnessReply::Granted(Duration::from_secs(seconds)),
+            text: "the lock is ours".to_owned(),
+        };
         let none = json!({ "key": self.key, "target": "CREATE", "createRevision": "0" });
         let found = match self.put(none, &id).await? {
             None => return Ok(ours),
@@ -91,7 +109,8 @@ impl EtcdLock {
                 return Ok(ours);
             }
         }
-        Ok((WitnessReply::Refused, "another member has the lock".to_owned()))
+        let text = "another member has the lock".to_owned();
+        Ok(WitnessOutcome { reply: WitnessReply::Refused, text })
     }
 
     /// Puts the key with this lease if that is so; otherwise how the key is.
@@ -108,22 +127,23 @@ impl EtcdLock {
     }
 
     /// Renews the lease; `None`: it has expired.
-    async fn renew_lease(&mut self, id: String) -> Result<Option<(String, u64)>, WitnessCallError> {
+    async fn renew_lease(&mut self, id: String) -> Result<Option<GrantedLease>, WitnessCallError> {
         let said = self.post("/v3/lease/keepalive", &json!({ "ID": id })).await?;
         let seconds = said.pointer("/result/TTL").and_then(number).filter(|ttl| *ttl > 0);
-        Ok(seconds.map(|seconds| (id, seconds)))
+        Ok(seconds.map(|seconds| GrantedLease { id, seconds }))
     }
 
-    async fn grant(&mut self) -> Result<(String, u64), WitnessCallError> {
+    async fn grant(&mut self) -> Result<GrantedLease, WitnessCallError> {
         let said = self.post("/v3/lease/grant", &json!({ "TTL": self.seconds })).await?;
         let id = said.get("ID").and_then(Value::as_str).map(str::to_owned);
         let seconds = said.get("TTL").and_then(number).filter(|ttl| *ttl > 0);
-        id.zip(seconds).ok_or(WitnessCallError::Content)
+        let lease = id.zip(seconds).map(|(id, seconds)| GrantedLease { id, seconds });
+        lease.ok_or(WitnessCallError::Content)
     }
 
     /// Revokes the lease, which deletes the key too.
     async fn release(&mut self) -> WitnessCallResult {
-        if let Some((id, _)) = &self.lease {
+        if let Some(EtcdLease { id, .. }) = &self.lease {
             let body = json!({ "ID": id });
             self.post("/v3/lease/revoke", &body).await.or_else(|error| match error {
                 // It is over already.
@@ -132,17 +152,18 @@ impl EtcdLock {
             })?;
             self.lease = None;
         }
-        Ok((WitnessReply::Released, "the lock was given back".to_owned()))
+        let text = "the lock was given back".to_owned();
+        Ok(WitnessOutcome { reply: WitnessReply::Released, text })
     }
 
     async fn post(&mut self, path: &str, body: &Value) -> Result<Value, WitnessCallError> {
         let caller =
             self.members.get_mut(self.current_member).ok_or(WitnessCallError::NoAddress)?;
-        let (status, said) = caller.exchange(Method::POST, path, body).await?;
+        let WitnessHttpAnswer { status, body } = caller.exchange(Method::POST, path, body).await?;
         if status == 200 {
-            return Ok(said);
+            return Ok(body);
         }
-        let why = said.get("error").and_then(Value::as_str).unwrap_or_default();
+        let why = body.get("error").and_then(Value::as_str).unwrap_or_default();
         // 200 characters of the peer's text are enough for one log line.
         let why = why.chars().filter(|c| !c.is_control()).take(200).collect();
         Err(WitnessCallError::Status(status, why))

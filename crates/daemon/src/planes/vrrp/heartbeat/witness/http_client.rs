@@ -61,8 +61,23 @@ pub enum WitnessCallError {
     Content,
 }
 
-/// The result of a request, and its description.
-pub type WitnessCallResult = Result<(WitnessReply, String), WitnessCallError>;
+/// What a witness replied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessOutcome {
+    pub reply: WitnessReply,
+    /// The reply in words, for people.
+    pub text: String,
+}
+
+/// The result of a request.
+pub type WitnessCallResult = Result<WitnessOutcome, WitnessCallError>;
+
+/// An answer over HTTP.
+pub struct WitnessHttpAnswer {
+    pub status: u16,
+    /// `null` where it is not JSON.
+    pub body: Value,
+}
 
 pub struct WitnessHttpClient {
     place: WitnessUrl,
@@ -97,7 +112,7 @@ impl WitnessHttpClient {
         self.connection = None;
     }
 
-    /// One exchange: the answer's status, and its JSON, `null` where it has none.
+    /// One exchange.
     ///
     /// # Errors
     /// See `WitnessCallError`.
@@ -106,7 +121,7 @@ impl WitnessHttpClient {
         method: Method,
         path: &str,
         body: &Value,
-    ) -> Result<(u16, Value), WitnessCallError> {
+    ) -> Result<WitnessHttpAnswer, WitnessCallError> {
         if self.connection.as_ref().is_none_or(|open| open.sender.is_closed()) {
             self.connection = Some(self.connect().await?);
         }
@@ -128,7 +143,8 @@ impl WitnessHttpClient {
         let status = answer.status().as_u16();
         let read = Limited::new(answer.into_body(), ANSWER).collect().await;
         let bytes = read.map_err(|_| WitnessCallError::Content)?.to_bytes();
-        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Ok(WitnessHttpAnswer { status, body })
     }
 
     async fn connect(&mut self) -> Result<HttpConnection, WitnessCallError> {

@@ -6,7 +6,7 @@ use ha::witness::{WitnessOperation, WitnessReply, WitnessRequest};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient};
+use super::http_client::{WitnessCallError, WitnessCallResult, WitnessHttpClient, WitnessOutcome};
 
 pub struct WitnessLease {
     client: Option<WitnessHttpClient>,
@@ -47,26 +47,29 @@ impl WitnessLease {
             "lease-ms": millis(length),
         });
         let caller = self.client.as_mut().ok_or(WitnessCallError::NoAddress)?;
-        let (status, said) =
-            caller.exchange(Method::PUT, &format!("/{}", self.name), &body).await?;
-        parse_reply(status, &said)
+        let answer = caller.exchange(Method::PUT, &format!("/{}", self.name), &body).await?;
+        parse_reply(answer.status, &answer.body)
     }
 }
 
 fn parse_reply(status: u16, said: &Value) -> WitnessCallResult {
     match status {
         200 => match said.get("lease-ms").and_then(Value::as_u64) {
-            Some(0) => Ok((WitnessReply::Released, "the lease was given back".to_owned())),
-            Some(ms) => Ok((
-                WitnessReply::Granted(Duration::from_millis(ms)),
-                "the lease is ours".to_owned(),
-            )),
+            Some(0) => Ok(WitnessOutcome {
+                reply: WitnessReply::Released,
+                text: "the lease was given back".to_owned(),
+            }),
+            Some(ms) => Ok(WitnessOutcome {
+                reply: WitnessReply::Granted(Duration::from_millis(ms)),
+                text: "the lease is ours".to_owned(),
+            }),
             None => Err(WitnessCallError::Content),
         },
         409 => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or("another one holds it");
             // 200 characters of the witness's text are enough for one log line.
-            Ok((WitnessReply::Refused, why.chars().filter(|c| !c.is_control()).take(200).collect()))
+            let text = why.chars().filter(|c| !c.is_control()).take(200).collect();
+            Ok(WitnessOutcome { reply: WitnessReply::Refused, text })
         }
         _ => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or_default();
@@ -87,11 +90,15 @@ mod tests {
 
     #[test]
     fn answers_are_read_or_are_none() {
-        let given = parse_reply(200, &json!({ "lease-ms": 3_000 })).unwrap().0;
+        let given = parse_reply(200, &json!({ "lease-ms": 3_000 })).unwrap().reply;
         assert_eq!(given, WitnessReply::Granted(Duration::from_secs(3)));
-        assert_eq!(parse_reply(200, &json!({ "lease-ms": 0 })).unwrap().0, WitnessReply::Released);
+        assert_eq!(
+            parse_reply(200, &json!({ "lease-ms": 0 })).unwrap().reply,
+            WitnessReply::Released
+        );
         let refused = parse_reply(409, &json!({ "detail": "left holds it\n" })).unwrap();
-        assert_eq!(refused, (WitnessReply::Refused, "left holds it".to_owned()));
+        let text = "left holds it".to_owned();
+        assert_eq!(refused, WitnessOutcome { reply: WitnessReply::Refused, text });
         for (status, said) in
             [(200, json!({})), (200, json!([])), (403, json!({})), (500, Value::Null)]
         {

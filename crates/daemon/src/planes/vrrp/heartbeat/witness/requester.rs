@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
 use super::etcd::EtcdLock;
-use super::http_client::WitnessHttpClient;
+use super::http_client::{WitnessHttpClient, WitnessOutcome};
 use super::lease::WitnessLease;
 
 /// Requests that may wait: a further one is due only after the last one went unanswered.
@@ -53,8 +53,8 @@ impl WitnessRequester {
         };
         let task = tokio::spawn(async move {
             while let Some(ask) = inbox.recv().await {
-                let (answer, said) = keeper.send_request(ask, patience).await;
-                let answered = WitnessAnswer { group, number: ask.number, answer, text: said };
+                let WitnessOutcome { reply, text } = keeper.send_request(ask, patience).await;
+                let answered = WitnessAnswer { group, number: ask.number, answer: reply, text };
                 if words.send(HeartbeatMessage::Witness(era, answered)).await.is_err() {
                     return;
                 }
@@ -85,11 +85,7 @@ enum WitnessBackend {
 }
 
 impl WitnessBackend {
-    async fn send_request(
-        &mut self,
-        ask: WitnessRequest,
-        patience: Duration,
-    ) -> (WitnessReply, String) {
+    async fn send_request(&mut self, ask: WitnessRequest, patience: Duration) -> WitnessOutcome {
         let asked = async {
             match self {
                 WitnessBackend::Lease(lease) => lease.send_request(ask).await,
@@ -101,11 +97,12 @@ impl WitnessBackend {
             Ok(Ok(said)) => said,
             Ok(Err(error)) => {
                 self.hang_up();
-                (WitnessReply::NoReply, error.to_string())
+                WitnessOutcome { reply: WitnessReply::NoReply, text: error.to_string() }
             }
             Err(_) => {
                 self.hang_up();
-                (WitnessReply::NoReply, format!("nothing came within {} ms", patience.as_millis()))
+                let text = format!("nothing came within {} ms", patience.as_millis());
+                WitnessOutcome { reply: WitnessReply::NoReply, text }
             }
         }
     }
