@@ -9,7 +9,9 @@ use crate::connection_table::ConnectionTable;
 use crate::conversation::{ConnectionEnd, Conversation};
 use crate::filter::CaptureFilter;
 use crate::input::CapturedFrame;
-use crate::ledger::{AnalysisExtent, ConnectionLedger, MAX_REPORTED, keep_slowest_overall};
+use crate::ledger::{
+    AnalysedConnection, AnalysisExtent, ConnectionLedger, MAX_REPORTED, keep_slowest_overall,
+};
 use crate::link::{self, NonTcpFrame};
 use crate::packet::TcpPacket;
 use crate::scene::ConnectionScene;
@@ -77,7 +79,7 @@ pub struct Analysis {
     settings: AnalysisSettings,
     facts: CaptureFacts,
     table: ConnectionTable,
-    connections: Vec<(Conversation, ConnectionLedger)>,
+    connections: Vec<AnalysedConnection>,
     events: usize,
 }
 
@@ -87,7 +89,7 @@ pub struct AnalysedCapture {
     /// Counts over the capture.
     pub facts: CaptureFacts,
     /// Connections in the order of their first packets.
-    pub connections: Vec<(Conversation, ConnectionLedger)>,
+    pub connections: Vec<AnalysedConnection>,
 }
 
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
@@ -158,8 +160,8 @@ impl Analysis {
     #[inline]
     fn add_packet(&mut self, packet: &TcpPacket<'_>) {
         let found = self.table.find(packet);
-        let known =
-            found.filter(|place| !self.connections[*place as usize].0.is_replaced_by(packet));
+        let known = found
+            .filter(|place| !self.connections[*place as usize].conversation.is_replaced_by(packet));
         let place = match known {
             Some(place) => place as usize,
             None => match self.open_connection(packet) {
@@ -167,7 +169,7 @@ impl Analysis {
                 None => return,
             },
         };
-        let conversation = &mut self.connections[place].0;
+        let conversation = &mut self.connections[place].conversation;
         let before = conversation.events.len();
         if !conversation.add_packet(packet) {
             self.facts.duplicates += 1;
@@ -191,7 +193,7 @@ impl Analysis {
         if self.settings.only.is_some_and(|only| only != ledger.number) {
             conversation.stop_decoding();
         }
-        self.connections.push((conversation, ledger));
+        self.connections.push(AnalysedConnection { conversation, ledger });
         Some(place)
     }
 
@@ -199,45 +201,40 @@ impl Analysis {
     fn make_room(&mut self) {
         if self.settings.only.is_some() {
             // The drawn connection stays complete up to here.
-            self.connections.iter_mut().for_each(|(conversation, _)| conversation.stop_recording());
+            self.connections.iter_mut().for_each(|one| one.conversation.stop_recording());
             self.events = 0;
             return;
         }
         let now_ns = self.facts.last_ns;
         let wishes = &self.settings.wishes;
-        for (conversation, ledger) in &mut self.connections {
+        for AnalysedConnection { conversation, ledger } in &mut self.connections {
             let quiet = now_ns - conversation.last_ns > QUIET_NS;
             let over = quiet && conversation.ended != ConnectionEnd::Open;
             if over && !conversation.events.is_empty() {
                 ledger.attribute_pending(conversation, AnalysisExtent::All, wishes);
             }
         }
-        let events = |connections: &[(Conversation, ConnectionLedger)]| {
-            connections.iter().map(|(conversation, _)| conversation.events.len()).sum::<usize>()
-        };
         let enough = self.settings.max_events / 2;
-        self.events = events(&self.connections);
+        self.events = self.connections.iter().map(|one| one.conversation.events.len()).sum();
         if self.events > enough {
-            let mut sizes: Vec<(usize, usize)> = self.sizes();
-            sizes.sort_unstable();
+            let mut largest: Vec<usize> = (0..self.connections.len()).collect();
+            largest.sort_unstable_by_key(|place| {
+                (self.connections[*place].conversation.events.len(), *place)
+            });
             while self.events > enough
-                && let Some((size, place)) = sizes.pop()
+                && let Some(place) = largest.pop()
             {
-                let (conversation, ledger) = &mut self.connections[place];
+                let AnalysedConnection { conversation, ledger } = &mut self.connections[place];
+                let before = conversation.events.len();
                 ledger.attribute_pending(conversation, AnalysisExtent::Complete, wishes);
-                self.events -= size - conversation.events.len();
+                self.events -= before - conversation.events.len();
             }
         }
         let stored_packets: usize =
-            self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
+            self.connections.iter().map(|one| one.ledger.transactions.len()).sum();
         if stored_packets > 2 * MAX_REPORTED {
             keep_slowest_overall(&mut self.connections, MAX_REPORTED);
         }
-    }
-
-    fn sizes(&self) -> Vec<(usize, usize)> {
-        let sizes = self.connections.iter().enumerate();
-        sizes.map(|(place, (conversation, _))| (conversation.events.len(), place)).collect()
     }
 
     /// The data to draw the connection with this number. `None` if there is no such connection.
@@ -246,16 +243,16 @@ impl Analysis {
         if place >= self.connections.len() {
             return None;
         }
-        let (conversation, _) = self.connections.swap_remove(place);
+        let AnalysedConnection { conversation, .. } = self.connections.swap_remove(place);
         Some(ConnectionScene::from_conversation(conversation, number, &self.settings.wishes))
     }
 
     /// Analyses the remaining connections.
     pub fn finish(mut self) -> AnalysedCapture {
         let mut stored_packets: usize =
-            self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
+            self.connections.iter().map(|one| one.ledger.transactions.len()).sum();
         for at in 0..self.connections.len() {
-            let (conversation, ledger) = &mut self.connections[at];
+            let AnalysedConnection { conversation, ledger } = &mut self.connections[at];
             stored_packets -= ledger.transactions.len();
             ledger.attribute_pending(conversation, AnalysisExtent::All, &self.settings.wishes);
             stored_packets += ledger.transactions.len();

@@ -20,8 +20,6 @@ mod scale_detection;
 mod transfer;
 mod turns;
 
-use model::limit::Limit;
-
 use crate::conversation::Conversation;
 use crate::direction::DirectionState;
 use crate::event::ConnectionSide;
@@ -86,7 +84,7 @@ pub fn attribute_connection(
     exchange::add_pauses(&mut transactions);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
-        first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path).1);
+        first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path));
     }
     ConnectionAttribution {
         scales,
@@ -104,7 +102,8 @@ pub fn attribute_connection(
 /// Largest segments of both sides: as announced, else as large as anything either side sent more than once.
 fn segment_sizes(conversation: &Conversation) -> [u32; 2] {
     let [client, server] = &conversation.directions;
-    let seen = client.largest.1.max(server.largest.1).clamp(SMALLEST_SEGMENT, LARGEST_SEGMENT);
+    let seen = client.largest.repeated.max(server.largest.repeated);
+    let seen = seen.clamp(SMALLEST_SEGMENT, LARGEST_SEGMENT);
     let of = |sender: &DirectionState, wished: u16| match wished {
         0 => seen,
         wished => sender.max_segment(wished),
@@ -125,7 +124,7 @@ fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
 }
 
 /// The part of the setup time spent on retransmitted SYNs.
-fn lost_in_setup(conversation: &Conversation, setup_ns: i64, path: &PathTiming) -> (Limit, i64) {
+fn lost_in_setup(conversation: &Conversation, setup_ns: i64, path: &PathTiming) -> i64 {
     let is_repeated = conversation.handshake.syns > 1;
-    (Limit::Loss, if is_repeated { (setup_ns - path.round_trip_ns()).max(0) } else { 0 })
+    if is_repeated { (setup_ns - path.round_trip_ns()).max(0) } else { 0 }
 }

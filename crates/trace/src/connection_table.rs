@@ -15,12 +15,19 @@ struct ConnectionKey {
     path: u64,
 }
 
+/// The result of the last search, which the next packet often repeats.
+#[derive(Clone, Copy, Debug)]
+struct LastLookup {
+    key: ConnectionKey,
+    place: u32,
+}
+
 /// The table: places of connections by key.
 #[derive(Debug)]
 pub struct ConnectionTable {
     places: HashMap<ConnectionKey, u32, KeyedHashBuilder>,
     /// The last lookup: packets come in trains.
-    last: Option<(ConnectionKey, u32)>,
+    last: Option<LastLookup>,
 }
 
 impl Default for ConnectionTable {
@@ -36,13 +43,13 @@ impl ConnectionTable {
     #[inline]
     pub fn find(&mut self, packet: &TcpPacket<'_>) -> Option<u32> {
         let key = ConnectionKey::from_packet(packet);
-        if let Some((last, place)) = self.last
-            && last == key
+        if let Some(last) = self.last
+            && last.key == key
         {
-            return Some(place);
+            return Some(last.place);
         }
         let place = self.places.get(&key).copied()?;
-        self.last = Some((key, place));
+        self.last = Some(LastLookup { key, place });
         Some(place)
     }
 

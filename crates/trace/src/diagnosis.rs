@@ -7,7 +7,7 @@ use model::limit::{Limit, TimeOwner};
 use crate::attribution::window_flag::WindowFlag;
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
-use crate::ledger::ConnectionLedger;
+use crate::ledger::{AnalysedConnection, ConnectionLedger};
 use crate::limit_tally::{LimitCell, LimitTally, TransactionPlace};
 use crate::report::number::{rounded, seconds, share};
 use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
@@ -29,13 +29,13 @@ const USUAL_WINDOW: i64 = 65_536;
 
 /// The connections that sums are about.
 pub trait ConnectionLookup {
-    fn find_connection(&self, number: u32) -> Option<(&Conversation, &ConnectionLedger)>;
+    fn find_connection(&self, number: u32) -> Option<&AnalysedConnection>;
 }
 
-impl ConnectionLookup for [(Conversation, ConnectionLedger)] {
-    fn find_connection(&self, number: u32) -> Option<(&Conversation, &ConnectionLedger)> {
+impl ConnectionLookup for [AnalysedConnection] {
+    fn find_connection(&self, number: u32) -> Option<&AnalysedConnection> {
         let at = usize::try_from(number).ok()?.checked_sub(1)?;
-        <[_]>::get(self, at).map(|(conversation, ledger)| (conversation, ledger))
+        <[_]>::get(self, at)
     }
 }
 
@@ -103,10 +103,10 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
 ) -> BottleneckFinding {
     let shown = connections.find_connection(cell.connection);
     let saving_ns = possible_saving_ns(cell).clamp(0, cell.ns);
-    let flag = shown.and_then(|(_, ledger)| flag_of(cell, ledger));
+    let flag = shown.and_then(|shown| flag_of(cell, &shown.ledger));
     let window = match cell.limit {
-        Limit::SillyWindow | Limit::ZeroWindow => cell.window.map(|(low, _)| low),
-        Limit::Rwnd => cell.window.map(|(_, high)| high),
+        Limit::SillyWindow | Limit::ZeroWindow => cell.window.map(|window| window.smallest),
+        Limit::Rwnd => cell.window.map(|window| window.largest),
         _ => None,
     };
     let of_path = matches!(cell.place, TransactionPlace::Setup | TransactionPlace::Path);
@@ -114,7 +114,7 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
     let facts = SentenceFacts {
         cell,
         window,
-        segment: shown.map_or(0, |(_, ledger)| segment_bytes(cell, ledger)),
+        segment: shown.map_or(0, |shown| segment_bytes(cell, &shown.ledger)),
         saving_ns,
         share: share(cell.ns, tally.total_ns),
         flag,
@@ -133,7 +133,7 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
         cap_bytes: Some(cell.cap).filter(|cap| cell.limit == Limit::SendBuffer && *cap > 0),
         window,
         alternative: shown
-            .and_then(|(conversation, ledger)| alternative_explanation(cell, conversation, ledger)),
+            .and_then(|shown| alternative_explanation(cell, &shown.conversation, &shown.ledger)),
         sentence: sentence::describe_finding(&facts),
         fix: sentence::suggest_fix(&facts),
         evidence: EvidenceReport {
@@ -152,7 +152,7 @@ fn possible_saving_ns(cell: &LimitCell) -> i64 {
     let round_trip_ns = cell.round_trip_ns;
     match cell.limit {
         Limit::SillyWindow | Limit::ZeroWindow | Limit::Rwnd | Limit::SendBuffer => {
-            let now = cell.window.map_or(0, |(_, high)| high).max(cell.cap);
+            let now = cell.window.map_or(0, |window| window.largest).max(cell.cap);
             let now = if cell.limit == Limit::SillyWindow { 0 } else { now };
             // With more than the usual window in flight, a change could bring four times as much.
             let in_flight = if now < USUAL_WINDOW { USUAL_WINDOW } else { now.saturating_mul(4) };
@@ -205,7 +205,7 @@ fn alternative_explanation(
     let sender = owner_side(cell.owner).filter(|_| cell.limit == Limit::SendBuffer)?;
     let receiver = sender.peer();
     let scale = ledger.scales?[receiver.index()];
-    let raw = i64::from(conversation.directions[receiver.index()].raw_window?.1);
+    let raw = i64::from(conversation.directions[receiver.index()].raw_window?.largest);
     let near = |shift: &u8| {
         let segments = 2 * i64::from(ledger.segments[sender.index()]);
         ((raw << shift) - cell.cap).abs() <= segments

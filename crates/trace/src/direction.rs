@@ -43,6 +43,21 @@ pub struct DirectionCounts {
     pub resets: u64,
 }
 
+/// The window field's smallest and largest value, unscaled, SYNs apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFieldRange {
+    pub smallest: u16,
+    pub largest: u16,
+}
+
+/// The largest payloads of a direction's packets, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LargestPayloads {
+    pub once: u32,
+    /// The largest one that occurred more than once.
+    pub repeated: u32,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct DirectionState {
     pub counts: DirectionCounts,
@@ -54,12 +69,10 @@ pub struct DirectionState {
     pub mss: u16,
     /// Whether it announced selective acknowledgements.
     pub sack_permitted: bool,
-    /// Smallest and largest window field, SYNs apart; equal to the header's raw number.
-    pub raw_window: Option<(u16, u16)>,
+    pub raw_window: Option<WindowFieldRange>,
     /// Window of its SYN, never scaled.
     pub syn_window: Option<u16>,
-    /// The largest payload, and the largest one that occurred more than once.
-    pub largest: (u32, u32),
+    pub largest: LargestPayloads,
     /// Most bytes sent and not acknowledged, acknowledgements as they passed the capture.
     pub max_in_flight: i64,
     /// The acknowledged offset of the other direction.
@@ -123,8 +136,10 @@ impl DirectionState {
         }
         counts.pure_acks += u64::from(packet.length == 0);
         counts.zero_windows += u64::from(packet.window == 0);
-        let (low, high) = self.raw_window.unwrap_or((packet.window, packet.window));
-        self.raw_window = Some((low.min(packet.window), high.max(packet.window)));
+        let first = WindowFieldRange { smallest: packet.window, largest: packet.window };
+        let range = self.raw_window.get_or_insert(first);
+        range.smallest = range.smallest.min(packet.window);
+        range.largest = range.largest.max(packet.window);
         let from = self.offset(packet.seq);
         self.record_payload(packet, from, closed)
     }
@@ -179,10 +194,10 @@ impl DirectionState {
         let counts = &mut self.counts;
         counts.data_packets += 1;
         counts.bytes += u64::from(length);
-        if length > self.largest.0 {
-            self.largest = (length, self.largest.1);
-        } else if length > self.largest.1 {
-            self.largest.1 = length;
+        if length > self.largest.once {
+            self.largest.once = length;
+        } else if length > self.largest.repeated {
+            self.largest.repeated = length;
         }
         let to = from + i64::from(length);
         let below = from < self.next_offset;
@@ -202,10 +217,8 @@ impl DirectionState {
     /// The largest segment that this side sends, given the other side's announced MSS.
     pub fn max_segment(&self, wished: u16) -> u32 {
         let wished = u32::from(wished);
-        match self.largest {
-            // Options take room that the wish does not count (RFC 6691).
-            (largest, twice) if largest <= wished && twice + 40 >= wished => twice,
-            _ => wished,
-        }
+        let LargestPayloads { once, repeated } = self.largest;
+        // Options take room that the wish does not count (RFC 6691).
+        if once <= wished && repeated + 40 >= wished { repeated } else { wished }
     }
 }

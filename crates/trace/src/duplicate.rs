@@ -14,9 +14,16 @@ const WITHIN_NS: i64 = 1_000_000;
 /// Copies arrive one behind the other, or after the packets of one burst.
 const MEMORY: usize = 8;
 
+/// A packet that passed lately, as a fingerprint of its header; 0: none.
+#[derive(Clone, Copy, Debug, Default)]
+struct PacketFingerprint {
+    print: u64,
+    time_ns: i64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct RecentPackets {
-    packets: [(u64, i64); MEMORY],
+    packets: [PacketFingerprint; MEMORY],
     next: u8,
     pub copies: u64,
     carried_bytes: u64,
@@ -29,7 +36,9 @@ impl RecentPackets {
         let print = fingerprint(packet);
         let carries = packet.length > 0 || packet.flags & (SYN | FIN) != 0;
         let time_ns = packet.time_ns;
-        let near = |(seen, at): &(u64, i64)| *seen == print && (time_ns - at).abs() <= WITHIN_NS;
+        let near = |seen: &PacketFingerprint| {
+            seen.print == print && (time_ns - seen.time_ns).abs() <= WITHIN_NS
+        };
         if self.packets.iter().any(near)
             && (carries || has_distinct_id(packet) || self.is_doubled())
         {
@@ -37,7 +46,7 @@ impl RecentPackets {
             return true;
         }
         self.carried_bytes += u64::from(carries);
-        self.packets[usize::from(self.next) % MEMORY] = (print, time_ns);
+        self.packets[usize::from(self.next) % MEMORY] = PacketFingerprint { print, time_ns };
         self.next = self.next.wrapping_add(1);
         false
     }

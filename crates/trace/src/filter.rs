@@ -7,12 +7,20 @@ use thiserror::Error;
 use crate::address;
 use crate::packet::{TcpEndpoint, TcpPacket};
 
+/// One end that a packet must have; `None` matches every value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct EndpointPattern {
+    /// The address; version 4 is mapped into version 6, as in [`TcpEndpoint`].
+    address: Option<[u8; 16]>,
+    port: Option<u16>,
+}
+
 /// A filter; empty: everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFilter {
-    ends: Vec<(Option<[u8; 16]>, Option<u16>)>,
+    ends: Vec<EndpointPattern>,
     /// For each group, one of the packet's two ends must match.
-    groups: Vec<Vec<([u8; 16], u16)>>,
+    groups: Vec<Vec<TcpEndpoint>>,
     from_ns: Option<i64>,
     to_ns: Option<i64>,
 }
@@ -43,12 +51,13 @@ impl CaptureFilter {
         };
         let port = |value: &str| value.parse::<u16>().map_err(|_| bad());
         match key {
-            "host" => self.ends.push((Some(host(value)?), None)),
-            "port" => self.ends.push((None, Some(port(value)?))),
+            "host" => self.ends.push(EndpointPattern { address: Some(host(value)?), port: None }),
+            "port" => self.ends.push(EndpointPattern { address: None, port: Some(port(value)?) }),
             "end" => {
                 let (at, number) = value.rsplit_once(':').ok_or_else(bad)?;
                 let at = at.strip_prefix('[').and_then(|at| at.strip_suffix(']')).unwrap_or(at);
-                self.ends.push((Some(host(at)?), Some(port(number)?)));
+                let address = Some(host(at)?);
+                self.ends.push(EndpointPattern { address, port: Some(port(number)?) });
             }
             "from" => self.from_ns = Some(nanoseconds(value)?),
             "to" => self.to_ns = Some(nanoseconds(value)?),
@@ -59,7 +68,8 @@ impl CaptureFilter {
 
     /// Adds a condition: one of these ends must be an end of the packet. With an empty list no packet passes.
     pub fn add_one_of(&mut self, ends: impl IntoIterator<Item = SocketAddr>) {
-        let end = |at: SocketAddr| (address::bytes(at.ip()), at.port());
+        let end =
+            |at: SocketAddr| TcpEndpoint { address: address::bytes(at.ip()), port: at.port() };
         self.groups.push(ends.into_iter().map(end).collect());
     }
 
@@ -70,13 +80,12 @@ impl CaptureFilter {
     }
 
     fn matches_packet(&self, packet: &TcpPacket<'_>) -> bool {
-        let is = |end: &TcpEndpoint, (address, port): &(Option<[u8; 16]>, Option<u16>)| {
-            address.is_none_or(|address| address == end.address)
-                && port.is_none_or(|port| port == end.port)
+        let is = |end: &TcpEndpoint, pattern: &EndpointPattern| {
+            pattern.address.is_none_or(|address| address == end.address)
+                && pattern.port.is_none_or(|port| port == end.port)
         };
-        let is_one = |group: &Vec<([u8; 16], u16)>| {
-            let has = |end: &TcpEndpoint| group.contains(&(end.address, end.port));
-            has(&packet.source) || has(&packet.destination)
+        let is_one = |group: &Vec<TcpEndpoint>| {
+            group.contains(&packet.source) || group.contains(&packet.destination)
         };
         let time_ns = packet.time_ns;
         self.from_ns.is_none_or(|from| time_ns >= from)

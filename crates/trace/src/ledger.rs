@@ -37,6 +37,13 @@ pub struct ConnectionLedger {
     pub attributions: u32,
 }
 
+/// A connection: its packets, and what was found about them.
+#[derive(Debug)]
+pub struct AnalysedConnection {
+    pub conversation: Conversation,
+    pub ledger: ConnectionLedger,
+}
+
 /// Which part of a connection to analyse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnalysisExtent {
@@ -61,7 +68,7 @@ impl ConnectionLedger {
         if extent == AnalysisExtent::Complete {
             let most = conversation.events.len() / 2;
             open = attribution.transactions.pop();
-            let first = open.as_ref().map(|t| conversation.index_of(t.request.numbers.0));
+            let first = open.as_ref().map(|t| conversation.index_of(t.request.numbers.first));
             if first.is_none_or(|first| first < most) {
                 // One message fills the whole budget: its stored part is analysed now.
                 attribution.transactions.extend(open.take());
@@ -69,7 +76,7 @@ impl ConnectionLedger {
         }
         conversation.shortest_ns = attribution.path.firm_ns();
         self.add_attribution(attribution);
-        let from = open.map(|open| conversation.index_of(open.request.numbers.0));
+        let from = open.map(|open| conversation.index_of(open.request.numbers.first));
         conversation.free_before(from.unwrap_or(usize::MAX));
     }
 
@@ -110,19 +117,19 @@ pub fn keep_slowest(transactions: &mut Vec<TracedTransaction>, most: usize) -> u
 }
 
 /// Keeps the slowest `most` of all connections together. Among equally slow ones, the first are kept.
-pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)], most: usize) {
-    let all = connections.iter().flat_map(|(_, ledger)| &ledger.transactions);
-    let Some((bound, mut equal)) =
+pub fn keep_slowest_overall(connections: &mut [AnalysedConnection], most: usize) {
+    let all = connections.iter().flat_map(|one| &one.ledger.transactions);
+    let Some(SlowestThreshold { bound_ns, mut equal }) =
         slowest_threshold(all.map(TracedTransaction::total_ns).collect(), most)
     else {
         return;
     };
-    for (_, ledger) in connections {
+    for AnalysedConnection { ledger, .. } in connections {
         let before = ledger.transactions.len();
         ledger.transactions.retain(|transaction| {
             let ns = transaction.total_ns();
-            let stays = ns > bound || (ns == bound && equal > 0);
-            equal -= usize::from(stays && ns == bound);
+            let stays = ns > bound_ns || (ns == bound_ns && equal > 0);
+            equal -= usize::from(stays && ns == bound_ns);
             stays
         });
         ledger.transactions.shrink_to_fit();
@@ -130,15 +137,24 @@ pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)]
     }
 }
 
-/// The smallest of the `most` largest values, and how many of exactly that value are among them. `None` if there are no
-/// more values than `most`.
-fn slowest_threshold(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
+/// The bound from which transactions are among the slowest.
+#[derive(Debug, PartialEq, Eq)]
+struct SlowestThreshold {
+    /// The smallest of the largest totals, nanoseconds.
+    bound_ns: i64,
+    /// How many of exactly that total are among them.
+    equal: usize,
+}
+
+/// The bound of the `most` largest values. `None` if there are no more values than `most`.
+fn slowest_threshold(mut totals: Vec<i64>, most: usize) -> Option<SlowestThreshold> {
     let more = totals.len().checked_sub(most).filter(|more| *more > 0)?;
     if most == 0 {
-        return Some((i64::MAX, 0));
+        return Some(SlowestThreshold { bound_ns: i64::MAX, equal: 0 });
     }
-    let bound = *totals.select_nth_unstable(more).1;
-    Some((bound, most - totals.iter().filter(|ns| **ns > bound).count()))
+    let bound_ns = *totals.select_nth_unstable(more).1;
+    let equal = most - totals.iter().filter(|ns| **ns > bound_ns).count();
+    Some(SlowestThreshold { bound_ns, equal })
 }
 
 #[cfg(test)]
@@ -147,10 +163,11 @@ mod tests {
 
     #[test]
     fn exactly_so_many_stay_also_where_all_are_alike() {
-        assert_eq!(slowest_threshold(vec![4, 1, 3, 2], 2), Some((3, 1)));
-        assert_eq!(slowest_threshold(vec![5; 9], 2), Some((5, 2)));
-        assert_eq!(slowest_threshold(vec![1, 5, 5, 5, 9], 3), Some((5, 2)));
-        assert_eq!(slowest_threshold(vec![1, 2], 0), Some((i64::MAX, 0)));
+        let threshold = |bound_ns, equal| Some(SlowestThreshold { bound_ns, equal });
+        assert_eq!(slowest_threshold(vec![4, 1, 3, 2], 2), threshold(3, 1));
+        assert_eq!(slowest_threshold(vec![5; 9], 2), threshold(5, 2));
+        assert_eq!(slowest_threshold(vec![1, 5, 5, 5, 9], 3), threshold(5, 2));
+        assert_eq!(slowest_threshold(vec![1, 2], 0), threshold(i64::MAX, 0));
         assert_eq!(slowest_threshold(vec![1, 2], 2), None);
         assert_eq!(slowest_threshold(Vec::new(), 2), None);
     }

@@ -6,7 +6,9 @@ use model::limit::{Limit, TimeOwner};
 
 use crate::attribution::bands::TimeBands;
 use crate::attribution::shares::LimitEvidence;
-use crate::attribution::transaction::{TracedTransaction, TransferPhase, limit_owner};
+use crate::attribution::transaction::{
+    EffectiveWindowRange, TracedTransaction, TransferPhase, limit_owner,
+};
 use crate::event::ConnectionSide;
 
 /// Where in a transaction.
@@ -52,8 +54,8 @@ pub struct LimitCell {
     pub bytes: u64,
     /// The estimated size of the sender's buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Smallest and largest window in bytes, where known.
-    pub window: Option<(i64, i64)>,
+    /// The effective windows, where known.
+    pub window: Option<EffectiveWindowRange>,
     /// Most in flight, bytes.
     pub max_in_flight: i64,
     /// The path's round trip, nanoseconds.
@@ -97,12 +99,12 @@ impl LimitTally {
             if ns > 0 {
                 let (from_ns, from, to) = match (place, &transaction.response) {
                     (TransactionPlace::Response, Some(response)) => {
-                        (response.to_ns, response.numbers.1, response.numbers.1)
+                        (response.to_ns, response.numbers.last, response.numbers.last)
                     }
                     (_, Some(response)) => {
-                        (transaction.request.to_ns, numbers.1, response.numbers.0)
+                        (transaction.request.to_ns, numbers.last, response.numbers.first)
                     }
-                    (_, None) => (transaction.request.to_ns, numbers.1, numbers.1),
+                    (_, None) => (transaction.request.to_ns, numbers.last, numbers.last),
                 };
                 let times = 1;
                 let longest_ns = ns;

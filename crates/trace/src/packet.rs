@@ -59,6 +59,15 @@ pub struct TcpPacket<'a> {
     pub payload: &'a [u8],
 }
 
+/// The values of TCP's timestamps option, in ticks of their senders' clocks (RFC 7323, 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimestampOption {
+    /// The sender's clock (TSval).
+    pub value: u32,
+    /// The peer's latest value that the sender received (TSecr).
+    pub echo: u32,
+}
+
 /// The TCP options that the analysis uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions {
@@ -68,8 +77,7 @@ pub struct TcpOptions {
     pub scale: Option<u8>,
     /// Selective acknowledgements permitted (RFC 2018).
     pub sack_permitted: bool,
-    /// Timestamp value and echo (RFC 7323, 3).
-    pub stamps: Option<(u32, u32)>,
+    pub stamps: Option<TimestampOption>,
     /// Bytes that the blocks of a selective acknowledgement name.
     pub sacked: u32,
 }
@@ -133,13 +141,21 @@ impl<'a> TcpPacket<'a> {
     }
 }
 
+impl TimestampOption {
+    /// Reads both values, of which the first begins at `at`.
+    #[inline]
+    fn read(bytes: &[u8], at: usize) -> TimestampOption {
+        TimestampOption { value: u32_at(bytes, at, true), echo: u32_at(bytes, at + 4, true) }
+    }
+}
+
 impl TcpOptions {
     #[inline]
     fn read(bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
         // Two fillers and timestamps: the options of most packets.
         if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
-            options.stamps = Some((u32_at(bytes, 4, true), u32_at(bytes, 8, true)));
+            options.stamps = Some(TimestampOption::read(bytes, 4));
         } else if !bytes.is_empty() {
             options.parse_options(bytes);
         }
@@ -167,7 +183,7 @@ impl TcpOptions {
                         u32::saturating_add(sum, length)
                     });
                 }
-                (8, 10) => self.stamps = Some((u32_at(option, 2, true), u32_at(option, 6, true))),
+                (8, 10) => self.stamps = Some(TimestampOption::read(option, 2)),
                 _ => {}
             }
             rest = &rest[length..];
@@ -187,7 +203,7 @@ mod tests {
             mss: 1460,
             scale: Some(7),
             sack_permitted: true,
-            stamps: Some((9, 8)),
+            stamps: Some(TimestampOption { value: 9, echo: 8 }),
             sacked: 0,
         };
         assert_eq!(options, expected);

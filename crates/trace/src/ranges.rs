@@ -6,12 +6,21 @@
 /// As many as the holes that are followed at once.
 const MAX: usize = 64;
 
+/// Bytes of a direction, by their offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffsetRange {
+    /// Offset of the first.
+    pub from: i64,
+    /// Offset behind the last.
+    pub to: i64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct OffsetRanges {
     /// The highest range, which nearly every packet extends.
-    top: Option<(i64, i64)>,
+    top: Option<OffsetRange>,
     /// The others, ascending; never touching.
-    lower: Vec<(i64, i64)>,
+    lower: Vec<OffsetRange>,
     joined: u64,
 }
 
@@ -20,12 +29,12 @@ impl OffsetRanges {
     #[inline]
     pub fn add(&mut self, from: i64, to: i64) -> i64 {
         match &mut self.top {
-            Some((_, end)) if *end == from => {
-                *end = to;
+            Some(range) if range.to == from => {
+                range.to = to;
                 to - from
             }
             None => {
-                self.top = Some((from, to));
+                self.top = Some(OffsetRange { from, to });
                 to - from
             }
             Some(_) => self.insert(from, to),
@@ -38,7 +47,7 @@ impl OffsetRanges {
     }
 
     pub fn total(&self) -> i64 {
-        self.lower.iter().chain(&self.top).map(|(from, to)| to - from).sum()
+        self.lower.iter().chain(&self.top).map(|range| range.to - range.from).sum()
     }
 
     #[cold]
@@ -46,17 +55,20 @@ impl OffsetRanges {
         let before = self.total();
         let mut all = std::mem::take(&mut self.lower);
         all.extend(self.top.take());
-        let at = all.partition_point(|(_, end)| *end < from);
-        let behind = all.partition_point(|(start, _)| *start <= to);
+        let at = all.partition_point(|range| range.to < from);
+        let behind = all.partition_point(|range| range.from <= to);
         let touched = &all[at..behind.max(at)];
-        let start = touched.first().map_or(from, |first| first.0.min(from));
-        let end = touched.last().map_or(to, |last| last.1.max(to));
-        all.splice(at..behind.max(at), [(start, end)]);
+        let joined = OffsetRange {
+            from: touched.first().map_or(from, |first| first.from.min(from)),
+            to: touched.last().map_or(to, |last| last.to.max(to)),
+        };
+        all.splice(at..behind.max(at), [joined]);
         let mut filled = 0;
         if all.len() > MAX {
-            let narrow = (1..all.len()).min_by_key(|at| all[*at].0 - all[*at - 1].1).unwrap_or(1);
-            filled = all[narrow].0 - all[narrow - 1].1;
-            all[narrow - 1].1 = all[narrow].1;
+            let narrow =
+                (1..all.len()).min_by_key(|at| all[*at].from - all[*at - 1].to).unwrap_or(1);
+            filled = all[narrow].from - all[narrow - 1].to;
+            all[narrow - 1].to = all[narrow].to;
             all.remove(narrow);
             self.joined += 1;
         }
@@ -79,7 +91,7 @@ mod tests {
         assert_eq!(ranges.add(0, 30), 0);
         assert_eq!(ranges.add(30, 40), 10);
         assert_eq!(ranges.add(-5, 1), 5);
-        assert_eq!((ranges.total(), ranges.top), (45, Some((-5, 40))));
+        assert_eq!((ranges.total(), ranges.top), (45, Some(OffsetRange { from: -5, to: 40 })));
     }
 
     #[test]

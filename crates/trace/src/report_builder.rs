@@ -4,7 +4,7 @@
 
 use crate::analysis::{AnalysedCapture, CaptureFacts};
 use crate::diagnosis::diagnose;
-use crate::ledger::{MAX_REPORTED, keep_slowest_overall};
+use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
 use crate::limit_tally::LimitTally;
 use crate::report::number::seconds;
 use crate::report::{CaptureReport, ConnectionReport, SCHEMA, TraceReport};
@@ -27,20 +27,20 @@ const MAX_CONNECTIONS: usize = 20_000;
 
 pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
     let mut tally = LimitTally::default();
-    for (_, ledger) in &analysed.connections {
+    for AnalysedConnection { ledger, .. } in &analysed.connections {
         tally.add_tally(&ledger.tally);
     }
     keep_slowest_overall(&mut analysed.connections, MAX_REPORTED);
     let connections = &mut analysed.connections;
     let mut reported: Vec<usize> = (0..connections.len()).collect();
-    reported.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
+    reported.sort_by_key(|at| std::cmp::Reverse(connections[*at].ledger.tally.total_ns));
     reported.truncate(MAX_CONNECTIONS);
     reported.sort_unstable();
     let connections_total = connections.len();
     let connections_left_out = connections.len() - reported.len();
     let one = |at: usize| {
-        let verdict = diagnose(&connections[at].1.tally, connections.as_slice());
-        let (conversation, ledger) = &mut connections[at];
+        let verdict = diagnose(&connections[at].ledger.tally, connections.as_slice());
+        let AnalysedConnection { conversation, ledger } = &mut connections[at];
         // Moved, not copied: the transactions are stored only once.
         let transactions = std::mem::take(&mut ledger.transactions);
         ConnectionReport::from_conversation(conversation, ledger, verdict, &transactions)

@@ -4,11 +4,19 @@
 //! sample too long, never too short, so the smallest counts.
 
 use crate::event::ConnectionSide;
-use crate::packet::TcpPacket;
+use crate::packet::{TcpPacket, TimestampOption};
+
+/// A timestamp value that passed the capture and whose echo did not yet.
+#[derive(Clone, Copy, Debug)]
+struct AwaitedEcho {
+    value: u32,
+    /// When it passed, nanoseconds since the capture began.
+    since_ns: i64,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimestampTracker {
-    waiting: [Option<(u32, i64)>; 2],
+    waiting: [Option<AwaitedEcho>; 2],
     /// Smallest time between a value of this side and its echo, nanoseconds.
     shortest_ns: [Option<i64>; 2],
 }
@@ -16,14 +24,14 @@ pub struct TimestampTracker {
 impl TimestampTracker {
     #[inline]
     pub fn track_packet(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
-        let Some((value, echo)) = packet.options.stamps else { return };
+        let Some(TimestampOption { value, echo }) = packet.options.stamps else { return };
         let time_ns = packet.time_ns;
         let theirs = side.peer().index();
-        if let Some((awaited, since)) = self.waiting[theirs]
-            && echo.wrapping_sub(awaited).cast_signed() >= 0
+        if let Some(awaited) = self.waiting[theirs]
+            && echo.wrapping_sub(awaited.value).cast_signed() >= 0
         {
-            if echo == awaited && time_ns > since {
-                let sample = time_ns - since;
+            if echo == awaited.value && time_ns > awaited.since_ns {
+                let sample = time_ns - awaited.since_ns;
                 let shortest = &mut self.shortest_ns[theirs];
                 *shortest = Some(shortest.map_or(sample, |known| known.min(sample)));
             }
@@ -31,7 +39,7 @@ impl TimestampTracker {
         }
         // Only data packets are echoed at once.
         if packet.length > 0 && self.waiting[side.index()].is_none() {
-            self.waiting[side.index()] = Some((value, time_ns));
+            self.waiting[side.index()] = Some(AwaitedEcho { value, since_ns: time_ns });
         }
     }
 

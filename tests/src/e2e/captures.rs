@@ -104,7 +104,7 @@ fn fins(file: &Path) -> u64 {
         return 0;
     }
     let found = analysis.finish();
-    let sides = found.connections.iter().flat_map(|(conversation, _)| &conversation.directions);
+    let sides = found.connections.iter().flat_map(|one| &one.conversation.directions);
     sides.map(|direction| direction.counts.fins.min(1)).sum()
 }
 

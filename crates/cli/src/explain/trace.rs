@@ -6,15 +6,15 @@ mod pool;
 mod read;
 mod render;
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use trace::analysis::AnalysisSettings;
-use trace::attribution::scale::ScaleOverrides;
+use trace::attribution::scale::{ScaleOverride, ScaleOverrides};
 use trace::compare::compare_reports;
 use trace::filter::CaptureFilter;
 use trace::join::join_reports;
+use trace::render::page::NamedDrawing;
 use trace::report::TraceReport;
 
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_json_line};
@@ -156,8 +156,8 @@ fn write_drawings(
         made.map_err(|error| {
             CommandError::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
-        for (name, drawing) in &drawing.drawings {
-            write(&folder.join(format!("{name}.svg")), drawing)?;
+        for NamedDrawing { name, svg } in &drawing.drawings {
+            write(&folder.join(format!("{name}.svg")), svg)?;
         }
     }
     Ok(())
@@ -175,12 +175,12 @@ fn settings(args: &ExplainTraceArgs) -> Result<AnalysisSettings, CommandError> {
     Ok(AnalysisSettings { wishes: ScaleOverrides(wishes), filter, ..AnalysisSettings::default() })
 }
 
-fn wish(text: &str) -> Result<(IpAddr, u16, u8), CommandError> {
+fn wish(text: &str) -> Result<ScaleOverride, CommandError> {
     let parse = || {
         let (end, shift) = text.rsplit_once('=')?;
-        let end: std::net::SocketAddr = end.parse().ok()?;
-        let shift: u8 = shift.parse().ok().filter(|shift| *shift <= 14)?;
-        Some((end.ip(), end.port(), shift))
+        let endpoint = end.parse().ok()?;
+        let shift = shift.parse().ok().filter(|shift| *shift <= 14)?;
+        Some(ScaleOverride { endpoint, shift })
     };
     parse().ok_or_else(|| {
         let expected = "ADDRESS:PORT=N with N from 0 to 14, as in 192.0.2.80:443=7";

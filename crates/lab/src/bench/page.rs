@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use trace::render::axis::{format_bytes, format_seconds, ticks};
-use trace::render::svg::{Svg, escaped};
+use trace::render::svg::{Svg, SvgPoint, escaped};
 
 use super::heatmap::{collect_grids, render_heatmaps};
 use super::surface::render_surfaces;
@@ -175,8 +175,8 @@ fn draw_plot(
         svg.text("small", "middle", x(mark), TOP + HEIGHT + 16.0, &along(mark));
     }
     for (class, points) in lines {
-        let points: Vec<(f64, f64)> =
-            points.iter().map(|(at, value)| (x(*at), y(*value))).collect();
+        let points: Vec<SvgPoint> =
+            points.iter().map(|(at, value)| SvgPoint { x: x(*at), y: y(*value) }).collect();
         svg.steps(class, &points);
     }
     let height = TOP + HEIGHT + 24.0;

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use trace::render::axis::{format_bytes, format_seconds, ticks};
-use trace::render::svg::{Svg, escaped};
+use trace::render::svg::{Svg, SvgPoint, escaped};
 
 use super::report::{
     ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
@@ -177,8 +177,8 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
     }
     for (at, (name, points)) in lines.iter().enumerate() {
         let class = format!("line c{}", at % COLOURS);
-        let points: Vec<(f64, f64)> =
-            points.iter().map(|(at, value)| (x(*at), y(*value))).collect();
+        let points: Vec<SvgPoint> =
+            points.iter().map(|(at, value)| SvgPoint { x: x(*at), y: y(*value) }).collect();
         svg.steps(&class, &points);
         let from = TOP + HEIGHT + 34.0 + at as f64 * 16.0;
         svg.line(&class, NAMES, from - 4.0, NAMES + 24.0, from - 4.0);

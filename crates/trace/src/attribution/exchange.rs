@@ -6,10 +6,11 @@
 use super::link_estimate::LinkEstimate;
 use super::path::PathTiming;
 use super::sender::SenderView;
-use super::transaction::{ExchangeKind, TracedTransaction, TransferPhase};
+use super::transaction::{ExchangeKind, MessagePackets, TracedTransaction, TransferPhase};
 use super::transfer::{MessageTransfer, attribute_transfer};
-use super::turns::{ConversationTurn, OffsetRange};
+use super::turns::ConversationTurn;
 use crate::event::ConnectionSide;
+use crate::ranges::OffsetRange;
 
 /// The context of all turns of a connection.
 #[derive(Debug)]
@@ -207,7 +208,7 @@ impl<'a> TurnContext<'a> {
         let mut phase = TransferPhase {
             from_ns: first.time_ns,
             to_ns: last.time_ns,
-            numbers: (first.number, last.number),
+            numbers: MessagePackets { first: first.number, last: last.number },
             packets: fresh.count() as u64,
             bytes: bytes.max(0).cast_unsigned(),
             ns: (to_ns - from_ns).max(0),
@@ -251,7 +252,7 @@ fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
 /// Adds the pauses of the client between turns.
 pub fn add_pauses(transactions: &mut [TracedTransaction]) {
     for at in 1..transactions.len() {
-        let before = transactions[at - 1].span_ns().1 + transactions[at - 1].near_ns[0];
+        let before = transactions[at - 1].span().to_ns + transactions[at - 1].near_ns[0];
         let pause = transactions[at].request.from_ns - before;
         transactions[at].pause_ns = pause.max(0);
     }

@@ -7,6 +7,13 @@ use crate::attribution::pace::PaceEstimate;
 use crate::attribution::path::{PathTiming, RoundTripSample};
 use crate::attribution::sender::{SenderView, SentSegment};
 
+/// The bytes that arrived up to a packet, that packet included.
+#[derive(Clone, Copy, Debug)]
+struct ArrivalSum {
+    time_ns: i64,
+    bytes: i64,
+}
+
 /// The estimate of the link in one direction.
 #[derive(Debug)]
 pub struct LinkEstimate {
@@ -15,8 +22,8 @@ pub struct LinkEstimate {
     sums: Vec<i64>,
     base_ns: i64,
     round_trip_ns: i64,
-    /// Arrivals: times and bytes up to there; only with a capture near the receiver.
-    arrivals: Vec<(i64, i64)>,
+    /// Arrivals by time; only with a capture near the receiver.
+    arrivals: Vec<ArrivalSum>,
     /// Bytes a second of the densest packets; 0: unknown.
     fastest: f64,
     /// The rate while packets were queued.
@@ -115,14 +122,14 @@ impl LinkEstimate {
         let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) else {
             return false;
         };
-        let from_ns = (time_ns - around).max(first.0);
-        let to_ns = (time_ns + around).min(last.0);
+        let from_ns = (time_ns - around).max(first.time_ns);
+        let to_ns = (time_ns + around).min(last.time_ns);
         if to_ns - from_ns < around || self.fastest <= 0.0 {
             return false;
         }
         let bytes_until = |time_ns| {
-            let behind = self.arrivals.partition_point(|(time, _)| *time <= time_ns);
-            self.arrivals[..behind].last().map_or(0, |(_, bytes)| *bytes)
+            let behind = self.arrivals.partition_point(|sum| sum.time_ns <= time_ns);
+            self.arrivals[..behind].last().map_or(0, |sum| sum.bytes)
         };
         let bytes = bytes_until(to_ns) - bytes_until(from_ns);
         let rate = bytes as f64 / (to_ns - from_ns) as f64 * 1e9;
@@ -133,18 +140,18 @@ impl LinkEstimate {
     }
 }
 
-fn arrivals(sent: &[SentSegment]) -> Vec<(i64, i64)> {
+fn arrivals(sent: &[SentSegment]) -> Vec<ArrivalSum> {
     let mut bytes = 0;
     let with_sum = |sent: &SentSegment| {
         bytes += sent.to - sent.from;
-        (sent.time_ns, bytes)
+        ArrivalSum { time_ns: sent.time_ns, bytes }
     };
     sent.iter().map(with_sum).collect()
 }
 
 /// The 80th percentile of the rates of consecutive packets. Each rate covers three packets, or as many as arrive within
 /// [`STEADY_NS`], because times of single packets vary by interrupts and schedulers.
-fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
+fn fastest(arrivals: &[ArrivalSum], round_trip_ns: i64) -> f64 {
     // Half a round trip, so that a rate belongs to one flight of packets.
     let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);
     let steady_ns = STEADY_NS.min(round_trip_ns / 4);
@@ -152,7 +159,7 @@ fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
     let mut rates = Vec::new();
     let mut to = 0;
     for from in (0..arrivals.len()).step_by(stride) {
-        let since = |at: usize| arrivals[at].0 - arrivals[from].0;
+        let since = |at: usize| arrivals[at].time_ns - arrivals[from].time_ns;
         to = to.max(from + 2);
         while to < arrivals.len() && since(to) < steady_ns {
             to += 1;
@@ -162,7 +169,8 @@ fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
         let last = if to >= arrivals.len() || (to > from + 2 && pauses(to)) { to - 1 } else { to };
         let ns = if last >= from + 2 { since(last) } else { 0 };
         if (1..=longest_ns).contains(&ns) {
-            rates.push((arrivals[last].1 - arrivals[from].1) as f64 / ns as f64 * 1e9);
+            let bytes = arrivals[last].bytes - arrivals[from].bytes;
+            rates.push(bytes as f64 / ns as f64 * 1e9);
         }
     }
     if rates.len() < 8 {

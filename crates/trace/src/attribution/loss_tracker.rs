@@ -6,11 +6,19 @@ use std::collections::VecDeque;
 
 use crate::event::{FILLS, PacketEvent};
 
+/// Bytes of a stream that were missing when a later byte passed.
+#[derive(Clone, Copy, Debug)]
+struct StreamHole {
+    /// Offset of its first byte.
+    from: i64,
+    /// When it was noticed, nanoseconds since the capture began.
+    since_ns: i64,
+}
+
 #[derive(Debug)]
 pub struct LossTracker {
     round_trip_ns: i64,
-    /// Where holes begin, and when they were noticed.
-    unacked: VecDeque<(i64, i64)>,
+    holes: VecDeque<StreamHole>,
     last_id: Option<u16>,
     steps: u32,
     single: u32,
@@ -25,21 +33,21 @@ const MAX_HOLES: usize = 64;
 impl LossTracker {
     /// Follows a direction of a path.
     pub fn new(round_trip_ns: i64) -> LossTracker {
-        LossTracker { round_trip_ns, unacked: VecDeque::new(), last_id: None, steps: 0, single: 0 }
+        LossTracker { round_trip_ns, holes: VecDeque::new(), last_id: None, steps: 0, single: 0 }
     }
 
     /// Whether a packet repairs a loss that happened before the capture; `high`: offset behind the highest byte.
     pub fn is_repair(&mut self, event: &PacketEvent, high: i64) -> bool {
-        if high != i64::MIN && event.seq > high && self.unacked.len() < MAX_HOLES {
-            self.unacked.push_back((high, event.time_ns));
+        if high != i64::MIN && event.seq > high && self.holes.len() < MAX_HOLES {
+            self.holes.push_back(StreamHole { from: high, since_ns: event.time_ns });
         }
         if !event.has_mark(FILLS) {
             return false;
         }
-        let hole = self.unacked.iter().rev().find(|(from, _)| *from <= event.seq).copied();
-        self.unacked.retain(|(from, _)| *from < event.seq || *from >= event.end());
+        let hole = self.holes.iter().rev().find(|hole| hole.from <= event.seq).copied();
+        self.holes.retain(|hole| hole.from < event.seq || hole.from >= event.end());
         let late = REORDERED_NS.max(self.round_trip_ns / 2);
-        hole.is_none_or(|(_, since)| event.time_ns - since > late)
+        hole.is_none_or(|hole| event.time_ns - hole.since_ns > late)
     }
 
     /// Whether the sender's identification jumps with this packet.

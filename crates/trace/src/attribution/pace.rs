@@ -3,11 +3,18 @@
 
 use super::sender::Ack;
 
+/// How far the data was acknowledged at a time of the sender.
+#[derive(Clone, Copy, Debug)]
+struct AckedOffset {
+    time_ns: i64,
+    /// Offset behind the last acknowledged byte.
+    offset: i64,
+}
+
 /// The rate, and the acknowledgements from which it is measured.
 #[derive(Debug, Default)]
 pub struct PaceEstimate {
-    /// The sender's time of each acknowledgement, and the acknowledged offset.
-    acked: Vec<(i64, i64)>,
+    acked: Vec<AckedOffset>,
     /// Bytes a second; 0 if no queue was seen.
     rate: f64,
 }
@@ -27,8 +34,8 @@ impl PaceEstimate {
         span_ns: i64,
         queues: impl Fn(i64) -> bool,
     ) -> PaceEstimate {
-        let acked: Vec<(i64, i64)> = acks.iter().map(|ack| (ack.time_ns, ack.ack)).collect();
-        let mut pace = PaceEstimate { acked, rate: 0.0 };
+        let acked = acks.iter().map(|ack| AckedOffset { time_ns: ack.time_ns, offset: ack.ack });
+        let mut pace = PaceEstimate { acked: acked.collect(), rate: 0.0 };
         let stride = acks.len() / MAX_RATES + 1;
         let queued = acks.iter().step_by(stride).filter(|ack| queues(ack.time_ns - round_trip_ns));
         let rates = queued.filter_map(|ack| pace.rate_between(ack.time_ns - span_ns, ack.time_ns));
@@ -46,8 +53,8 @@ impl PaceEstimate {
         let (Some(first), Some(last)) = (self.acked.first(), self.acked.last()) else {
             return false;
         };
-        let from_ns = (time_ns - span_ns).max(first.0);
-        let to_ns = (time_ns + span_ns).min(last.0);
+        let from_ns = (time_ns - span_ns).max(first.time_ns);
+        let to_ns = (time_ns + span_ns).min(last.time_ns);
         let rate = self.rate_between(from_ns, to_ns).filter(|_| to_ns - from_ns >= span_ns);
         rate.is_some_and(|rate| rate > 0.0 && rate >= NEAR * self.rate)
     }
@@ -55,8 +62,8 @@ impl PaceEstimate {
     /// Bytes a second that were acknowledged between two times.
     fn rate_between(&self, from_ns: i64, to_ns: i64) -> Option<f64> {
         let until = |time_ns| {
-            let behind = self.acked.partition_point(|(time, _)| *time <= time_ns);
-            self.acked[..behind].last().map(|(_, ack)| *ack)
+            let behind = self.acked.partition_point(|acked| acked.time_ns <= time_ns);
+            self.acked[..behind].last().map(|acked| acked.offset)
         };
         let bytes = until(to_ns)? - until(from_ns)?;
         (to_ns > from_ns).then(|| bytes as f64 / (to_ns - from_ns) as f64 * 1e9)

@@ -34,10 +34,21 @@ pub struct PathTiming {
 /// The limit of samples stored for each side. Further samples of a long piece are dropped.
 const MAX_SAMPLES: usize = 1 << 20;
 
+/// A sent segment whose acknowledgement has not passed yet.
+#[derive(Clone, Copy, Debug)]
+struct UnackedSegment {
+    /// Offset behind its last byte.
+    end: i64,
+    /// When it passed, nanoseconds since the capture began.
+    time_ns: i64,
+    /// Whether its acknowledgement gives a sample: nothing at or before its end was sent again.
+    clean: bool,
+}
+
 /// Data of one direction that is not acknowledged yet.
 #[derive(Debug, Default)]
 struct UnackedData {
-    ends: VecDeque<(i64, i64, bool)>,
+    segments: VecDeque<UnackedSegment>,
     highest: i64,
 }
 
@@ -139,25 +150,27 @@ const NOT_DELAYED_NS: i64 = 10_000_000;
 impl UnackedData {
     fn on_sent(&mut self, event: &PacketEvent) {
         if event.is_retransmission() || event.has_mark(FILLS) {
-            for (end, _, clean) in &mut self.ends {
-                *clean &= *end <= event.seq;
+            for segment in &mut self.segments {
+                segment.clean &= segment.end <= event.seq;
             }
         } else if event.has_new_data() {
             self.highest = event.end();
-            self.ends.push_back((event.end(), event.time_ns, true));
+            let time_ns = event.time_ns;
+            self.segments.push_back(UnackedSegment { end: event.end(), time_ns, clean: true });
         }
     }
 
     fn on_acknowledged(&mut self, event: &PacketEvent, samples: &mut Vec<RoundTripSample>) {
-        while let Some((end, time_ns, clean)) = self.ends.front().copied() {
+        while let Some(segment) = self.segments.front().copied() {
+            let UnackedSegment { end, time_ns, clean } = segment;
             if end > event.ack {
                 return;
             }
-            self.ends.pop_front();
+            self.segments.pop_front();
             let exact = end == event.ack && clean && samples.len() < MAX_SAMPLES;
             if exact && event.time_ns >= time_ns {
                 let round_trip_ns = event.time_ns - time_ns;
-                let lone = self.ends.is_empty();
+                let lone = self.segments.is_empty();
                 samples.push(RoundTripSample { time_ns, round_trip_ns, lone });
             }
         }

@@ -22,6 +22,15 @@ pub enum RoundShape {
     Other,
 }
 
+/// The data in flight when a packet was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct FlightSample {
+    /// The packet's time, nanoseconds since the capture began.
+    pub time_ns: i64,
+    /// Bytes in flight behind the packet.
+    pub in_flight: i64,
+}
+
 /// The rounds of a transfer.
 #[derive(Debug)]
 pub struct TransferRounds {
@@ -36,16 +45,16 @@ pub struct TransferRounds {
 
 impl TransferRounds {
     /// From each packet's time and the bytes in flight then.
-    pub fn from_flights(flights: &[(i64, i64)], round_trip_ns: i64) -> TransferRounds {
+    pub fn from_flights(flights: &[FlightSample], round_trip_ns: i64) -> TransferRounds {
         let (from_ns, to_ns) = match flights {
-            [first, .., last] => (first.0, last.0),
+            [first, .., last] => (first.time_ns, last.time_ns),
             _ => (0, 0),
         };
         let most = (flights.len() as i64).saturating_mul(MAX_FOR_A_PACKET).clamp(1, MAX_ROUNDS);
         let round_ns = round_trip_ns.max(SHORTEST_NS).max((to_ns - from_ns) / most + 1);
         let count = usize::try_from((to_ns - from_ns) / round_ns).unwrap_or(0) + 1;
         let mut peaks = vec![0; count];
-        for (time_ns, in_flight) in flights {
+        for FlightSample { time_ns, in_flight } in flights {
             let at = usize::try_from((time_ns - from_ns) / round_ns).unwrap_or(0);
             if let Some(peak) = peaks.get_mut(at) {
                 *peak = i64::max(*peak, *in_flight);
@@ -135,8 +144,10 @@ mod tests {
     use super::*;
 
     fn shapes_of(peaks: &[i64]) -> Vec<RoundShape> {
-        let flights: Vec<(i64, i64)> =
-            peaks.iter().enumerate().map(|(at, peak)| (at as i64 * 1_000_000, *peak)).collect();
+        let flights = peaks.iter().enumerate();
+        let flights: Vec<FlightSample> = flights
+            .map(|(at, peak)| FlightSample { time_ns: at as i64 * 1_000_000, in_flight: *peak })
+            .collect();
         TransferRounds::from_flights(&flights, 1_000_000).shapes
     }
 
@@ -169,7 +180,10 @@ mod tests {
     #[test]
     fn few_packets_far_apart_make_few_rounds() {
         let hour_ns = 3_600_000_000_000;
-        let rounds = TransferRounds::from_flights(&[(0, 10), (hour_ns, 10)], 1_000_000);
+        let rounds = TransferRounds::from_flights(
+            &[0, hour_ns].map(|time_ns| FlightSample { time_ns, in_flight: 10 }),
+            1_000_000,
+        );
         assert!(rounds.shapes.len() <= 2 * MAX_FOR_A_PACKET as usize + 1);
         assert_eq!(rounds.shape(hour_ns), rounds.shape(hour_ns / 2), "all alike");
     }

@@ -1,6 +1,6 @@
 //! A side's window scale, and its source. Plain data; `scale_detection` determines it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The source of a window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +33,21 @@ impl WindowScale {
     }
 }
 
+/// The shift that the user gives for one end's windows.
+#[derive(Clone, Copy, Debug)]
+pub struct ScaleOverride {
+    pub endpoint: SocketAddr,
+    pub shift: u8,
+}
+
 /// Shifts that the user gives, by address and port.
 #[derive(Clone, Debug, Default)]
-pub struct ScaleOverrides(pub Vec<(IpAddr, u16, u8)>);
+pub struct ScaleOverrides(pub Vec<ScaleOverride>);
 
 impl ScaleOverrides {
     /// The shift wished for windows of an end.
     pub fn shift_for(&self, address: IpAddr, port: u16) -> Option<u8> {
-        let found = self.0.iter().find(|(at, of, _)| *at == address && *of == port);
-        found.map(|(.., shift)| *shift)
+        let is = |end: SocketAddr| end.ip() == address && end.port() == port;
+        self.0.iter().find(|wish| is(wish.endpoint)).map(|wish| wish.shift)
     }
 }

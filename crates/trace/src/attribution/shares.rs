@@ -61,18 +61,18 @@ impl LimitShares {
     }
 
     /// Limits with a share, the longest first.
-    pub fn ranked(&self) -> Vec<(Limit, i64)> {
-        let all = Limit::ALL.iter().map(|limit| (*limit, self.ns(*limit)));
-        let mut held: Vec<_> = all.filter(|(_, ns)| *ns > 0).collect();
-        held.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    pub fn ranked(&self) -> Vec<Limit> {
+        let all = Limit::ALL.iter().copied();
+        let mut held: Vec<Limit> = all.filter(|limit| self.ns(*limit) > 0).collect();
+        held.sort_by_key(|limit| std::cmp::Reverse(self.ns(*limit)));
         held
     }
 
     /// Moves the time of back-to-back packets to the largest other limit, if there is one.
     pub fn reassign_sending(&mut self) {
         let ranked = self.ranked();
-        let main = ranked.iter().find(|(limit, _)| *limit != Limit::Send);
-        if let Some((main, _)) = main {
+        let main = ranked.iter().find(|limit| **limit != Limit::Send);
+        if let Some(main) = main {
             self.ns[*main as usize] += self.ns[Limit::Send as usize];
             self.ns[Limit::Send as usize] = 0;
         }

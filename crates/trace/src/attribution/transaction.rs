@@ -27,14 +27,42 @@ pub struct PhaseCause {
     pub evidence: LimitEvidence,
 }
 
+/// The effective windows under which data was sent, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveWindowRange {
+    pub smallest: i64,
+    pub largest: i64,
+}
+
+/// Numbers of the first and the last packet of a message in the capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessagePackets {
+    pub first: u32,
+    pub last: u32,
+}
+
+/// A time during which one limit held, nanoseconds since the capture began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitStretch {
+    pub limit: Limit,
+    pub from_ns: i64,
+    pub to_ns: i64,
+}
+
+/// When a transaction began and ended at the capture, nanoseconds since the capture began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionSpan {
+    pub from_ns: i64,
+    pub to_ns: i64,
+}
+
 /// The transfer of a message.
 #[derive(Clone, Debug, Default)]
 pub struct TransferPhase {
     /// First packet, nanoseconds since the capture began.
     pub from_ns: i64,
     pub to_ns: i64,
-    /// Numbers of the first and the last packet.
-    pub numbers: (u32, u32),
+    pub numbers: MessagePackets,
     pub packets: u64,
     /// Bytes of the message.
     pub bytes: u64,
@@ -44,14 +72,14 @@ pub struct TransferPhase {
     pub max_in_flight: i64,
     /// The estimated size of the sender's buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Smallest and largest effective window in bytes, where known.
-    pub window: Option<(i64, i64)>,
+    /// The effective windows, where known.
+    pub window: Option<EffectiveWindowRange>,
     /// The rate of the densest packets in bytes a second; 0: the capture cannot show it.
     pub link_rate: f64,
     /// The limits, the longest first; their sum is `ns`.
     pub causes: Vec<PhaseCause>,
-    /// Every slice, if needed: the limit, from when to when.
-    pub stretches: Vec<(Limit, i64, i64)>,
+    /// Every slice, if needed.
+    pub stretches: Vec<LimitStretch>,
 }
 
 /// A request with its answer.
@@ -92,7 +120,7 @@ impl TransferPhase {
     /// The possible rate: the link's, or a window in every round trip; bytes a second.
     pub fn ideal_rate(&self, round_trip_ns: i64) -> Option<f64> {
         let by_window = self.window.filter(|_| round_trip_ns > 0);
-        let by_window = by_window.map(|(_, high)| high as f64 / round_trip_ns as f64 * 1e9);
+        let by_window = by_window.map(|window| window.largest as f64 / round_trip_ns as f64 * 1e9);
         let by_link = (self.link_rate > 0.0).then_some(self.link_rate);
         match (by_window, by_link) {
             (Some(window), Some(link)) => Some(window.min(link)),
@@ -101,7 +129,8 @@ impl TransferPhase {
     }
 
     pub fn set_causes(&mut self, shares: &LimitShares) {
-        let cause = |(limit, ns)| PhaseCause { limit, ns, evidence: shares.evidence(limit) };
+        let cause =
+            |limit| PhaseCause { limit, ns: shares.ns(limit), evidence: shares.evidence(limit) };
         self.causes = shares.ranked().into_iter().map(cause).collect();
     }
 }
@@ -131,9 +160,9 @@ impl TracedTransaction {
     }
 
     /// When it began and ended at the capture.
-    pub fn span_ns(&self) -> (i64, i64) {
+    pub fn span(&self) -> TransactionSpan {
         let end = self.response.as_ref().map_or(self.request.to_ns, |phase| phase.to_ns);
-        (self.request.from_ns, end.max(self.request.to_ns))
+        TransactionSpan { from_ns: self.request.from_ns, to_ns: end.max(self.request.to_ns) }
     }
 }
 

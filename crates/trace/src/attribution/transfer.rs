@@ -6,9 +6,10 @@
 use model::limit::Limit;
 
 use super::link_estimate::LinkEstimate;
-use super::rounds::{RoundShape, TransferRounds};
+use super::rounds::{FlightSample, RoundShape, TransferRounds};
 use super::sender::{SenderView, SentSegment};
 use super::shares::{LimitEvidence, LimitShares};
+use super::transaction::{EffectiveWindowRange, LimitStretch};
 
 #[derive(Debug)]
 pub struct MessageTransfer<'a> {
@@ -38,10 +39,10 @@ pub struct TransferBreakdown {
     pub max_in_flight: i64,
     /// The estimated size of the send buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Every slice, if needed: the limit, from when to when.
-    pub stretches: Vec<(Limit, i64, i64)>,
-    /// Smallest effective window in bytes, where known.
-    pub window: Option<(i64, i64)>,
+    /// Every slice, if needed.
+    pub stretches: Vec<LimitStretch>,
+    /// The effective windows, where known.
+    pub window: Option<EffectiveWindowRange>,
 }
 
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
@@ -84,8 +85,8 @@ struct TransferSlicer<'a> {
     trigger_ns: i64,
     /// Acknowledgements known at the start of the gap.
     acks_known: usize,
-    window: Option<(i64, i64)>,
-    stretches: Vec<(Limit, i64, i64)>,
+    window: Option<EffectiveWindowRange>,
+    stretches: Vec<LimitStretch>,
 }
 
 /// A gap between two packets.
@@ -118,7 +119,8 @@ impl<'a> TransferSlicer<'a> {
                 known += 1;
             }
             let acked = sender.acks[..known].last().map_or(sender.sent[of.first].from, |a| a.ack);
-            flights.push((sent.time_ns, (sender.high[at] - acked).max(0)));
+            let in_flight = (sender.high[at] - acked).max(0);
+            flights.push(FlightSample { time_ns: sent.time_ns, in_flight });
             if sent.repairs {
                 repairs.push(sent.time_ns);
             }
@@ -205,8 +207,8 @@ impl<'a> TransferSlicer<'a> {
         let longest_ns = to_ns - from_ns;
         if self.transfer.detailed {
             match self.stretches.last_mut() {
-                Some((last, _, end)) if *last == limit && *end == from_ns => *end = to_ns,
-                _ => self.stretches.push((limit, from_ns, to_ns)),
+                Some(last) if last.limit == limit && last.to_ns == from_ns => last.to_ns = to_ns,
+                _ => self.stretches.push(LimitStretch { limit, from_ns, to_ns }),
             }
         }
         self.shares.add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes });
@@ -247,8 +249,10 @@ impl<'a> TransferSlicer<'a> {
             (ack.edge, (of.sender.scaled || ack.raw_window == 0).then_some(ack.window))
         });
         if let Some(window) = window {
-            let (low, high) = self.window.unwrap_or((window, window));
-            self.window = Some((low.min(window), high.max(window)));
+            let first = EffectiveWindowRange { smallest: window, largest: window };
+            let range = self.window.get_or_insert(first);
+            range.smallest = range.smallest.min(window);
+            range.largest = range.largest.max(window);
         }
         let outstanding = gap.high - ack.map_or(gap.earlier.from, |ack| ack.ack);
         let room = edge - gap.high;
@@ -318,7 +322,7 @@ impl<'a> TransferSlicer<'a> {
 
     /// Whether the bytes in flight leave hardly any room in the window.
     fn is_near_edge(&self, room: i64) -> bool {
-        let room_at_peak = self.window.map(|(_, high)| high - self.rounds.peak);
+        let room_at_peak = self.window.map(|window| window.largest - self.rounds.peak);
         room <= 2 * self.transfer.segment
             || room_at_peak
                 .is_some_and(|room| room <= (2 * self.transfer.segment).max(self.rounds.peak / 8))
@@ -327,7 +331,7 @@ impl<'a> TransferSlicer<'a> {
     /// Whether the receiving program left so much data unread that the window is well below its largest value. The
     /// receiver then acknowledges late, as if packets queued (RFC 9293, 3.8.6.3).
     fn is_unread(&self, window: Option<i64>) -> bool {
-        let largest = self.window.map_or(0, |(_, high)| high);
+        let largest = self.window.map_or(0, |range| range.largest);
         window.is_some_and(|window| window * 4 < largest * 3)
     }
 

@@ -6,17 +6,9 @@
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
 use crate::payload::{MessageStart, PayloadProtocol};
+use crate::ranges::OffsetRange;
 
 use super::transaction::ExchangeKind;
-
-/// Bytes of a direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OffsetRange {
-    /// Offset of the first.
-    pub from: i64,
-    /// Offset behind the last.
-    pub to: i64,
-}
 
 #[derive(Clone, Debug)]
 pub struct ConversationTurn {

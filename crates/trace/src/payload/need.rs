@@ -3,6 +3,8 @@
 //! Between heads nothing is stored, so bodies need no memory. Early packets are stored up to a limit. Needed bytes that
 //! can no longer arrive are reported as lost.
 
+use crate::ranges::OffsetRange;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeStep {
     /// Something was read; there may be more.
@@ -21,15 +23,26 @@ const MAX_OUT_OF_ORDER: usize = 64;
 /// Bounds the memory of one connection whose segments arrive out of order.
 const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
+/// A packet's payload that came before bytes in front of it.
+#[derive(Debug)]
+struct EarlyPayload {
+    /// Offset of its first byte.
+    from: i64,
+    /// Its bytes on the wire.
+    length: u32,
+    /// The bytes of it that were captured.
+    captured: Box<[u8]>,
+}
+
 /// The bytes that the decoder needs next.
 #[derive(Debug)]
 pub struct StreamBuffer {
     /// Offset of `have`'s first byte.
     offset: i64,
     buffered: Vec<u8>,
-    out_of_order: Vec<(i64, u32, Box<[u8]>)>,
+    out_of_order: Vec<EarlyPayload>,
     /// The range of bytes that passed without being stored.
-    dropped_range: Option<(i64, i64)>,
+    dropped_range: Option<OffsetRange>,
     incomplete: bool,
 }
 
@@ -63,25 +76,26 @@ impl StreamBuffer {
     /// Adds a packet's payload; `length`: its length on the wire.
     pub fn add_payload(&mut self, from: i64, payload: &[u8], length: u32) {
         self.append_payload(from, payload, length);
-        while let Some(at) = self.out_of_order.iter().position(|(from, ..)| *from <= self.offset())
+        while let Some(at) = self.out_of_order.iter().position(|early| early.from <= self.offset())
         {
-            let (from, length, payload) = self.out_of_order.swap_remove(at);
-            self.append_payload(from, &payload, length);
+            let early = self.out_of_order.swap_remove(at);
+            self.append_payload(early.from, &early.captured, early.length);
         }
     }
 
     fn append_payload(&mut self, from: i64, payload: &[u8], length: u32) {
         let need = self.offset();
         if from > need {
-            let bytes: usize = self.out_of_order.iter().map(|(.., bytes)| bytes.len()).sum();
+            let bytes: usize = self.out_of_order.iter().map(|early| early.captured.len()).sum();
             if self.out_of_order.len() < MAX_OUT_OF_ORDER
                 && bytes + payload.len() <= MAX_OUT_OF_ORDER_BYTES
             {
-                self.out_of_order.push((from, length, payload.into()));
+                self.out_of_order.push(EarlyPayload { from, length, captured: payload.into() });
             } else {
                 let to = from + i64::from(length);
-                let missed = self.dropped_range.get_or_insert((from, to));
-                *missed = (missed.0.min(from), missed.1.max(to));
+                let missed = self.dropped_range.get_or_insert(OffsetRange { from, to });
+                missed.from = missed.from.min(from);
+                missed.to = missed.to.max(to);
             }
             return;
         }
@@ -98,8 +112,8 @@ impl StreamBuffer {
         self.buffered.extend_from_slice(&bytes[..cut]);
         if payload.len() < length as usize || cut < bytes.len() {
             let to = from + i64::from(length);
-            self.dropped_range =
-                Some((self.offset(), self.dropped_range.map_or(to, |missed| missed.1.max(to))));
+            let to = self.dropped_range.map_or(to, |missed| missed.to.max(to));
+            self.dropped_range = Some(OffsetRange { from: self.offset(), to });
         }
     }
 
@@ -112,7 +126,7 @@ impl StreamBuffer {
             self.buffered.clear();
         }
         self.offset = offset;
-        if self.dropped_range.is_some_and(|(_, to)| to <= self.offset()) {
+        if self.dropped_range.is_some_and(|missed| missed.to <= self.offset()) {
             self.dropped_range = None;
         }
         self.add_payload(self.offset(), &[], 0);
@@ -121,7 +135,7 @@ impl StreamBuffer {
     /// Whether more bytes can arrive: not when the next byte passed without being stored.
     pub fn wait_step(&self) -> DecodeStep {
         let next = self.offset();
-        let gone = self.dropped_range.is_some_and(|(from, to)| from <= next && next < to);
+        let gone = self.dropped_range.is_some_and(|missed| missed.from <= next && next < missed.to);
         if self.incomplete || gone || self.buffered.len() >= MAX_HEAD {
             DecodeStep::Unreadable
         } else {

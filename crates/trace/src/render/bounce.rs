@@ -6,7 +6,7 @@
 use model::limit::Limit;
 
 use super::svg::Svg;
-use crate::attribution::transaction::limit_owner;
+use crate::attribution::transaction::{LimitStretch, limit_owner};
 use crate::event::{ConnectionSide, PacketEvent};
 use crate::report::BottleneckFinding;
 use crate::scene::ConnectionScene;
@@ -22,7 +22,8 @@ const TOP: f64 = 92.0;
 /// Pixels of a compressed silence.
 const BREAK: f64 = 34.0;
 /// Pixels between two arrows, at least and at most.
-const ROOM: (f64, f64) = (11.0, 90.0);
+const SMALLEST_ROOM: f64 = 11.0;
+const LARGEST_ROOM: f64 = 90.0;
 /// Silences longer than this are compressed, nanoseconds.
 /// A second would take more pixels than all packets of a usual exchange.
 const LONG_NS: i64 = 1_000_000_000;
@@ -38,20 +39,26 @@ struct Arrow {
     repeat: bool,
 }
 
-/// Draws; returns the height too.
+/// The diagram: markup without a frame, and height in pixels.
+#[derive(Debug)]
+pub struct BounceDiagram {
+    pub inner: String,
+    pub height: f64,
+}
+
 pub fn draw_bounce_diagram(
     scene: &ConnectionScene,
     findings: &[BottleneckFinding],
-) -> (String, f64) {
+) -> BounceDiagram {
     let arrows = arrows(&scene.conversation.events);
     let map = TimeMap::from_arrows(&arrows);
     let mut svg = Svg::default();
     let bottom = map.end() + 60.0;
     lifelines(&mut svg, scene, bottom);
-    for (at, (y, gap_ns)) in &map.breaks {
-        let cause = cause_of(scene, arrows[*at].time_ns, *gap_ns);
-        let name = cause.map_or("idle", |(title, _)| title);
-        let class = cause.map_or("idle", |(_, owner)| owner);
+    for CompressedSilence { after, y, gap_ns } in &map.breaks {
+        let cause = cause_of(scene, arrows[*after].time_ns, *gap_ns);
+        let name = cause.map_or("idle", |cause| cause.title);
+        let class = cause.map_or("idle", |cause| cause.owner);
         let height = BREAK - 6.0;
         svg.rect(&format!("band {class}"), MARGIN_LEFT, y + 3.0, RIGHT - MARGIN_LEFT, height, name);
         let words = format!("{} · {name}", format_span(*gap_ns));
@@ -59,11 +66,11 @@ pub fn draw_bounce_diagram(
     }
     let near = [ConnectionSide::Client, ConnectionSide::Server]
         .map(|side| scene.attribution.path.near_ns(side) as f64);
-    for (arrow, (_, y)) in arrows.iter().zip(&map.points) {
+    for (arrow, y) in arrows.iter().zip(&map.heights) {
         draw_arrow(&mut svg, arrow, *y, map.per_ns, near, scene, findings);
     }
     let height = bottom + 20.0;
-    (svg.inner(), height)
+    BounceDiagram { inner: svg.inner(), height }
 }
 
 fn lifelines(svg: &mut Svg, scene: &ConnectionScene, bottom: f64) {
@@ -182,44 +189,58 @@ fn arrows(events: &[PacketEvent]) -> Vec<Arrow> {
     }
 }
 
-/// The longest limit in a silence, and its owner.
-fn cause_of(
-    scene: &ConnectionScene,
-    from_ns: i64,
-    gap_ns: i64,
-) -> Option<(&'static str, &'static str)> {
+/// The longest limit in a silence, for people.
+#[derive(Clone, Copy)]
+struct SilenceCause {
+    ns: i64,
+    title: &'static str,
+    owner: &'static str,
+}
+
+fn cause_of(scene: &ConnectionScene, from_ns: i64, gap_ns: i64) -> Option<SilenceCause> {
     let within = |from: i64, to: i64| to.min(from_ns + gap_ns) - from.max(from_ns);
-    let mut longest: Option<(i64, &'static str, &'static str)> = None;
+    let mut longest: Option<SilenceCause> = None;
     let mut offer = |ns: i64, limit: Limit, sender: ConnectionSide| {
-        if ns > 0 && longest.is_none_or(|(known, ..)| ns > known) {
-            longest = Some((ns, limit.title(), limit_owner(limit, sender).name()));
+        if ns > 0 && longest.is_none_or(|known| ns > known.ns) {
+            let owner = limit_owner(limit, sender).name();
+            longest = Some(SilenceCause { ns, title: limit.title(), owner });
         }
     };
     for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases() {
-            for (limit, from, to) in &phase.stretches {
-                offer(within(*from, *to), *limit, sender);
+            for LimitStretch { limit, from_ns, to_ns } in &phase.stretches {
+                offer(within(*from_ns, *to_ns), *limit, sender);
             }
         }
         if let Some(response) = &transaction.response {
             let from = response.from_ns - transaction.server_ns;
             offer(within(from, response.from_ns), Limit::ServerThink, ConnectionSide::Server);
         }
-        let (start, _) = transaction.span_ns();
+        let start = transaction.span().from_ns;
         offer(
             within(start - transaction.pause_ns, start),
             Limit::ClientThink,
             ConnectionSide::Client,
         );
     }
-    longest.map(|(_, title, owner)| (title, owner))
+    longest
+}
+
+/// A silence that is drawn shorter than to scale.
+struct CompressedSilence {
+    /// The index of the arrow before it.
+    after: usize,
+    /// Where it begins, pixels.
+    y: f64,
+    /// Its length in nanoseconds.
+    gap_ns: i64,
 }
 
 /// From time to pixels: to scale between packets, silences compressed.
 struct TimeMap {
-    points: Vec<(i64, f64)>,
-    /// By the arrow before it: where a compressed silence begins, and its length.
-    breaks: Vec<(usize, (f64, i64))>,
+    /// Of every arrow, pixels from the top.
+    heights: Vec<f64>,
+    breaks: Vec<CompressedSilence>,
     per_ns: f64,
 }
 
@@ -234,23 +255,23 @@ impl TimeMap {
         let per_ns = 30.0 / usual as f64;
         let mut y = TOP;
         let mut map =
-            TimeMap { points: Vec::with_capacity(arrows.len()), breaks: Vec::new(), per_ns };
-        for (at, arrow) in arrows.iter().enumerate() {
+            TimeMap { heights: Vec::with_capacity(arrows.len()), breaks: Vec::new(), per_ns };
+        for at in 0..arrows.len() {
             if at > 0 {
-                let gap = gaps[at - 1];
-                if gap > LONG_NS {
-                    map.breaks.push((at - 1, (y, gap)));
-                    y += BREAK + ROOM.0;
+                let gap_ns = gaps[at - 1];
+                if gap_ns > LONG_NS {
+                    map.breaks.push(CompressedSilence { after: at - 1, y, gap_ns });
+                    y += BREAK + SMALLEST_ROOM;
                 } else {
-                    y += (gap as f64 * per_ns).clamp(ROOM.0, ROOM.1);
+                    y += (gap_ns as f64 * per_ns).clamp(SMALLEST_ROOM, LARGEST_ROOM);
                 }
             }
-            map.points.push((arrow.time_ns, y));
+            map.heights.push(y);
         }
         map
     }
 
     fn end(&self) -> f64 {
-        self.points.last().map_or(TOP, |(_, y)| *y)
+        self.heights.last().copied().unwrap_or(TOP)
     }
 }

@@ -3,9 +3,10 @@
 
 use std::fmt::Write;
 
+use super::axis;
+use super::bounce::{self, BounceDiagram};
 use super::plot::{self, PlotSpan, TracePlot, WIDTH};
 use super::svg::{Svg, escaped};
-use super::{axis, bounce};
 use crate::event::ConnectionSide;
 use crate::report::{
     BottleneckFinding, ConnectionReport, TimeDiagnosis, TraceReport, TransactionReport,
@@ -13,12 +14,19 @@ use crate::report::{
 use crate::scene::ConnectionScene;
 use crate::sentence::format_span;
 
+/// A drawing of the page as a document of its own.
+#[derive(Debug)]
+pub struct NamedDrawing {
+    /// What it shows, as the name of a file without its ending.
+    pub name: &'static str,
+    pub svg: String,
+}
+
 /// A page, and its drawings separately.
 #[derive(Debug)]
 pub struct RenderedPage {
     pub page: String,
-    /// Drawings with their names, each complete.
-    pub drawings: Vec<(&'static str, String)>,
+    pub drawings: Vec<NamedDrawing>,
 }
 
 const STYLE: &str = include_str!("style.css");
@@ -42,7 +50,8 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
         verdict.most_significant.iter().chain(&verdict.next).cloned().collect();
     let time = PlotSpan::from_scene(scene);
     let plots = plots(scene, time);
-    let (bounce, height) = bounce::draw_bounce_diagram(scene, &findings);
+    let diagram = bounce::draw_bounce_diagram(scene, &findings);
+    let BounceDiagram { inner: bounce, height } = &diagram;
     let mut page = String::with_capacity(bounce.len() * 2);
     write_head(&mut page, scene, report, verdict);
     for (rank, finding) in findings.iter().enumerate() {
@@ -70,13 +79,14 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
     if let Some(connection) = one {
         write_table(&mut page, connection);
     }
-    let (from, to) = time.seconds();
+    let from = time.from_seconds();
+    let to = time.to_seconds();
     let [_, script] = inline_assets();
     let _ = writeln!(
         page,
         "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>{script}</script>\n</body></html>"
     );
-    RenderedPage { page, drawings: drawings(plots, bounce, height) }
+    RenderedPage { page, drawings: drawings(&plots, &diagram) }
 }
 
 fn plots(scene: &ConnectionScene, time: PlotSpan) -> Vec<TracePlot> {
@@ -95,17 +105,15 @@ fn svg(plot: &TracePlot) -> String {
     format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" width=\"100%\">\n{}</svg>", plot.height, plot.inner)
 }
 
-fn drawings(plots: Vec<TracePlot>, bounce: String, height: f64) -> Vec<(&'static str, String)> {
-    let styled = |inner: &str, width: f64, height: f64, id: &str| {
+fn drawings(plots: &[TracePlot], bounce: &BounceDiagram) -> Vec<NamedDrawing> {
+    let styled = |name: &'static str, inner: &str, width: f64, height: f64| {
         let mut svg = Svg::default();
         svg.raw(&format!("<style>{STYLE}</style>"));
         svg.raw(inner);
-        svg.framed(id, width, height)
+        NamedDrawing { name, svg: svg.framed(name, width, height) }
     };
-    let mut out: Vec<(&'static str, String)> =
-        plots.iter().map(|p| (p.name, styled(&p.inner, WIDTH, p.height, p.name))).collect();
-    out.push(("bounce", styled(&bounce, BOUNCE, height, "bounce")));
-    out
+    let plots = plots.iter().map(|plot| styled(plot.name, &plot.inner, WIDTH, plot.height));
+    plots.chain([styled("bounce", &bounce.inner, BOUNCE, bounce.height)]).collect()
 }
 
 fn write_head(

@@ -5,9 +5,9 @@
 use model::limit::Limit;
 
 use super::axis::{format_bytes, format_seconds, ticks};
-use super::svg::Svg;
+use super::svg::{Svg, SvgPoint};
 use crate::attribution::sender::SenderView;
-use crate::attribution::transaction::limit_owner;
+use crate::attribution::transaction::{LimitStretch, limit_owner};
 use crate::event::ConnectionSide;
 use crate::scene::ConnectionScene;
 
@@ -49,14 +49,26 @@ impl PlotSpan {
         PlotSpan { from_ns, to_ns }
     }
 
-    /// First and last moment, seconds.
-    pub fn seconds(self) -> (f64, f64) {
-        (self.from_ns as f64 / 1e9, self.to_ns as f64 / 1e9)
+    /// The first moment, seconds.
+    pub fn from_seconds(self) -> f64 {
+        self.from_ns as f64 / 1e9
+    }
+
+    /// The last moment, seconds.
+    pub fn to_seconds(self) -> f64 {
+        self.to_ns as f64 / 1e9
     }
 
     fn x(self, time_ns: i64) -> f64 {
         (time_ns - self.from_ns) as f64 / (self.to_ns - self.from_ns) as f64 * INSIDE
     }
+}
+
+/// Bytes in flight, or of a window, from a time on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PlotSample {
+    time_ns: i64,
+    bytes: i64,
 }
 
 /// An axis of values; logarithmic or not.
@@ -93,11 +105,13 @@ pub fn plot_in_flight(
     log: bool,
 ) -> Option<TracePlot> {
     let sender = &scene.attribution.views.as_ref()?[side.index()];
-    let mut flights: Vec<(i64, i64)> = Vec::new();
+    let mut flights = Vec::new();
     flight_steps(sender, &mut flights);
-    let most = flights.iter().map(|(_, bytes)| *bytes).max().filter(|most| *most > 0)?;
-    let windows: Vec<(i64, i64)> = sender.acks.iter().map(|a| (a.time_ns, a.window)).collect();
-    let widest = windows.iter().map(|(_, window)| *window).max().unwrap_or(0);
+    let most = flights.iter().map(|sample| sample.bytes).max().filter(|most| *most > 0)?;
+    let windows = sender.acks.iter();
+    let windows: Vec<PlotSample> =
+        windows.map(|ack| PlotSample { time_ns: ack.time_ns, bytes: ack.window }).collect();
+    let widest = windows.iter().map(|sample| sample.bytes).max().unwrap_or(0);
     // A window that is far out of reach would flatten the line that matters.
     let shown = if log { widest } else { widest.min(most.saturating_mul(5)) };
     let scale = ValueAxis { most: most.max(shown) as f64 * 1.05, height: 230.0, log };
@@ -105,11 +119,11 @@ pub fn plot_in_flight(
     let class = if sender.scaled { "window" } else { "window unknown" };
     svg.steps(class, &thinned(&windows, span, scale));
     svg.steps("flight", &thinned(&flights, span, scale));
-    let repairs: Vec<(f64, f64)> = sender
+    let repairs: Vec<SvgPoint> = sender
         .sent
         .iter()
         .filter(|sent| sent.repairs)
-        .map(|sent| (span.x(sent.time_ns), scale.height - 3.0))
+        .map(|sent| SvgPoint { x: span.x(sent.time_ns), y: scale.height - 3.0 })
         .take(MAX_POINTS)
         .collect();
     svg.dots("repair", &repairs);
@@ -129,18 +143,18 @@ pub fn plot_in_flight(
 }
 
 /// In flight at every packet and at every acknowledgement.
-fn flight_steps(sender: &SenderView, out: &mut Vec<(i64, i64)>) {
+fn flight_steps(sender: &SenderView, out: &mut Vec<PlotSample>) {
     let mut known = 0;
     let mut acked = sender.sent.first().map_or(0, |sent| sent.from);
     for (sent, high) in sender.sent.iter().zip(&sender.high) {
         while let Some(ack) = sender.acks.get(known).filter(|ack| ack.time_ns <= sent.time_ns) {
-            let before = out.last().map_or(0, |(_, bytes)| *bytes);
+            let before = out.last().map_or(0, |sample| sample.bytes);
             let drop = (ack.ack - acked).max(0);
             acked = acked.max(ack.ack);
-            out.push((ack.time_ns, (before - drop).max(0)));
+            out.push(PlotSample { time_ns: ack.time_ns, bytes: (before - drop).max(0) });
             known += 1;
         }
-        out.push((sent.time_ns, (high - acked).max(0)));
+        out.push(PlotSample { time_ns: sent.time_ns, bytes: (high - acked).max(0) });
     }
 }
 
@@ -154,18 +168,18 @@ fn draw_limit_ribbon(
     let mut drawn = 0;
     for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases().filter(|(sender, _)| *sender == side) {
-            for (limit, from, to) in &phase.stretches {
+            for LimitStretch { limit, from_ns, to_ns } in &phase.stretches {
                 // A twentieth of a pixel keeps the shortest stretch visible when the page is zoomed.
-                let width = (span.x(*to) - span.x(*from)).max(0.05);
+                let width = (span.x(*to_ns) - span.x(*from_ns)).max(0.05);
                 if width < 0.3 && drawn > MAX_POINTS {
                     continue;
                 }
                 drawn += 1;
                 let whose = limit_owner(*limit, sender).name();
                 let class = format!("ribbon {whose} {}", class_of(*limit));
-                let seconds = format_seconds((*to - *from) as f64 / 1e9);
+                let seconds = format_seconds((*to_ns - *from_ns) as f64 / 1e9);
                 let title = format!("{}: {seconds}, {whose}", limit.title());
-                svg.rect(&class, span.x(*from), y, width, 14.0, &title);
+                svg.rect(&class, span.x(*from_ns), y, width, 14.0, &title);
             }
         }
         let thinks = transaction.response.as_ref().filter(|_| side == ConnectionSide::Server);
@@ -201,9 +215,11 @@ pub fn plot_throughput(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
     let scale = ValueAxis { most: most * 1.05, height: 120.0, log: false };
     let mut svg = Svg::default();
     for (class, bins) in ["client", "server"].iter().zip(&bins) {
-        let point =
-            |(at, bytes): (usize, &f64)| (at as f64 * INSIDE / BINS as f64, scale.y(rate(*bytes)));
-        let points: Vec<(f64, f64)> = bins.iter().enumerate().map(point).collect();
+        let point = |(at, bytes): (usize, &f64)| SvgPoint {
+            x: at as f64 * INSIDE / BINS as f64,
+            y: scale.y(rate(*bytes)),
+        };
+        let points: Vec<SvgPoint> = bins.iter().enumerate().map(point).collect();
         svg.steps(&format!("rate {class}"), &points);
     }
     let inner = framed(svg, scale, format_bit_rate, 0.0);
@@ -230,9 +246,9 @@ pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
         let step = samples.len() / MAX_POINTS + 1;
         let point = |sample: &crate::attribution::path::RoundTripSample| {
             let value = sample.round_trip_ns as f64 / 1e9;
-            (span.x(sample.time_ns), scale.y(value))
+            SvgPoint { x: span.x(sample.time_ns), y: scale.y(value) }
         };
-        let points: Vec<(f64, f64)> = samples.iter().step_by(step).map(point).collect();
+        let points: Vec<SvgPoint> = samples.iter().step_by(step).map(point).collect();
         svg.dots(&format!("rtt {class}"), &points);
     }
     let inner = framed(svg, scale, format_seconds, 0.0);
@@ -241,16 +257,19 @@ pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
 }
 
 /// At most this many points: of several on one pixel, the extremes.
-fn thinned(points: &[(i64, i64)], span: PlotSpan, scale: ValueAxis) -> Vec<(f64, f64)> {
-    let at = |(time, value): &(i64, i64)| (span.x(*time), scale.y(*value as f64));
+fn thinned(points: &[PlotSample], span: PlotSpan, scale: ValueAxis) -> Vec<SvgPoint> {
+    let at = |sample: &PlotSample| SvgPoint {
+        x: span.x(sample.time_ns),
+        y: scale.y(sample.bytes as f64),
+    };
     if points.len() <= MAX_POINTS {
         return points.iter().map(at).collect();
     }
     let group = points.len() / (MAX_POINTS / 2) + 1;
-    let extremes = |group: &[(i64, i64)]| {
-        let low = group.iter().min_by_key(|(_, value)| *value).copied();
-        let high = group.iter().max_by_key(|(_, value)| *value).copied();
-        let mut both: Vec<(i64, i64)> = low.into_iter().chain(high).collect();
+    let extremes = |group: &[PlotSample]| {
+        let low = group.iter().min_by_key(|sample| sample.bytes).copied();
+        let high = group.iter().max_by_key(|sample| sample.bytes).copied();
+        let mut both: Vec<PlotSample> = low.into_iter().chain(high).collect();
         both.sort_unstable();
         both
     };

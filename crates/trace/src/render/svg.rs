@@ -25,6 +25,13 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+/// A point of a drawing, pixels from its upper left corner.
+#[derive(Clone, Copy, Debug)]
+pub struct SvgPoint {
+    pub x: f64,
+    pub y: f64,
+}
+
 impl Svg {
     pub fn line(&mut self, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
         // Writing to a `String` cannot fail, here and below.
@@ -53,9 +60,9 @@ impl Svg {
     }
 
     /// A path of steps: each value holds until the next.
-    pub fn steps(&mut self, class: &str, points: &[(f64, f64)]) {
+    pub fn steps(&mut self, class: &str, points: &[SvgPoint]) {
         let mut path = String::new();
-        for (at, (x, y)) in points.iter().enumerate() {
+        for (at, SvgPoint { x, y }) in points.iter().enumerate() {
             let _ = if at == 0 {
                 write!(path, "M{x:.1} {y:.1}")
             } else {
@@ -66,9 +73,9 @@ impl Svg {
     }
 
     /// Dots, as one path.
-    pub fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
+    pub fn dots(&mut self, class: &str, points: &[SvgPoint]) {
         let mut path = String::new();
-        for (x, y) in points {
+        for SvgPoint { x, y } in points {
             let _ = write!(path, "M{x:.1} {y:.1}h0");
         }
         let _ = writeln!(self.out, "<path class=\"{class}\" d=\"{path}\"/>");

@@ -227,8 +227,8 @@ fn end(conversation: &Conversation, ledger: &ConnectionLedger, side: ConnectionS
         max_in_flight: ledger.max_in_flight[side.index()],
     };
     let known = scale.filter(|scale| scale.is_known());
-    let raw_min = direction.raw_window.map(|w| w.0);
-    let raw_max = direction.raw_window.map(|w| w.1);
+    let raw_min = direction.raw_window.map(|window| window.smallest);
+    let raw_max = direction.raw_window.map(|window| window.largest);
     let scaled = |raw: Option<u16>| Some(i64::from(raw?) << known?.shift);
     let window = WindowReport {
         syn: direction.syn_window,
