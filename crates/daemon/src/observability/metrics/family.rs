@@ -8,6 +8,31 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncod
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
+/// A family of counters without a label, by the field that it shows.
+pub(super) struct CounterFamily<F> {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) counter: F,
+}
+
+impl<F: Copy> CounterFamily<F> {
+    pub(super) const fn new(name: &'static str, help: &'static str, counter: F) -> Self {
+        CounterFamily { name, help, counter }
+    }
+}
+
+/// A counter with the value of its family's label.
+pub(super) struct LabelledCounter<F> {
+    pub(super) value: &'static str,
+    pub(super) counter: F,
+}
+
+impl<F: Copy> LabelledCounter<F> {
+    pub(super) const fn new(value: &'static str, counter: F) -> Self {
+        LabelledCounter { value, counter }
+    }
+}
+
 /// Writes a family of counters.
 pub(super) fn counters<L: EncodeLabelSet>(
     to: &mut DescriptorEncoder,

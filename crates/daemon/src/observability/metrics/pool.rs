@@ -8,29 +8,54 @@ use model::stats::Count;
 use model::stats::pool::PoolCounters;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::family::{counters, gauges};
+use super::family::{CounterFamily, counters, gauges};
 use crate::observability::report::breakers::{queued_count, refused_count, shedding_since};
 
 type PoolCounterFn = fn(&PoolCounters) -> &Count;
 
-/// Names, helps and counters.
-pub(super) const FAMILIES: &[(&str, &str, PoolCounterFn)] = &[
-    ("requests", "Requests or tcp connections that came to the pool.", |c| &c.requests),
-    ("retries", "Further attempts that the pool's budget allowed.", |c| &c.retries),
-    ("retries_refused", "Further attempts not made: the budget was spent.", |c| &c.retries_refused),
-    ("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
-    ("statuses_retried", "Answers not passed on because of their status.", |c| &c.statuses_retried),
-    ("moved", "Requests taken from a server that was judged to be down meanwhile.", |c| &c.moved),
-    (
+type PoolCounterFamily = CounterFamily<PoolCounterFn>;
+
+pub(super) const FAMILIES: &[PoolCounterFamily] = &[
+    PoolCounterFamily::new("requests", "Requests or tcp connections that came to the pool.", |c| {
+        &c.requests
+    }),
+    PoolCounterFamily::new("retries", "Further attempts that the pool's budget allowed.", |c| {
+        &c.retries
+    }),
+    PoolCounterFamily::new(
+        "retries_refused",
+        "Further attempts not made: the budget was spent.",
+        |c| &c.retries_refused,
+    ),
+    PoolCounterFamily::new("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
+    PoolCounterFamily::new(
+        "statuses_retried",
+        "Answers not passed on because of their status.",
+        |c| &c.statuses_retried,
+    ),
+    PoolCounterFamily::new(
+        "moved",
+        "Requests taken from a server that was judged to be down meanwhile.",
+        |c| &c.moved,
+    ),
+    PoolCounterFamily::new(
         "hedges",
         "Requests sent to a second server as well, because the first one was silent.",
         |c| &c.hedges,
     ),
-    ("hedges_won", "Of those, answered by the second one first.", |c| &c.hedges_won),
-    ("hedges_lost", "Of those, given up because the first one answered.", |c| &c.hedges_lost),
-    ("shed", "Requests refused because the queue was held to what servers take in time.", |c| {
-        &c.shed
+    PoolCounterFamily::new("hedges_won", "Of those, answered by the second one first.", |c| {
+        &c.hedges_won
     }),
+    PoolCounterFamily::new(
+        "hedges_lost",
+        "Of those, given up because the first one answered.",
+        |c| &c.hedges_lost,
+    ),
+    PoolCounterFamily::new(
+        "shed",
+        "Requests refused because the queue was held to what servers take in time.",
+        |c| &c.shed,
+    ),
 ];
 
 pub(super) fn encode(
@@ -38,9 +63,9 @@ pub(super) fn encode(
     now: u64,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
-    for (name, help, field) in FAMILIES {
+    for CounterFamily { name, help, counter } in FAMILIES {
         let rows = pools.iter().map(|pool| {
-            let sum: u64 = pool.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum();
+            let sum: u64 = pool.stats.slots.iter().map(|slot| counter(&slot.counters).get()).sum();
             ([("pool", pool.config.name.as_str())], sum)
         });
         counters(to, &format!("steelyard_pool_{name}"), None, help, rows)?;

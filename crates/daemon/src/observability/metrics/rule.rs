@@ -9,7 +9,7 @@ use model::snapshot::ServiceView;
 use model::stats::{Count, RuleCounters};
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::family::{counters, gauges};
+use super::family::{CounterFamily, counters, gauges};
 
 /// The limit of a service's rules that have separate rows.
 pub(super) const ROWS: usize = 200;
@@ -17,22 +17,27 @@ pub(super) const ROWS: usize = 200;
 type RuleCounterFn = fn(&RuleCounters) -> &Count;
 type AffinityCounterFn = fn(&AffinityCounts) -> u64;
 
-/// Names, helps and counters.
-pub(super) const FAMILIES: &[(&str, &str, RuleCounterFn)] = &[
-    ("hits", "Requests or connections that a rule took.", |c| &c.hits),
-    ("limited", "Of those, refused because of the rule's rate limit.", |c| &c.limited),
-    ("passed_over", "A rule fitted, and no server of its pool could take work.", |c| {
-        &c.passed_over
+type RuleCounterFamily = CounterFamily<RuleCounterFn>;
+
+pub(super) const FAMILIES: &[RuleCounterFamily] = &[
+    RuleCounterFamily::new("hits", "Requests or connections that a rule took.", |c| &c.hits),
+    RuleCounterFamily::new("limited", "Of those, refused because of the rule's rate limit.", |c| {
+        &c.limited
     }),
-    ("mirrored", "Copies sent to a rule's mirror.", |c| &c.mirrored),
-    ("mirror_dropped", "Copies that were not sent.", |c| &c.mirror_dropped),
-    ("answer_bytes", "Bytes of answers to what a rule took.", |c| &c.bytes),
+    RuleCounterFamily::new(
+        "passed_over",
+        "A rule fitted, and no server of its pool could take work.",
+        |c| &c.passed_over,
+    ),
+    RuleCounterFamily::new("mirrored", "Copies sent to a rule's mirror.", |c| &c.mirrored),
+    RuleCounterFamily::new("mirror_dropped", "Copies that were not sent.", |c| &c.mirror_dropped),
+    RuleCounterFamily::new("answer_bytes", "Bytes of answers to what a rule took.", |c| &c.bytes),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    for (name, help, field) in FAMILIES {
+    for CounterFamily { name, help, counter } in FAMILIES {
         let rows = services.iter().flat_map(|view| {
-            let ruling = view.rules.iter().flat_map(move |ruling| rules_of(ruling, *field));
+            let ruling = view.rules.iter().flat_map(move |ruling| rules_of(ruling, *counter));
             ruling.map(move |(rule, value)| {
                 ([("service", view.config.name.as_str()), ("rule", rule)], value)
             })

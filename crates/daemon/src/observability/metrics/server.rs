@@ -8,7 +8,7 @@ use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters}
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
-use super::family::{counters, gauges, histograms};
+use super::family::{CounterFamily, LabelledCounter, counters, gauges, histograms};
 use super::handshake_groups;
 use crate::observability::report::totals::merge_phase;
 
@@ -27,61 +27,87 @@ const STATES: [ServerState; 5] = [
 ];
 
 type ServerCounterFn = fn(&ServerCounters) -> &Count;
-type ServerViewRow<'a> = (&'a str, &'a ServerView);
+type ServerCounterFamily = CounterFamily<ServerCounterFn>;
+type ServerCounterRow = LabelledCounter<ServerCounterFn>;
+
+/// A server with the name of its pool.
+struct ServerViewRow<'a> {
+    pool: &'a str,
+    view: &'a ServerView,
+}
 
 /// Families without a label.
-pub(super) const PLAIN: &[(&str, &str, ServerCounterFn)] = &[
-    ("connects", "Connections tried.", |c| &c.connects),
-    ("connect_failures", "Connections that failed to establish.", |c| &c.connect_failed),
-    ("requests", "Requests or tcp connections sent.", |c| &c.requests),
-    ("answered", "Requests answered whole.", |c| &c.answered),
-    ("reused", "Requests sent on a kept connection.", |c| &c.reused),
-    ("stale", "Kept connections that the server closed first.", |c| &c.stale),
-    ("retired", "Kept connections that we closed.", |c| &c.retired),
-    (
+pub(super) const PLAIN: &[ServerCounterFamily] = &[
+    ServerCounterFamily::new("connects", "Connections tried.", |c| &c.connects),
+    ServerCounterFamily::new("connect_failures", "Connections that failed to establish.", |c| {
+        &c.connect_failed
+    }),
+    ServerCounterFamily::new("requests", "Requests or tcp connections sent.", |c| &c.requests),
+    ServerCounterFamily::new("answered", "Requests answered whole.", |c| &c.answered),
+    ServerCounterFamily::new("reused", "Requests sent on a kept connection.", |c| &c.reused),
+    ServerCounterFamily::new("stale", "Kept connections that the server closed first.", |c| {
+        &c.stale
+    }),
+    ServerCounterFamily::new("retired", "Kept connections that we closed.", |c| &c.retired),
+    ServerCounterFamily::new(
         "load_reports_refused",
         "Load reports in answers that were not understood, or clamped.",
         |c| &c.load_refused,
     ),
-    ("judged_good", "Answers that speak for it, where its pool ejects.", |c| &c.judged_good),
-    ("judged_bad", "Answers and failures that speak against it.", |c| &c.judged_bad),
-    ("judged_cut", "Of those, answers that were cut in the middle.", |c| &c.judged_cut),
-    ("tls_handshakes", "Handshakes that were finished.", |c| &c.tls_handshakes),
-    ("tls_resumed", "Of those, sessions that were resumed.", |c| &c.tls_resumed),
+    ServerCounterFamily::new(
+        "judged_good",
+        "Answers that speak for it, where its pool ejects.",
+        |c| &c.judged_good,
+    ),
+    ServerCounterFamily::new("judged_bad", "Answers and failures that speak against it.", |c| {
+        &c.judged_bad
+    }),
+    ServerCounterFamily::new("judged_cut", "Of those, answers that were cut in the middle.", |c| {
+        &c.judged_cut
+    }),
+    ServerCounterFamily::new("tls_handshakes", "Handshakes that were finished.", |c| {
+        &c.tls_handshakes
+    }),
+    ServerCounterFamily::new("tls_resumed", "Of those, sessions that were resumed.", |c| {
+        &c.tls_resumed
+    }),
 ];
 
 /// Final answers by class.
-pub(super) const CLASSES: &[(&str, ServerCounterFn)] = &[
-    ("2xx", |c| &c.status_2xx),
-    ("3xx", |c| &c.status_3xx),
-    ("4xx", |c| &c.status_4xx),
-    ("5xx", |c| &c.status_5xx),
+pub(super) const CLASSES: &[ServerCounterRow] = &[
+    ServerCounterRow::new("2xx", |c| &c.status_2xx),
+    ServerCounterRow::new("3xx", |c| &c.status_3xx),
+    ServerCounterRow::new("4xx", |c| &c.status_4xx),
+    ServerCounterRow::new("5xx", |c| &c.status_5xx),
 ];
 
 /// Repaired response heads, by defect.
-pub(super) const MENDED: &[(&str, ServerCounterFn)] = &[
-    ("repeated-length", |c| &c.mended_lengths),
-    ("bare-lf", |c| &c.mended_line_ends),
-    ("space-before-colon", |c| &c.mended_colons),
+pub(super) const MENDED: &[ServerCounterRow] = &[
+    ServerCounterRow::new("repeated-length", |c| &c.mended_lengths),
+    ServerCounterRow::new("bare-lf", |c| &c.mended_line_ends),
+    ServerCounterRow::new("space-before-colon", |c| &c.mended_colons),
 ];
 
-pub(super) const BYTES: &[(&str, ServerCounterFn)] =
-    &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
+pub(super) const BYTES: &[ServerCounterRow] =
+    &[ServerCounterRow::new("in", |c| &c.bytes_in), ServerCounterRow::new("out", |c| &c.bytes_out)];
 
 pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let rows: Vec<ServerViewRow> = pools
         .iter()
-        .flat_map(|pool| pool.servers.iter().map(|view| (pool.config.name.as_str(), view)))
+        .flat_map(|pool| {
+            let servers = pool.servers.iter();
+            servers.map(|view| ServerViewRow { pool: pool.config.name.as_str(), view })
+        })
         .collect();
     states(&rows, to)?;
-    for (name, help, field) in PLAIN {
+    for CounterFamily { name, help, counter } in PLAIN {
         let name = format!("steelyard_server_{name}");
         counters(
             to,
             &name,
             None,
             help,
-            rows.iter().map(|row| (server_labels(row), sum(row.1, *field))),
+            rows.iter().map(|row| (server_labels(row), sum(row.view, *counter))),
         )?;
     }
     let help = "Final answers by class of status.";
@@ -105,11 +131,11 @@ fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
     let all = rows.iter().flat_map(|row| STATES.iter().map(move |state| (row, state)));
     let all = all.map(|(row, state)| {
         let [pool, server] = server_labels(row);
-        ([pool, server, ("state", state.name())], if row.1.state == *state { 1.0 } else { 0.0 })
+        ([pool, server, ("state", state.name())], if row.view.state == *state { 1.0 } else { 0.0 })
     });
     gauges(to, "steelyard_server_state", None, "1 for the state that the server has.", all)?;
     let gauge = |value: fn(&ServerView) -> f64| {
-        rows.iter().map(move |row| (server_labels(row), value(row.1)))
+        rows.iter().map(move |row| (server_labels(row), value(row.view)))
     };
     let weight = gauge(|view| f64::from(view.weight.get()));
     gauges(to, "steelyard_server_weight", None, "Its share now.", weight)?;
@@ -134,12 +160,12 @@ fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
 fn by_label<'a>(
     rows: &'a [ServerViewRow<'a>],
     label: &'static str,
-    fields: &'static [(&'static str, ServerCounterFn)],
+    fields: &'static [ServerCounterRow],
 ) -> impl Iterator<Item = ([(&'a str, &'a str); 3], u64)> {
     rows.iter().flat_map(move |row| {
-        fields.iter().map(move |(value, field)| {
+        fields.iter().map(move |LabelledCounter { value, counter }| {
             let [pool, server] = server_labels(row);
-            ([pool, server, (label, *value)], sum(row.1, *field))
+            ([pool, server, (label, *value)], sum(row.view, *counter))
         })
     })
 }
@@ -147,7 +173,7 @@ fn by_label<'a>(
 fn causes(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = rows.iter().flat_map(|row| {
         Cause::ALL.iter().enumerate().filter_map(move |(at, cause)| {
-            let count: u64 = row.1.stats.slots.iter().map(|slot| slot.causes[at].get()).sum();
+            let count: u64 = row.view.stats.slots.iter().map(|slot| slot.causes[at].get()).sum();
             let [pool, server] = server_labels(row);
             (count > 0).then_some(([pool, server, ("cause", cause.name())], count))
         })
@@ -164,7 +190,7 @@ fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
             .filter(|(at, _)| PHASES.contains(at))
             .filter_map(move |(at, phase)| {
                 let sum: HistogramSum =
-                    merge_phase(row.1.stats.slots.iter().map(|slot| slot.phases.all()[at]));
+                    merge_phase(row.view.stats.slots.iter().map(|slot| slot.phases.all()[at]));
                 let [pool, server] = server_labels(row);
                 (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
             })
@@ -174,7 +200,7 @@ fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
 }
 
 fn server_labels<'a>(row: &ServerViewRow<'a>) -> [(&'a str, &'a str); 2] {
-    [("pool", row.0), ("server", row.1.config.name.as_str())]
+    [("pool", row.pool), ("server", row.view.config.name.as_str())]
 }
 
 fn sum(view: &ServerView, field: ServerCounterFn) -> u64 {

@@ -10,7 +10,7 @@ use model::stats::{
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
-use super::family::{counters, gauges, histograms};
+use super::family::{LabelledCounter, counters, gauges, histograms};
 use super::handshake_groups;
 use crate::observability::report::totals::merge_phase;
 
@@ -35,11 +35,7 @@ const EDGES: [u64; 15] = [
 
 type ServiceCounterFn = fn(&ServiceCounters) -> &Count;
 
-/// A counter of services, with the value of its family's label.
-pub(super) struct LabelledCounter {
-    pub(super) value: &'static str,
-    pub(super) counter: ServiceCounterFn,
-}
+type ServiceCounterRow = LabelledCounter<ServiceCounterFn>;
 
 /// A family: its name, its help, and its rows.
 pub(super) struct LabelledFamily {
@@ -48,36 +44,40 @@ pub(super) struct LabelledFamily {
     bytes: bool,
     help: &'static str,
     label: &'static str,
-    pub(super) rows: &'static [LabelledCounter],
+    pub(super) rows: &'static [ServiceCounterRow],
 }
 
 /// A family without a label has one row with an empty label value.
 pub(super) const FAMILIES: &[LabelledFamily] = &[
-    plain("connections_accepted", "Client connections accepted.", &[row("", |c| &c.accepted)]),
+    plain(
+        "connections_accepted",
+        "Client connections accepted.",
+        &[ServiceCounterRow::new("", |c| &c.accepted)],
+    ),
     plain(
         "connections_refused",
         "Client connections refused at once because of a limit, accepted ones all.",
-        &[row("", |c| &c.refused)],
+        &[ServiceCounterRow::new("", |c| &c.refused)],
     ),
     plain(
         "connections_closed",
         "Client connections ended, for whatever reason.",
-        &[row("", |c| &c.closed)],
+        &[ServiceCounterRow::new("", |c| &c.closed)],
     ),
     plain(
         "requests",
         "Requests whose head was read, or tcp connections given to a server.",
-        &[row("", |c| &c.requests)],
+        &[ServiceCounterRow::new("", |c| &c.requests)],
     ),
     labelled(
         "ended",
         "How requests ended.",
         "end",
         &[
-            row("answered", |c| &c.answered),
-            row("answered-by-us", |c| &c.answered_by_us),
-            row("aborted", |c| &c.aborted),
-            row("upgraded", |c| &c.upgraded),
+            ServiceCounterRow::new("answered", |c| &c.answered),
+            ServiceCounterRow::new("answered-by-us", |c| &c.answered_by_us),
+            ServiceCounterRow::new("aborted", |c| &c.aborted),
+            ServiceCounterRow::new("upgraded", |c| &c.upgraded),
         ],
     ),
     labelled(
@@ -85,11 +85,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Answers of servers by class of status.",
         "class",
         &[
-            row("1xx", |c| &c.informational),
-            row("2xx", |c| &c.status_2xx),
-            row("3xx", |c| &c.status_3xx),
-            row("4xx", |c| &c.status_4xx),
-            row("5xx", |c| &c.status_5xx),
+            ServiceCounterRow::new("1xx", |c| &c.informational),
+            ServiceCounterRow::new("2xx", |c| &c.status_2xx),
+            ServiceCounterRow::new("3xx", |c| &c.status_3xx),
+            ServiceCounterRow::new("4xx", |c| &c.status_4xx),
+            ServiceCounterRow::new("5xx", |c| &c.status_5xx),
         ],
     ),
     LabelledFamily {
@@ -98,7 +98,10 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
             "client",
             "Bytes on the clients' side.",
             "direction",
-            &[row("in", |c| &c.client_in), row("out", |c| &c.client_out)],
+            &[
+                ServiceCounterRow::new("in", |c| &c.client_in),
+                ServiceCounterRow::new("out", |c| &c.client_out),
+            ],
         )
     },
     LabelledFamily {
@@ -106,66 +109,73 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         ..plain(
             "spliced",
             "Of the clients' bytes, those moved within the kernel.",
-            &[row("", |c| &c.spliced)],
+            &[ServiceCounterRow::new("", |c| &c.spliced)],
         )
     },
-    plain("retries", "Attempts after the first.", &[row("", |c| &c.retried)]),
-    plain("replays", "Replays because a kept connection was stale.", &[row("", |c| &c.replayed)]),
+    plain("retries", "Attempts after the first.", &[ServiceCounterRow::new("", |c| &c.retried)]),
+    plain(
+        "replays",
+        "Replays because a kept connection was stale.",
+        &[ServiceCounterRow::new("", |c| &c.replayed)],
+    ),
     plain(
         "trailers_dropped",
         "Trailers that were dropped: not allowed there, or reserved to Steelyard.",
-        &[row("", |c| &c.trailers_dropped)],
+        &[ServiceCounterRow::new("", |c| &c.trailers_dropped)],
     ),
     plain(
         "fields_dropped",
         "Fields of requests that were dropped for unusual characters in their names.",
-        &[row("", |c| &c.fields_dropped)],
+        &[ServiceCounterRow::new("", |c| &c.fields_dropped)],
     ),
     plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",
-        &[row("", |c| &c.log_dropped)],
+        &[ServiceCounterRow::new("", |c| &c.log_dropped)],
     ),
     plain(
         "idle_closed",
         "Idle client connections closed at their limit.",
-        &[row("", |c| &c.idle_closed)],
+        &[ServiceCounterRow::new("", |c| &c.idle_closed)],
     ),
     labelled(
         "connections_evicted",
         "Client connections closed so that newcomers had a place, by what they did.",
         "phase",
         &[
-            row("silent", |c| &c.evicted_silent),
-            row("stalled", |c| &c.evicted_stalled),
-            row("idle", |c| &c.evicted_idle),
+            ServiceCounterRow::new("silent", |c| &c.evicted_silent),
+            ServiceCounterRow::new("stalled", |c| &c.evicted_stalled),
+            ServiceCounterRow::new("idle", |c| &c.evicted_idle),
         ],
     ),
     labelled(
         "accept_failures",
         "Accept calls that failed.",
         "reason",
-        &[row("no-descriptor", |c| &c.accept_no_descriptor), row("other", |c| &c.accept_failed)],
+        &[
+            ServiceCounterRow::new("no-descriptor", |c| &c.accept_no_descriptor),
+            ServiceCounterRow::new("other", |c| &c.accept_failed),
+        ],
     ),
     labelled(
         "tls_handshakes",
         "Handshakes with clients; resumed ones are part of the finished.",
         "end",
         &[
-            row("finished", |c| &c.tls_handshakes),
-            row("resumed", |c| &c.tls_resumed),
-            row("failed", |c| &c.tls_failed),
+            ServiceCounterRow::new("finished", |c| &c.tls_handshakes),
+            ServiceCounterRow::new("resumed", |c| &c.tls_resumed),
+            ServiceCounterRow::new("failed", |c| &c.tls_failed),
         ],
     ),
     plain(
         "proxy_headers",
         "Headers of the PROXY protocol that client connections began with.",
-        &[row("", |c| &c.proxy_headers)],
+        &[ServiceCounterRow::new("", |c| &c.proxy_headers)],
     ),
     plain(
         "compressed",
         "Answers of which a compressed form was begun.",
-        &[row("", |c| &c.compressed)],
+        &[ServiceCounterRow::new("", |c| &c.compressed)],
     ),
     LabelledFamily {
         bytes: true,
@@ -173,7 +183,10 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
             "compress",
             "Bytes of compressed answers, as they came and as they went.",
             "direction",
-            &[row("in", |c| &c.compress_in), row("out", |c| &c.compress_out)],
+            &[
+                ServiceCounterRow::new("in", |c| &c.compress_in),
+                ServiceCounterRow::new("out", |c| &c.compress_out),
+            ],
         )
     },
     labelled(
@@ -181,70 +194,76 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Answers left as they are where compressing is on.",
         "reason",
         &[
-            row("coded", |c| &c.compress_coded),
-            row("kept", |c| &c.compress_kept),
-            row("type", |c| &c.compress_type),
-            row("small", |c| &c.compress_small),
-            row("old", |c| &c.compress_old),
-            row("client", |c| &c.compress_client),
-            row("busy", |c| &c.compress_busy),
-            row("full", |c| &c.compress_full),
+            ServiceCounterRow::new("coded", |c| &c.compress_coded),
+            ServiceCounterRow::new("kept", |c| &c.compress_kept),
+            ServiceCounterRow::new("type", |c| &c.compress_type),
+            ServiceCounterRow::new("small", |c| &c.compress_small),
+            ServiceCounterRow::new("old", |c| &c.compress_old),
+            ServiceCounterRow::new("client", |c| &c.compress_client),
+            ServiceCounterRow::new("busy", |c| &c.compress_busy),
+            ServiceCounterRow::new("full", |c| &c.compress_full),
         ],
     ),
     labelled(
         "buffered",
         "Bodies that were kept: of requests, and of answers whose server was free first.",
         "direction",
-        &[row("request", |c| &c.buffered_requests), row("answer", |c| &c.buffered_answers)],
+        &[
+            ServiceCounterRow::new("request", |c| &c.buffered_requests),
+            ServiceCounterRow::new("answer", |c| &c.buffered_answers),
+        ],
     ),
     labelled(
         "buffer_limits",
         "Bodies that were not kept, or not further, by limit.",
         "limit",
-        &[row("length", |c| &c.buffer_beyond), row("memory", |c| &c.buffer_full)],
+        &[
+            ServiceCounterRow::new("length", |c| &c.buffer_beyond),
+            ServiceCounterRow::new("memory", |c| &c.buffer_full),
+        ],
     ),
     plain(
         "http2_connections",
         "Client connections in HTTP/2.",
-        &[row("", |c| &c.http2_connections)],
+        &[ServiceCounterRow::new("", |c| &c.http2_connections)],
     ),
     labelled(
         "http2_limits",
         "Connections in HTTP/2 ended by a limit, and streams refused by one.",
         "limit",
         &[
-            row("age", |c| &c.http2_aged),
-            row("streams", |c| &c.http2_refused),
-            row("resets", |c| &c.http2_resets),
-            row("control-frames", |c| &c.http2_control_frames),
-            row("tiny-frames", |c| &c.http2_tiny_frames),
-            row("malformed", |c| &c.http2_malformed),
+            ServiceCounterRow::new("age", |c| &c.http2_aged),
+            ServiceCounterRow::new("streams", |c| &c.http2_refused),
+            ServiceCounterRow::new("resets", |c| &c.http2_resets),
+            ServiceCounterRow::new("control-frames", |c| &c.http2_control_frames),
+            ServiceCounterRow::new("tiny-frames", |c| &c.http2_tiny_frames),
+            ServiceCounterRow::new("malformed", |c| &c.http2_malformed),
         ],
     ),
     plain(
         "http3_connections",
         "Client connections in HTTP/3.",
-        &[row("", |c| &c.http3_connections)],
+        &[ServiceCounterRow::new("", |c| &c.http3_connections)],
     ),
     labelled(
         "http3_limits",
         "Connections in HTTP/3 ended by a limit, and clients that had to prove their address first.",
         "limit",
         &[
-            row("age", |c| &c.http3_aged),
-            row("resets", |c| &c.http3_resets),
-            row("prove", |c| &c.http3_proven),
+            ServiceCounterRow::new("age", |c| &c.http3_aged),
+            ServiceCounterRow::new("resets", |c| &c.http3_resets),
+            ServiceCounterRow::new("prove", |c| &c.http3_proven),
         ],
     ),
     plain(
         "sticky_unkeyed",
         "Requests with a cookie of ours that was made without a secret, by an older version.",
-        &[row("", |c| &c.sticky_unkeyed)],
+        &[ServiceCounterRow::new("", |c| &c.sticky_unkeyed)],
     ),
     plain(
         "http3_moved",
         "Connections in HTTP/3 whose client has moved to another address or port.",
-        &[row("", |c| &c.http3_moved)],
+        &[ServiceCounterRow::new("", |c| &c.http3_moved)],
     ),
     labelled(
         "quic_packets",
@@ -252,10 +271,10 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
          address that is not validated, and packets refused since another user's process handed them to us.",
         "result",
         &[
-            row("forwarded", |c| &c.quic_forwarded),
-            row("lost", |c| &c.quic_lost),
-            row("withheld", |c| &c.quic_withheld),
-            row("refused", |c| &c.quic_refused),
+            ServiceCounterRow::new("forwarded", |c| &c.quic_forwarded),
+            ServiceCounterRow::new("lost", |c| &c.quic_lost),
+            ServiceCounterRow::new("withheld", |c| &c.quic_withheld),
+            ServiceCounterRow::new("refused", |c| &c.quic_refused),
         ],
     ),
 ];
@@ -363,7 +382,7 @@ pub(super) fn encode_side(cause: Cause) -> &'static str {
 const fn plain(
     name: &'static str,
     help: &'static str,
-    rows: &'static [LabelledCounter],
+    rows: &'static [ServiceCounterRow],
 ) -> LabelledFamily {
     LabelledFamily { name, bytes: false, help, label: "", rows }
 }
@@ -372,11 +391,7 @@ const fn labelled(
     name: &'static str,
     help: &'static str,
     label: &'static str,
-    rows: &'static [LabelledCounter],
+    rows: &'static [ServiceCounterRow],
 ) -> LabelledFamily {
     LabelledFamily { name, bytes: false, help, label, rows }
-}
-
-const fn row(value: &'static str, counter: ServiceCounterFn) -> LabelledCounter {
-    LabelledCounter { value, counter }
 }

@@ -10,7 +10,7 @@ use model::slo::outcome_counts::SloOutcomeCounts;
 use model::snapshot::ServiceView;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::family::{counters, gauges};
+use super::family::{LabelledCounter, counters, gauges};
 use crate::observability::slo::summary::{ServiceSlo, SloSummary};
 
 /// The label of all networks that are not counted separately.
@@ -18,13 +18,21 @@ const OTHER: &str = "other";
 
 type OutcomeCounterFn = fn(&SloOutcomeCounts) -> u64;
 
-const ENDS: [(&str, OutcomeCounterFn); 5] = [
-    ("fast", SloOutcomeCounts::fast),
-    ("slow", SloOutcomeCounts::slow),
-    ("failed", SloOutcomeCounts::failed),
-    ("left", SloOutcomeCounts::client_aborted),
-    ("declined", SloOutcomeCounts::declined),
+type OutcomeCounterRow = LabelledCounter<OutcomeCounterFn>;
+
+const ENDS: [OutcomeCounterRow; 5] = [
+    OutcomeCounterRow::new("fast", SloOutcomeCounts::fast),
+    OutcomeCounterRow::new("slow", SloOutcomeCounts::slow),
+    OutcomeCounterRow::new("failed", SloOutcomeCounts::failed),
+    OutcomeCounterRow::new("left", SloOutcomeCounts::client_aborted),
+    OutcomeCounterRow::new("declined", SloOutcomeCounts::declined),
 ];
+
+/// What is known of a service's users.
+struct ServiceSloRow<'a> {
+    service: &'a str,
+    slo: &'a ServiceSlo,
+}
 
 pub(super) fn encode(
     services: &[&ServiceView],
@@ -35,7 +43,8 @@ pub(super) fn encode(
     let totals: Vec<(&str, SloOutcomeCounts)> =
         known.map(|(view, tally)| (view.config.name.as_str(), tally)).collect();
     let rows = totals.iter().flat_map(|(service, tally)| {
-        ENDS.iter().map(move |(end, of)| ([("service", *service), ("end", *end)], of(tally)))
+        ENDS.iter()
+            .map(move |end| ([("service", *service), ("end", end.value)], (end.counter)(tally)))
     });
     let help = "Operations of users by how they ended; fast, slow and failed count for or against promises.";
     counters(to, "steelyard_users_operations", None, help, rows)?;
@@ -51,25 +60,29 @@ pub(super) fn encode(
     });
     let help = "Errors of TCP that ended operations of users, by kind.";
     counters(to, "steelyard_users_tcp_errors", None, help, rows)?;
-    let mine: Vec<(&str, &ServiceSlo)> = services
+    let mine: Vec<ServiceSloRow<'_>> = services
         .iter()
-        .filter_map(|view| Some((view.config.name.as_str(), shown.find_service(view.id)?)))
+        .filter_map(|view| {
+            let slo = shown.find_service(view.id)?;
+            Some(ServiceSloRow { service: view.config.name.as_str(), slo })
+        })
         .collect();
     networks(&mine, to)?;
     encode_objectives(&mine, to)
 }
 
-fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Result<(), Error> {
+fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let each = || {
-        services.iter().flat_map(|(service, shown)| {
+        services.iter().flat_map(|ServiceSloRow { service, slo: shown }| {
             let known = shown.networks.iter().map(|it| (it.network.as_str(), &it.counts));
             let all = known.chain([(OTHER, &shown.others)]);
             all.map(|(network, tally)| (*service, network, tally))
         })
     };
     let rows = each().flat_map(|(service, network, tally)| {
-        ENDS.iter().map(move |(end, of)| {
-            ([("service", service), ("network", network), ("end", *end)], of(tally))
+        ENDS.iter().map(move |end| {
+            let labels = [("service", service), ("network", network), ("end", end.value)];
+            (labels, (end.counter)(tally))
         })
     });
     let help =
@@ -98,12 +111,12 @@ fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Res
 }
 
 fn encode_objectives(
-    services: &[(&str, &ServiceSlo)],
+    services: &[ServiceSloRow<'_>],
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     let each = || {
-        let all = services.iter().flat_map(|(service, shown)| {
-            shown.objectives.iter().map(|promise| (*service, promise))
+        let all = services.iter().flat_map(|ServiceSloRow { service, slo }| {
+            slo.objectives.iter().map(|promise| (*service, promise))
         });
         all.map(|(service, it)| ([("service", service), ("promise", it.what.as_str())], it))
     };

@@ -30,8 +30,8 @@ const NOW: u64 = 1_772_283_909_000;
 /// Every counter of a server that a scrape shows.
 fn server_fields() -> impl Iterator<Item = fn(&ServerCounters) -> &Count> {
     let labelled = [server::CLASSES, server::BYTES, server::MENDED];
-    let plain = server::PLAIN.iter().map(|row| row.2);
-    plain.chain(labelled.into_iter().flatten().map(|row| row.1))
+    let plain = server::PLAIN.iter().map(|row| row.counter);
+    plain.chain(labelled.into_iter().flatten().map(|row| row.counter))
 }
 
 pub(super) fn scrape(snapshot: &Arc<WorkerSnapshot>, facts: ProcessFacts) -> Vec<ExpositionSample> {
@@ -154,9 +154,9 @@ fn every_counter_of_the_model_is_shown_once() {
     }
     for row in pool::FAMILIES {
         let touch = |snapshot: &WorkerSnapshot| {
-            (row.2)(&snapshot.pools.values().next().unwrap().stats.slots[0].counters).add(77)
+            (row.counter)(&snapshot.pools.values().next().unwrap().stats.slots[0].counters).add(77)
         };
-        assert_eq!(shown(&touch, "steelyard_pool_"), 1, "{}", row.0);
+        assert_eq!(shown(&touch, "steelyard_pool_"), 1, "{}", row.name);
     }
     for row in service::FAMILIES.iter().flat_map(|family| family.rows) {
         let touch = |snapshot: &WorkerSnapshot| {
