@@ -7,8 +7,21 @@ use std::collections::BTreeSet;
 /// Bounds the ports of a filter; with more ports, all of TCP passes.
 pub const PORTS: usize = 100;
 
-/// One instruction: code, jumps if true and if not, operand.
-pub type BpfInstruction = (u16, u8, u8, u32);
+/// An instruction of classic BPF, with the names of `struct sock_filter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BpfInstruction {
+    pub code: u16,
+    /// Instructions to skip if the condition holds.
+    pub jt: u8,
+    /// Instructions to skip if it does not.
+    pub jf: u8,
+    /// The operand.
+    pub k: u32,
+}
+
+const fn op(code: u16, jt: u8, jf: u8, k: u32) -> BpfInstruction {
+    BpfInstruction { code, jt, jf, k }
+}
 
 /// Opcodes of classic BPF: class, size and mode as composed in the kernel's uapi header linux/bpf_common.h.
 const LD_ABS: u16 = 0x20;
@@ -45,49 +58,49 @@ const OUTGOING: u32 = 4;
 /// Accepts TCP to or from these ports; truncates to the headers and this much payload.
 pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<BpfInstruction> {
     let mut ops = vec![
-        (LD_ABS, 0, 0, KIND),
-        (JEQ, 0, 3, LOOPBACK),
-        (LD_ABS, 0, 0, DIRECTION),
-        (JEQ, 0, 1, OUTGOING),
-        (RET, 0, 0, 0),
-        (LD_ABS, 0, 0, PROTOCOL),
-        (JEQ, 0, 7, IPV4),
+        op(LD_ABS, 0, 0, KIND),
+        op(JEQ, 0, 3, LOOPBACK),
+        op(LD_ABS, 0, 0, DIRECTION),
+        op(JEQ, 0, 1, OUTGOING),
+        op(RET, 0, 0, 0),
+        op(LD_ABS, 0, 0, PROTOCOL),
+        op(JEQ, 0, 7, IPV4),
         // IPv4: rejects later fragments, and reads the header's length.
-        (LDB_ABS, 0, 0, 9),
-        (JEQ, 1, 0, TCP),
-        (RET, 0, 0, 0),
-        (LDH_ABS, 0, 0, 6),
-        (JSET, 3, 0, 0x1fff),
-        (LDX_HEADER, 0, 0, 0),
-        (JA, 0, 0, 6),
+        op(LDB_ABS, 0, 0, 9),
+        op(JEQ, 1, 0, TCP),
+        op(RET, 0, 0, 0),
+        op(LDH_ABS, 0, 0, 6),
+        op(JSET, 3, 0, 0x1fff),
+        op(LDX_HEADER, 0, 0, 0),
+        op(JA, 0, 0, 6),
         // IPv6 without further headers.
-        (JEQ, 1, 0, IPV6),
-        (RET, 0, 0, 0),
-        (LDB_ABS, 0, 0, 6),
-        (JEQ, 1, 0, TCP),
-        (RET, 0, 0, 0),
-        (LDX, 0, 0, 40),
+        op(JEQ, 1, 0, IPV6),
+        op(RET, 0, 0, 0),
+        op(LDB_ABS, 0, 0, 6),
+        op(JEQ, 1, 0, TCP),
+        op(RET, 0, 0, 0),
+        op(LDX, 0, 0, 40),
     ];
     if ports.len() <= PORTS {
         // Both port lists, the second load and the rejection stand before the accepting instruction.
         let each = ports.len();
         for (list, at) in [0u32, 2].into_iter().enumerate() {
-            ops.push((LDH_IND, 0, 0, at));
+            ops.push(op(LDH_IND, 0, 0, at));
             for (index, port) in ports.iter().enumerate() {
                 let behind = if list == 0 { each + 1 } else { 0 };
                 let left = each - index + behind;
-                ops.push((JEQ, u8::try_from(left).unwrap_or(u8::MAX), 0, u32::from(*port)));
+                ops.push(op(JEQ, u8::try_from(left).unwrap_or(u8::MAX), 0, u32::from(*port)));
             }
         }
-        ops.push((RET, 0, 0, 0));
+        ops.push(op(RET, 0, 0, 0));
     }
     ops.extend([
-        (LDB_IND, 0, 0, 12),
-        (AND, 0, 0, 0xf0),
-        (RSH, 0, 0, 2),
-        (ADD_X, 0, 0, 0),
-        (ADD, 0, 0, payload),
-        (RET_A, 0, 0, 0),
+        op(LDB_IND, 0, 0, 12),
+        op(AND, 0, 0, 0xf0),
+        op(RSH, 0, 0, 2),
+        op(ADD_X, 0, 0, 0),
+        op(ADD, 0, 0, payload),
+        op(RET_A, 0, 0, 0),
     ]);
     ops
 }
@@ -105,7 +118,7 @@ mod tests {
         let mut x = 0u32;
         let byte = |at: u32| bytes.get(at as usize).map(|byte| u32::from(*byte));
         loop {
-            let (code, yes, no, k) = ops[at];
+            let BpfInstruction { code, jt, jf, k } = ops[at];
             at += 1;
             let half = |at: u32| Some(byte(at)? << 8 | byte(at + 1)?);
             let loaded = match code {
@@ -129,7 +142,7 @@ mod tests {
                 }
                 JEQ | JSET => {
                     let holds = if code == JEQ { a == k } else { a & k != 0 };
-                    at += usize::from(if holds { yes } else { no });
+                    at += usize::from(if holds { jt } else { jf });
                     continue;
                 }
                 JA => {

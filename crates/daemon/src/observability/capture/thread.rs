@@ -163,7 +163,7 @@ impl CaptureThread {
         }
         let ops = filter(&self.watch.ports, self.watch.payload);
         let ops: Vec<SockFilter> =
-            ops.into_iter().map(|(code, yes, no, k)| SockFilter::new(code, yes, no, k)).collect();
+            ops.into_iter().map(|op| SockFilter::new(op.code, op.jt, op.jf, op.k)).collect();
         let opened = match &self.socket {
             Some(socket) => socket.attach_filter(&ops),
             None => open(&ops).map(|socket| self.socket = Some(socket)),

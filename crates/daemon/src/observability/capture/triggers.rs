@@ -205,7 +205,7 @@ fn endpoints(snapshot: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow
 /// The connections of an exchange: its client's, and the one to its server where that is known.
 fn flows(snapshot: &StateSnapshot, facts: &ExchangeMeasurement, note: &str) -> Vec<AnnotatedFlow> {
     let client = CaptureFlow { ip: Some(facts.client), port: facts.client_port, other: None };
-    let at = server(snapshot, facts).and_then(|(_, view)| view.address);
+    let at = find_server(snapshot, facts).and_then(|found| found.server.address);
     let server = at.filter(|_| facts.server_port != 0).map(|at| CaptureFlow {
         ip: Some(at.ip()),
         port: at.port(),
@@ -218,17 +218,22 @@ fn flows(snapshot: &StateSnapshot, facts: &ExchangeMeasurement, note: &str) -> V
         .collect()
 }
 
-fn server<'a>(
+/// The server of an exchange, with its pool.
+struct ExchangeServer<'a> {
+    pool: &'a PoolView,
+    server: &'a ServerView,
+}
+
+fn find_server<'a>(
     snapshot: &'a StateSnapshot,
     facts: &ExchangeMeasurement,
-) -> Option<(&'a PoolView, &'a ServerView)> {
+) -> Option<ExchangeServer<'a>> {
     let id = facts.server?;
-    let mut all = snapshot
-        .snapshot
-        .pools
-        .values()
-        .flat_map(|pool| pool.servers.iter().map(move |view| (Arc::as_ref(pool), view)));
-    all.find(|(_, view)| view.id.0 == id)
+    let mut all =
+        snapshot.snapshot.pools.values().flat_map(|pool| {
+            pool.servers.iter().map(move |server| ExchangeServer { pool, server })
+        });
+    all.find(|found| found.server.id.0 == id)
 }
 
 /// An exchange in a line.
@@ -238,9 +243,9 @@ fn note(
     facts: &ExchangeMeasurement,
     why: &CaptureReason,
 ) -> String {
-    let by = server(snapshot, facts).map(|(pool, view)| {
-        let at = view.address.map(|at| format!(" ({at})")).unwrap_or_default();
-        format!(" by {}/{}{at}", pool.config.name, view.config.name)
+    let by = find_server(snapshot, facts).map(|ExchangeServer { pool, server }| {
+        let at = server.address.map(|at| format!(" ({at})")).unwrap_or_default();
+        format!(" by {}/{}{at}", pool.config.name, server.config.name)
     });
     let whose = attribute_time(facts).largest().map(|bar| {
         let owner = bar.owner.map_or("unknown", model::limit::TimeOwner::name);
