@@ -105,7 +105,7 @@ pub(super) async fn explain_slow(
     let unix = unix_ms(SystemTime::now());
     report::slow::explain_slow(&snapshot, &vitals.slow_exchanges, &watching, &query, now, unix)
         .map(Json)
-        .map_err(|(status, kind, why)| ApiProblem::new(status, kind, why))
+        .map_err(|it| ApiProblem::new(it.status, it.kind, it.detail))
 }
 
 pub(super) async fn refused_requests(

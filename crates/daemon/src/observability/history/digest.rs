@@ -14,13 +14,19 @@ const WORST: usize = 3;
 /// The limit of listed rows; the rows with the fewest counts are left out.
 const ROWS: usize = 2_000;
 
+/// A row with the record that it stands in.
+struct RecordedRow<'a> {
+    record: &'a HistoryRecord,
+    row: &'a MetricRow,
+}
+
 pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {
     let StoredRecords { records, unreadable } = found;
     let covered_ms = records.iter().map(span_ms).fold(0, u64::saturating_add);
-    let mut rows: BTreeMap<&str, Vec<(&HistoryRecord, &MetricRow)>> = BTreeMap::new();
+    let mut rows: BTreeMap<&str, Vec<RecordedRow<'_>>> = BTreeMap::new();
     for record in &records {
         for row in &record.rows {
-            rows.entry(&row.name).or_default().push((record, row));
+            rows.entry(&row.name).or_default().push(RecordedRow { record, row });
         }
     }
     let one = |(name, of): (&&str, &Vec<_>)| row(name, of, since_unix_ms, until_unix_ms);
@@ -50,10 +56,10 @@ fn at_ms(record: &HistoryRecord) -> u64 {
     record.at.saturating_mul(1000)
 }
 
-fn row(name: &str, of: &[(&HistoryRecord, &MetricRow)], since: u64, until: u64) -> HistoryRow {
+fn row(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> HistoryRow {
     let mut sum = MetricRow { name: name.to_owned(), numbers: Vec::new() };
-    of.iter().for_each(|(_, row)| merge_rows(&mut sum, row));
-    let seconds: u64 = of.iter().map(|(record, _)| u64::from(record.span)).sum();
+    of.iter().for_each(|one| merge_rows(&mut sum, one.row));
+    let seconds: u64 = of.iter().map(|one| u64::from(one.record.span)).sum();
     let seconds = seconds.max(1);
     let named = || columns(name).iter().zip(&sum.numbers);
     let rates = named().filter(|((_, how), _)| *how == MergeRule::Sum);
@@ -77,15 +83,10 @@ fn row(name: &str, of: &[(&HistoryRecord, &MetricRow)], since: u64, until: u64) 
     }
 }
 
-fn line(
-    name: &str,
-    of: &[(&HistoryRecord, &MetricRow)],
-    since: u64,
-    until: u64,
-) -> Vec<Option<f64>> {
+fn line(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> Vec<Option<f64>> {
     let length = until.saturating_sub(since).max(1);
     let mut parts: Vec<Option<(f64, f64)>> = vec![None; PARTS];
-    for (record, row) in of {
+    for RecordedRow { record, row } in of {
         let middle = at_ms(record).saturating_sub(span_ms(record) / 2).saturating_sub(since);
         let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
         let Some(part) = parts.get_mut(at.unwrap_or(PARTS).min(PARTS - 1)) else { continue };
@@ -114,10 +115,10 @@ fn line(
 }
 
 /// The records with the most trouble.
-fn worst(name: &str, of: &[(&HistoryRecord, &MetricRow)]) -> Vec<Worst> {
+fn worst(name: &str, of: &[RecordedRow<'_>]) -> Vec<Worst> {
     let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms", "dropped"];
     let mut all: Vec<Worst> = Vec::new();
-    for (record, row) in of {
+    for RecordedRow { record, row } in of {
         let named = columns(name).iter().zip(&row.numbers);
         let bads = named.filter(|((what, _), number)| bad.contains(what) && **number > 0);
         if let Some(((what, _), count)) = bads.max_by_key(|(_, number)| **number) {

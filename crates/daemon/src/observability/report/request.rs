@@ -36,7 +36,7 @@ pub fn explain_request(
     unix_seconds: i64,
 ) -> Result<RequestExplained, String> {
     let place = parse_url(&asked.url)?;
-    let (view, because) = service(snapshot, asked, &place)?;
+    let ChosenService { view, because } = service(snapshot, asked, &place)?;
     let http = view.config.forward == ForwardingMode::Http;
     let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
     let NormalizedRequest { text: written, refused } = apply_request_policy(view, written);
@@ -304,12 +304,18 @@ fn affinity_server(sticky: &model::config::AffinityConfig) -> String {
     }
 }
 
-/// The service that the URL leads to, and why.
+/// The service that takes a request, and why it is that one.
+struct ChosenService<'p> {
+    view: &'p Arc<ServiceView>,
+    because: String,
+}
+
+/// The service that the URL leads to.
 fn service<'p>(
     snapshot: &'p StateSnapshot,
     asked: &RequestAsked,
     place: &UrlParts<'_>,
-) -> Result<(&'p Arc<ServiceView>, String), String> {
+) -> Result<ChosenService<'p>, String> {
     let all = || {
         let mut all: Vec<_> = snapshot.snapshot.services.values().collect();
         all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
@@ -318,7 +324,7 @@ fn service<'p>(
     if let Some(name) = &asked.service {
         let found = all().find(|view| view.config.name == *name);
         let found = found.ok_or_else(|| format!("there is no proxied service `{name}`"))?;
-        return Ok((found, "it was named".into()));
+        return Ok(ChosenService { view: found, because: "it was named".into() });
     }
     let port = place.port.unwrap_or(if place.scheme == "https" { 443 } else { 80 });
     let host = place.host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
@@ -330,11 +336,14 @@ fn service<'p>(
     };
     let found: Vec<_> = all().filter(listens).collect();
     match found.as_slice() {
-        [one] => Ok((one, format!("it listens on port {port}"))),
+        [view] => Ok(ChosenService { view, because: format!("it listens on port {port}") }),
         [] => {
             let mut services = all();
             match (services.next(), services.next(), place.port) {
-                (Some(one), None, None) => Ok((one, "it is the only proxied service".into())),
+                (Some(view), None, None) => {
+                    let because = "it is the only proxied service".into();
+                    Ok(ChosenService { view, because })
+                }
                 _ => Err(format!(
                     "no proxied service listens there on port {port}: name one with `service`"
                 )),

@@ -75,24 +75,27 @@ fn counters(live: &PoolStats) -> PoolCounters {
 #[derive(Debug, Default)]
 pub struct SampleHistory(Mutex<RecentSamples>);
 
-/// The one before the last, and the last.
-type RecentSamples = (Option<Arc<CounterSample>>, Option<Arc<CounterSample>>);
+#[derive(Debug, Default)]
+struct RecentSamples {
+    before_last: Option<Arc<CounterSample>>,
+    last: Option<Arc<CounterSample>>,
+}
 
 impl SampleHistory {
     /// Adds a sample and drops the oldest.
     pub fn push(&self, sample: Arc<CounterSample>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0 = kept.1.replace(sample);
+        kept.before_last = kept.last.replace(sample);
     }
 
     pub fn last(&self) -> Option<Arc<CounterSample>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last.clone()
     }
 
     /// The one before the last, or the last while there is no other.
     pub fn older(&self) -> Option<Arc<CounterSample>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0.clone().or_else(|| kept.1.clone())
+        kept.before_last.clone().or_else(|| kept.last.clone())
     }
 }
 

@@ -26,8 +26,20 @@ const SHARE: f64 = 1.0;
 /// The default period, milliseconds.
 const SINCE_MS: u64 = 300_000;
 
-/// A refusal: its status, kind and detail.
-pub type QueryProblem = (u16, &'static str, String);
+/// Why a query is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryProblem {
+    /// The status of HTTP.
+    pub status: u16,
+    pub kind: &'static str,
+    pub detail: String,
+}
+
+impl QueryProblem {
+    fn new(status: u16, kind: &'static str, detail: String) -> QueryProblem {
+        QueryProblem { status, kind, detail }
+    }
+}
 
 /// The query; `now`: on the workers' clock, and in milliseconds since 1970.
 ///
@@ -44,10 +56,10 @@ pub fn explain_slow(
     let percent = query.share_percent.unwrap_or(SHARE);
     if !(percent > 0.0 && percent <= 100.0) {
         let why = format!("share-percent is {percent}; it is above 0 and at most 100");
-        return Err((400, "query", why));
+        return Err(QueryProblem::new(400, "query", why));
     }
     let from: Option<AddressPrefix> = match &query.from {
-        Some(text) => Some(text.parse().map_err(|why| (400, "query", why))?),
+        Some(text) => Some(text.parse().map_err(|why| QueryProblem::new(400, "query", why))?),
         None => None,
     };
     let servers = query.server.as_ref().map(|server| servers(snapshot, server)).transpose()?;
@@ -59,7 +71,7 @@ pub fn explain_slow(
         let known: Vec<&str> = views.iter().map(|view| view.config.name.as_str()).collect();
         if !known.contains(&name.as_str()) {
             let why = format!("there is no service '{name}'; there are {}", known.join(", "));
-            return Err((404, "no-service", why));
+            return Err(QueryProblem::new(404, "no-service", why));
         }
         views.retain(|view| view.config.name == *name);
     }
@@ -97,7 +109,7 @@ fn servers(snapshot: &StateSnapshot, text: &str) -> Result<Vec<u32>, QueryProble
     };
     let found: Vec<u32> = snapshot.servers.values().filter(fits).map(|facts| facts.id.0).collect();
     match found.is_empty() {
-        true => Err((
+        true => Err(QueryProblem::new(
             404,
             "no-server",
             format!("there is no server '{text}'; expected POOL or POOL/NAME"),

@@ -64,7 +64,7 @@ pub fn build_status(
 }
 
 fn service(snapshot: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
-    let (state, reason) = service_state(snapshot, facts, view);
+    let ServiceCondition { state, reason } = service_condition(snapshot, facts, view);
     let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
     let servers = snapshot.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
     let changed = servers
@@ -95,33 +95,48 @@ fn listen_addresses(view: &ServiceView) -> Vec<String> {
     }
 }
 
-fn service_state(
+/// The state of a service with its reason.
+struct ServiceCondition {
+    state: ServiceState,
+    reason: String,
+}
+
+impl ServiceCondition {
+    fn new(state: ServiceState, reason: impl Into<String>) -> ServiceCondition {
+        ServiceCondition { state, reason: reason.into() }
+    }
+}
+
+fn service_condition(
     snapshot: &StateSnapshot,
     facts: &ProcessFacts,
     view: &ServiceView,
-) -> (ServiceState, String) {
+) -> ServiceCondition {
     if snapshot.shutting_down {
-        return (ServiceState::Draining, "the process is on its way out".into());
+        return ServiceCondition::new(ServiceState::Draining, "the process is on its way out");
     }
     if view.config.packets.is_some()
         && let Some(obstacle) =
             super::packets::forwarding_obstacle(&facts.packets, &view.config.name)
     {
-        return (ServiceState::Down, obstacle);
+        return ServiceCondition::new(ServiceState::Down, obstacle);
     }
     let missing =
         view.config.listen.iter().find(|address| !snapshot.listeners.contains_key(address));
     if let Some(address) = missing {
-        return (ServiceState::Down, format!("not listening on {address}"));
+        return ServiceCondition::new(ServiceState::Down, format!("not listening on {address}"));
     }
     let Some(pool) = snapshot.snapshot.pools.get(&view.pool) else {
-        return (ServiceState::Down, format!("pool {} is not in force", view.config.pool));
+        return ServiceCondition::new(
+            ServiceState::Down,
+            format!("pool {} is not in force", view.config.pool),
+        );
     };
-    pool_state(snapshot, pool)
+    pool_condition(snapshot, pool)
 }
 
 /// The state of a pool as a listening service sees it.
-fn pool_state(snapshot: &StateSnapshot, pool: &PoolView) -> (ServiceState, String) {
+fn pool_condition(snapshot: &StateSnapshot, pool: &PoolView) -> ServiceCondition {
     let wanted: Vec<&ServerView> = pool
         .servers
         .iter()
@@ -137,7 +152,7 @@ fn pool_state(snapshot: &StateSnapshot, pool: &PoolView) -> (ServiceState, Strin
     let unknown = takes(ServerState::Unknown);
     let few = |n: usize| if n == 1 { "1 server".to_owned() } else { format!("{n} servers") };
     if wanted.is_empty() {
-        return (
+        return ServiceCondition::new(
             ServiceState::Down,
             format!(
                 "every server of pool {} is drained, disabled or of weight 0",
@@ -146,28 +161,31 @@ fn pool_state(snapshot: &StateSnapshot, pool: &PoolView) -> (ServiceState, Strin
         );
     }
     if up == wanted.len() {
-        return (
+        return ServiceCondition::new(
             ServiceState::Up,
             if up == 1 {
-                "its server takes work".into()
+                "its server takes work".to_owned()
             } else {
                 format!("all {up} servers take work")
             },
         );
     }
     if up > 0 {
-        return (ServiceState::Degraded, format!("{up} of {} servers take work", wanted.len()));
+        return ServiceCondition::new(
+            ServiceState::Degraded,
+            format!("{up} of {} servers take work", wanted.len()),
+        );
     }
     if unknown > 0 {
-        return (
+        return ServiceCondition::new(
             ServiceState::Degraded,
             format!("no server is up yet; {} without evidence may take work", few(unknown)),
         );
     }
     if pool.config.all_down == AllDownPolicy::Spread {
-        return (
+        return ServiceCondition::new(
             ServiceState::Degraded,
-            "no server is up; all take work because all-down is spread".into(),
+            "no server is up; all take work because all-down is spread",
         );
     }
     let why = wanted
@@ -175,7 +193,7 @@ fn pool_state(snapshot: &StateSnapshot, pool: &PoolView) -> (ServiceState, Strin
         .and_then(|server| snapshot.servers.get(&server.id))
         .map(|facts| facts.reason.clone());
     let why = why.map(|why| format!("; of {}: {why}", wanted[0].config.name)).unwrap_or_default();
-    (ServiceState::Down, format!("no server takes work{why}"))
+    ServiceCondition::new(ServiceState::Down, format!("no server takes work{why}"))
 }
 
 fn pool(
