@@ -51,7 +51,7 @@ fn code(list: &str, inside: u64) -> Option<CodeMapping> {
     for line in list.lines() {
         match (mapping(line), &mut found) {
             (Some(_), Some(_)) => break,
-            (Some((range, rights)), none) if range.contains(&inside) => {
+            (Some(MappingHead { range, rights }), none) if range.contains(&inside) => {
                 if !rights.starts_with("r-x") {
                     return None;
                 }
@@ -72,13 +72,20 @@ fn code(list: &str, inside: u64) -> Option<CodeMapping> {
     found.map(|code| CodeMapping { changed, ..code })
 }
 
-/// The first line of a mapping: where it is, and its rights.
-fn mapping(line: &str) -> Option<(Range<u64>, &str)> {
+/// The first line of a mapping.
+struct MappingHead<'a> {
+    /// Its addresses.
+    range: Range<u64>,
+    /// Its rights, such as `r-xp`.
+    rights: &'a str,
+}
+
+fn mapping(line: &str) -> Option<MappingHead<'_>> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
     let start = u64::from_str_radix(start, 16).ok()?;
     let end = u64::from_str_radix(end, 16).ok()?;
-    Some((start..end, rest.split(' ').next()?))
+    Some(MappingHead { range: start..end, rights: rest.split(' ').next()? })
 }
 
 /// A figure of a mapping, given in KiB.

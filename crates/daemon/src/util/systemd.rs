@@ -119,7 +119,7 @@ pub fn stored_sockets() -> Vec<ListeningSocket> {
         variable("LISTEN_FDNAMES").as_deref(),
         std::process::id(),
     );
-    let take = |(number, name): (i32, String)| {
+    let take = |PassedDescriptor { number, name }| {
         let socket = socket::adopt_inherited(number).ok()?;
         let bound = socket::bound_address(socket.as_fd())?;
         // The stored name holds the configured address (its port may be 0); other sockets are named by their bound
@@ -129,19 +129,30 @@ pub fn stored_sockets() -> Vec<ListeningSocket> {
     passed.into_iter().filter_map(take).collect()
 }
 
-/// Numbers and names of the descriptors that are meant for process `pid`.
+/// A descriptor that systemd passes, with the name that it was stored under.
+#[derive(Debug, PartialEq, Eq)]
+struct PassedDescriptor {
+    number: i32,
+    name: String,
+}
+
+/// The descriptors that are meant for process `pid`.
 fn passed_descriptors(
     for_pid: Option<&str>,
     count: Option<&str>,
     names: Option<&str>,
     pid: u32,
-) -> Vec<(i32, String)> {
+) -> Vec<PassedDescriptor> {
     if for_pid.and_then(|text| text.parse().ok()) != Some(pid) {
         return Vec::new();
     }
     let count = count.and_then(|text| text.parse::<i32>().ok()).unwrap_or(0).clamp(0, MOST);
     let mut names = names.unwrap_or_default().split(':');
-    (0..count).map(|at| (FIRST + at, names.next().unwrap_or_default().to_owned())).collect()
+    let name = |at| PassedDescriptor {
+        number: FIRST + at,
+        name: names.next().unwrap_or_default().to_owned(),
+    };
+    (0..count).map(name).collect()
 }
 
 /// A message is lines: a sentence must not begin another one.
@@ -159,7 +170,9 @@ mod tests {
         let names = Some("10.0.0.1_80:10.0.0.1_80");
         let ours = passed_descriptors(Some("7"), Some("3"), names, 7);
         let expected = [(3, "10.0.0.1_80"), (4, "10.0.0.1_80"), (5, "")];
-        assert_eq!(ours, expected.map(|(number, name)| (number, name.to_owned())));
+        let expected =
+            expected.map(|(number, name)| PassedDescriptor { number, name: name.to_owned() });
+        assert_eq!(ours, expected);
         for (pid, count) in
             [(Some("8"), Some("3")), (None, Some("3")), (Some("7"), None), (Some("7"), Some("-1"))]
         {
