@@ -1,10 +1,6 @@
 //! Watched connections of the packet plane → what they show, by service. Pure: numbers get names.
 
-use std::collections::BTreeMap;
-
-use api::types::{
-    HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowGroup, SlowPackets, SlowReason,
-};
+use api::types::{HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowPackets, SlowReason};
 use l4::abi::Outcome;
 use model::flow_samples::advice::{advice_for, blind_spots};
 use model::flow_samples::{
@@ -12,11 +8,11 @@ use model::flow_samples::{
     HandshakeSummary, attribute_time,
 };
 use model::snapshot::ServiceView;
-use model::time_attribution::{BreakdownGroup, TimeBreakdown};
+use model::time_attribution::TimeBreakdown;
 
 use super::packets::service_outcomes;
 use super::slow_parts::{
-    millis, owner_name, percent, seconds, server_label, slow_groups, time_by_owner,
+    millis, owner_name, percent, seconds, server_label, slow_groups, slow_pools, time_by_owner,
 };
 use crate::planes::flow_samples::FlowSampleCollector;
 use crate::planes::packets::view::PacketPlaneView;
@@ -69,7 +65,7 @@ pub(super) fn service_samples(
         seconds: seconds(found.breakdown.total()),
         owners: time_by_owner(&found.breakdown),
         reasons: reasons(&found.breakdown),
-        pools: pools(&found, name),
+        pools: slow_pools(&found.servers, name),
         servers: slow_groups(&found.servers, |id| name(*id)),
         networks: slow_groups(&found.networks, ToString::to_string),
         examples: found.examples.iter().map(example).collect(),
@@ -136,25 +132,6 @@ fn reasons(bars: &TimeBreakdown) -> Vec<SlowReason> {
         advice: advice_for(bar.owner, bar.limit).to_owned(),
     })
     .collect()
-}
-
-fn pools(found: &FlowReport, name: impl Fn(Option<u32>) -> String) -> Vec<SlowGroup> {
-    let mut pools: BTreeMap<String, (f64, TimeBreakdown)> = BTreeMap::new();
-    for group in &found.servers {
-        let server = name(group.key);
-        let pool = server.split_once('/').map_or("none", |(pool, _)| pool);
-        let sum = pools.entry(pool.to_owned()).or_default();
-        sum.0 += group.exchanges;
-        sum.1.add_scaled(&group.breakdown, 1.0);
-    }
-    let pools = pools.into_iter().map(|(key, (exchanges, bars))| BreakdownGroup {
-        key,
-        exchanges,
-        breakdown: bars,
-    });
-    let mut pools: Vec<BreakdownGroup<String>> = pools.collect();
-    pools.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
-    slow_groups(&pools, Clone::clone)
 }
 
 fn example(change: &FlowDelta, snapshot: &StateSnapshot, seen_unix_ms: u64) -> PacketExample {

@@ -1,6 +1,5 @@
 //! Measured exchanges → whose time the slowest took. Pure: numbers get names, and sums are put into order.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use api::types::{SlowExample, SlowExplained, SlowQuery, SlowReason, SlowService};
@@ -10,13 +9,12 @@ use model::snapshot::ServiceView;
 use model::time_attribution::advice::advice;
 use model::time_attribution::client_prefix::AddressPrefix;
 use model::time_attribution::{
-    BreakdownGroup, ExchangeMeasurement, ExchangePhases, SlowExchangeFilter, TimeBreakdown,
-    attribute_time,
+    ExchangeMeasurement, ExchangePhases, SlowExchangeFilter, TimeBreakdown, attribute_time,
 };
 
 use super::flow_samples::{self, FlowSampleQuery};
 use super::slow_parts::{
-    millis, owner_name, percent, seconds, server_label, slow_groups, time_by_owner,
+    millis, owner_name, percent, seconds, server_label, slow_groups, slow_pools, time_by_owner,
 };
 use crate::observability::slow_exchanges::SlowExchangeStore;
 use crate::state::{ServerFacts, StateSnapshot};
@@ -130,21 +128,6 @@ fn service(
         return None;
     }
     let name = |id: Option<u32>| server_label(snapshot, id);
-    let mut pools: BTreeMap<String, (f64, TimeBreakdown)> = BTreeMap::new();
-    for group in &found.servers {
-        let server = name(group.key);
-        let pool = server.split_once('/').map_or("none", |(pool, _)| pool);
-        let sum = pools.entry(pool.to_owned()).or_default();
-        sum.0 += group.exchanges;
-        sum.1.add_scaled(&group.breakdown, 1.0);
-    }
-    let pools = pools.into_iter().map(|(key, (exchanges, bars))| BreakdownGroup {
-        key,
-        exchanges,
-        breakdown: bars,
-    });
-    let mut pools: Vec<BreakdownGroup<String>> = pools.collect();
-    pools.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
     let largest = view.stats.client_connections.largest_clients(1).into_iter().next();
     Some(SlowService {
         connections: view.stats.open_connections.get(),
@@ -159,7 +142,7 @@ fn service(
         seconds: seconds(found.breakdown.total()),
         owners: time_by_owner(&found.breakdown),
         reasons: reasons(&found.breakdown),
-        pools: slow_groups(&pools, Clone::clone),
+        pools: slow_pools(&found.servers, name),
         servers: slow_groups(&found.servers, |id| name(*id)),
         networks: slow_groups(&found.networks, ToString::to_string),
         examples: found.examples.iter().map(|facts| example(facts, snapshot, &unix)).collect(),

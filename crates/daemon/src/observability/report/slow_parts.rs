@@ -1,5 +1,7 @@
 //! Time by owner and limit, and its groups, as `explain slow` shows them. Pure.
 
+use std::collections::BTreeMap;
+
 use api::types::{SlowGroup, SlowOwner};
 use model::id::ServerId;
 use model::limit::{Limit, TimeOwner};
@@ -18,6 +20,28 @@ pub(super) fn time_by_owner(bars: &TimeBreakdown) -> Vec<SlowOwner> {
         share_percent: percent(bars.owner_total(owner), bars.total()),
     })
     .collect()
+}
+
+/// Groups of servers summed up by pool, the one with the most time first.
+pub(super) fn slow_pools(
+    servers: &[BreakdownGroup<Option<u32>>],
+    name: impl Fn(Option<u32>) -> String,
+) -> Vec<SlowGroup> {
+    let mut pools: BTreeMap<String, BreakdownGroup<String>> = BTreeMap::new();
+    for group in servers {
+        let server = name(group.key);
+        let pool = server.split_once('/').map_or("none", |(pool, _)| pool).to_owned();
+        let sum = pools.entry(pool.clone()).or_insert_with(|| BreakdownGroup {
+            key: pool,
+            exchanges: 0.0,
+            breakdown: TimeBreakdown::default(),
+        });
+        sum.exchanges += group.exchanges;
+        sum.breakdown.add_scaled(&group.breakdown, 1.0);
+    }
+    let mut pools: Vec<_> = pools.into_values().collect();
+    pools.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
+    slow_groups(&pools, Clone::clone)
 }
 
 /// The first rows, and the sum of the others.
