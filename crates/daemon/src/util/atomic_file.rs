@@ -42,8 +42,9 @@ fn replace_with(
 pub fn replace_keeping_owner(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = std::fs::metadata(path)?;
     replace_with(path, bytes, |file| {
-        let owner = (rustix::fs::Uid::from_raw(old.uid()), rustix::fs::Gid::from_raw(old.gid()));
-        rustix::fs::fchown(file, Some(owner.0), Some(owner.1))?;
+        let owner = rustix::fs::Uid::from_raw(old.uid());
+        let group = rustix::fs::Gid::from_raw(old.gid());
+        rustix::fs::fchown(file, Some(owner), Some(group))?;
         file.set_permissions(old.permissions())
     })
 }

@@ -10,9 +10,11 @@ use model::capacity::wire::Duplex;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Linux's range of ports.
-const PORTS: (u16, u16) = (32_768, 60_999);
-/// Linux's largest buffers, to the client and from it, bytes.
-const BUFFERS: (u64, u64) = (4 << 20, 6 << 20);
+const PORTS: RangeInclusive<u16> = 32_768..=60_999;
+/// Linux's largest buffer to the client, bytes.
+const SEND_BUFFER: u64 = 4 << 20;
+/// Linux's largest buffer from the client, bytes.
+const RECEIVE_BUFFER: u64 = 6 << 20;
 
 /// This machine; `descriptors` is the limit of this process.
 pub fn read_host_capacity(descriptors: u64) -> MachineCapacity {
@@ -27,8 +29,8 @@ pub fn read_host_capacity(descriptors: u64) -> MachineCapacity {
         time_wait: time_wait(),
         link: None,
         duplex: Duplex::Full,
-        receive_buffer: largest("tcp_rmem", BUFFERS.1),
-        send_buffer: largest("tcp_wmem", BUFFERS.0),
+        receive_buffer: largest("tcp_rmem", RECEIVE_BUFFER),
+        send_buffer: largest("tcp_wmem", SEND_BUFFER),
         cost: None,
     }
 }
@@ -38,7 +40,7 @@ pub fn local_port_range() -> RangeInclusive<u16> {
     let ports = numbers("ip_local_port_range");
     let port =
         |at: usize, usual| ports.get(at).and_then(|n| u16::try_from(*n).ok()).unwrap_or(usual);
-    port(0, PORTS.0)..=port(1, PORTS.1)
+    port(0, *PORTS.start())..=port(1, *PORTS.end())
 }
 
 /// How the kernel handles ports in TIME_WAIT.

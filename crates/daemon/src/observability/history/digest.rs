@@ -20,6 +20,13 @@ struct RecordedRow<'a> {
     row: &'a MetricRow,
 }
 
+/// The fraction that one part of a line shows.
+#[derive(Clone, Copy, Default)]
+struct LinePart {
+    above: f64,
+    below: f64,
+}
+
 pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {
     let StoredRecords { records, unreadable } = found;
     let covered_ms = records.iter().map(span_ms).fold(0, u64::saturating_add);
@@ -85,7 +92,7 @@ fn row(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> HistoryRow
 
 fn line(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> Vec<Option<f64>> {
     let length = until.saturating_sub(since).max(1);
-    let mut parts: Vec<Option<(f64, f64)>> = vec![None; PARTS];
+    let mut parts = vec![LinePart::default(); PARTS];
     for RecordedRow { record, row } in of {
         let middle = at_ms(record).saturating_sub(span_ms(record) / 2).saturating_sub(since);
         let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
@@ -107,10 +114,10 @@ fn line(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> Vec<Optio
             }
             _ => (number("requests"), f64::from(record.span)),
         };
-        let known = part.unwrap_or((0.0, 0.0));
-        *part = Some((known.0 + above, known.1 + below));
+        part.above += above;
+        part.below += below;
     }
-    let value = |part: Option<(f64, f64)>| part.filter(|it| it.1 > 0.0).map(|it| it.0 / it.1);
+    let value = |part: LinePart| (part.below > 0.0).then(|| part.above / part.below);
     parts.into_iter().map(value).collect()
 }
 

@@ -10,8 +10,11 @@ use prometheus_client::registry::Unit;
 use super::family::{counter, counters, gauge, gauges};
 use crate::planes::packets::view::{PacketPlaneView, ServerFlows};
 
-/// A server of a service: the service's name, and the server.
-type PacketServerRow<'a> = (&'a str, &'a ServerFlows);
+/// A server with the name of a service that uses it.
+struct PacketServerRow<'a> {
+    service: &'a str,
+    server: &'a ServerFlows,
+}
 
 pub(super) fn encode(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     if !view.is_wanted {
@@ -23,7 +26,9 @@ pub(super) fn encode(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Resu
     let rows: Vec<PacketServerRow> = view
         .flows
         .iter()
-        .flat_map(|(name, flows)| flows.servers.iter().map(move |server| (name.as_str(), server)))
+        .flat_map(|(service, flows)| {
+            flows.servers.iter().map(move |server| PacketServerRow { service, server })
+        })
         .collect();
     packets(view, &rows, &sample.counts, to)?;
     servers(&rows, &sample.counts, to)
@@ -100,7 +105,7 @@ fn packets(
     let help = "Packets of a service that reached no server, by outcome and version of IP.";
     counters(to, "steelyard_service_packets", None, help, services)?;
     let servers = rows.iter().flat_map(|row| {
-        let outcomes = counts.servers.get(&row.1.index).map_or(&none, |one| &one.outcomes);
+        let outcomes = counts.servers.get(&row.server.index).map_or(&none, |one| &one.outcomes);
         outcome_rows(&server_labels(row), outcomes)
     });
     let help = "Packets of a server by outcome and version of IP, both directions.";
@@ -129,11 +134,11 @@ fn servers(
     counts: &PlaneCounters,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
-    let flows = rows.iter().map(|row| (server_labels(row), f64::from(row.1.flows)));
+    let flows = rows.iter().map(|row| (server_labels(row), f64::from(row.server.flows)));
     let help = "Connections whose packets are forwarded to the server, under way.";
     gauges(to, "steelyard_server_packet_flows", None, help, flows)?;
     let none = ServerCounts::default();
-    let of = |row: &PacketServerRow| counts.servers.get(&row.1.index).unwrap_or(&none).clone();
+    let of = |row: &PacketServerRow| counts.servers.get(&row.server.index).unwrap_or(&none).clone();
     let chosen = rows.iter().map(|row| (server_labels(row), of(row).flows));
     let help = "Connections that chose the server.";
     counters(to, "steelyard_server_packet_connections", None, help, chosen)?;
@@ -148,5 +153,5 @@ fn servers(
 }
 
 fn server_labels<'a>(row: &PacketServerRow<'a>) -> [(&'static str, &'a str); 3] {
-    [("service", row.0), ("pool", &row.1.pool), ("server", &row.1.name)]
+    [("service", row.service), ("pool", &row.server.pool), ("server", &row.server.name)]
 }

@@ -37,11 +37,23 @@ pub(super) fn encode(
         started,
     )?;
     one(to, "steelyard_workers", None, "Worker threads.", facts.workers as f64)?;
-    let before = facts.before.map_or((0, 0), |it| (it.connections, it.exchanges));
+    let before = facts.before;
     let help = "Client connections of the process that handed over to this one.";
-    one(to, "steelyard_predecessor_connections", None, help, before.0 as f64)?;
+    one(
+        to,
+        "steelyard_predecessor_connections",
+        None,
+        help,
+        before.map_or(0, |it| it.connections) as f64,
+    )?;
     let help = "Exchanges and tcp connections of the process that handed over to this one.";
-    one(to, "steelyard_predecessor_exchanges", None, help, before.1 as f64)?;
+    one(
+        to,
+        "steelyard_predecessor_exchanges",
+        None,
+        help,
+        before.map_or(0, |it| it.exchanges) as f64,
+    )?;
     let files = facts.descriptors;
     one(
         to,

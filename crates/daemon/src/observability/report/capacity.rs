@@ -2,6 +2,7 @@
 //!
 //! The arithmetic is the model's; here what was counted becomes its demand. Shares of what is used are of rates now.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use api::types::{
@@ -17,7 +18,7 @@ use model::config::{Config, ServiceConfig};
 /// With fewer requests the cost of one cannot be estimated: the daemon's other work would dominate.
 const ENOUGH: u64 = 10_000;
 /// Bounds for the estimated lifetime of a connection.
-const LIFE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(86_400));
+const LIFE: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 /// Of all services. `spent` is the processor time of the daemon since its start.
 pub fn forecast_capacity(
@@ -182,7 +183,7 @@ fn mean_lifetime(open: u64, came: Counter, uptime: Duration) -> Duration {
     let mean = came.total as f64 / uptime.as_secs_f64().max(1e-3);
     let rate = if came.rate > 0.0 { came.rate } else { mean };
     let found = (open > 0).then(|| Duration::try_from_secs_f64(open as f64 / rate).ok()).flatten();
-    found.unwrap_or(TrafficDemand::default().life).clamp(LIFE.0, LIFE.1)
+    found.unwrap_or(TrafficDemand::default().life).clamp(*LIFE.start(), *LIFE.end())
 }
 
 fn share(bytes: u64, of: u64) -> ByteCount {

@@ -222,7 +222,7 @@ impl SloLedger {
         let mut rows: Vec<(&SloNetwork, &SloOutcomeCounts)> = hour.networks.known.iter().collect();
         let bad = |tally: &SloOutcomeCounts| tally.failed() + if speed { tally.slow() } else { 0 };
         let most = |tally: &SloOutcomeCounts| std::cmp::Reverse((bad(tally), tally.total()));
-        rows.sort_by(|a, b| (most(a.1), a.0).cmp(&(most(b.1), b.0)));
+        rows.sort_by_key(|(network, tally)| (most(tally), **network));
         let mut others = hour.networks.others;
         let room = objective.networks as usize;
         rows.iter().skip(room).for_each(|(_, tally)| others += tally);

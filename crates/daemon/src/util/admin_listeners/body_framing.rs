@@ -51,9 +51,9 @@ impl FramingTracker {
                 }
                 FramingTracker::Head(head) => {
                     let end = bytes.iter().position(|b| *b == b'\n');
-                    let line = bytes.split_at(end.map_or(bytes.len(), |at| at + 1));
-                    bytes = line.1;
-                    if head.consume_line(line.0, end.is_some()) {
+                    let (line, rest) = bytes.split_at(end.map_or(bytes.len(), |at| at + 1));
+                    bytes = rest;
+                    if head.consume_line(line, end.is_some()) {
                         both |= head.has_transfer_encoding && head.content_length.is_some();
                         *self = match (head.has_transfer_encoding, head.content_length) {
                             (true, _) => FramingTracker::Untracked,
