@@ -331,16 +331,24 @@ fn nobodys(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, 
 }
 
 #[test]
-fn every_outcome_is_reached_in_both_families() {
+fn every_outcome_is_reached_over_ipv4() {
+    reach_all(0);
+}
+
+#[test]
+fn every_outcome_is_reached_over_ipv6() {
+    reach_all(1);
+}
+
+/// Reaches every outcome with packets of one family, which has the index of its addresses.
+fn reach_all(index: u32) {
     let (Some(translating), Some(guarding)) = (both(Method::Nat), both(Method::Mac)) else {
         return;
     };
     let planes = OutcomePlanes { translating, guarding };
     for outcome in Outcome::ALL {
-        for index in [0, 1] {
-            if reach(&planes, outcome, index).is_none() {
-                return;
-            }
+        if reach(&planes, outcome, index).is_none() {
+            return;
         }
     }
 }

@@ -45,22 +45,40 @@ fn every_setting_of_its_explanation_acts() {
 fn settings_without_effect(text: &str) -> Vec<String> {
     let whole = good(text).config;
     let lines: Vec<&str> = text.lines().collect();
-    let mut idle = Vec::new();
-    let mut tried = 0;
-    for (at, line) in lines.iter().enumerate() {
-        let setting = line.split(" # ").next().and_then(|setting| setting.split_once(" = "));
-        let Some((key, value)) = setting else { continue };
-        let Some(other) = different_value(key, value.trim()) else { continue };
-        let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        changed[at] = format!("{key} = {other}");
-        tried += 1;
+    let changes: Vec<LineChange> =
+        lines.iter().enumerate().filter_map(|(at, line)| LineChange::of(at, line)).collect();
+    assert!(changes.len() > 40, "{}", changes.len());
+    let idle = |change: &&LineChange| {
+        let mut changed = lines.clone();
+        changed[change.at] = &change.text;
         // Either the meaning changes, or the change contradicts another written setting.
-        if load(&changed.join("\n"), "x").is_ok_and(|checked| checked.config == whole) {
-            idle.push((*line).to_owned());
-        }
+        load(&changed.join("\n"), "x").is_ok_and(|checked| checked.config == whole)
+    };
+    // Each configuration is loaded for itself, so that all processors have a share.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = changes.len().div_ceil(processors);
+    std::thread::scope(|scope| {
+        let shares = changes.chunks(share);
+        let loading: Vec<_> = shares
+            .map(|share| scope.spawn(|| share.iter().filter(idle).collect::<Vec<_>>()))
+            .collect();
+        let idle = loading.into_iter().flat_map(|share| share.join().unwrap());
+        idle.map(|change| lines[change.at].to_owned()).collect()
+    })
+}
+
+/// A line with another value of its setting.
+struct LineChange {
+    at: usize,
+    text: String,
+}
+
+impl LineChange {
+    fn of(at: usize, line: &str) -> Option<LineChange> {
+        let (key, value) = line.split(" # ").next()?.split_once(" = ")?;
+        let other = different_value(key, value.trim())?;
+        Some(LineChange { at, text: format!("{key} = {other}") })
     }
-    assert!(tried > 40, "{tried}");
-    idle
 }
 
 /// Another value of the same kind.
