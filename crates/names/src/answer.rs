@@ -46,8 +46,15 @@ pub struct WrittenAnswer {
     pub truncated: bool,
     /// Bits of the client's address that the answer depends on.
     pub scope: u8,
-    /// The name and the first candidate of the answer.
-    pub first_choice: Option<(usize, Option<usize>)>,
+    pub first_choice: Option<FirstChoice>,
+}
+
+/// The first address of an answer, by positions in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstChoice {
+    pub name: usize,
+    /// The candidate of the name; `None`: the address belongs to none.
+    pub candidate: Option<usize>,
 }
 
 /// Where a question leads, before any alias.
@@ -212,7 +219,7 @@ impl FoundNode<'_> {
             }
         }
         written.has_records = true;
-        written.first_choice = Some((at, set.candidate(first)));
+        written.first_choice = Some(FirstChoice { name: at, candidate: set.candidate(first) });
     }
 
     /// The addresses of a single candidate, regardless of its state.

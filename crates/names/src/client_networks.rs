@@ -4,9 +4,16 @@ use std::net::IpAddr;
 
 use model::config::IpPrefix;
 
-/// Networks of clients, each with the number of its region.
+/// The networks of clients of all regions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientNetworks(Vec<(IpPrefix, u16)>);
+pub struct ClientNetworks(Vec<RegionNetwork>);
+
+/// A network of clients, and the number of its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RegionNetwork {
+    network: IpPrefix,
+    region: u16,
+}
 
 /// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +32,7 @@ impl ClientNetworks {
     pub fn new(regions: impl Iterator<Item = Vec<IpPrefix>>) -> ClientNetworks {
         let numbered = regions.enumerate().flat_map(|(at, networks)| {
             let region = u16::try_from(at).unwrap_or(u16::MAX);
-            networks.into_iter().map(move |network| (network, region))
+            networks.into_iter().map(move |network| RegionNetwork { network, region })
         });
         ClientNetworks(numbered.collect())
     }
@@ -35,7 +42,7 @@ impl ClientNetworks {
     pub fn find(&self, address: IpAddr) -> NetworkMatch {
         let address = address.to_canonical();
         let mut found = NetworkMatch { region: None, network: None, scope: 0 };
-        for (network, region) in &self.0 {
+        for RegionNetwork { network, region } in &self.0 {
             let Some(common) = common_prefix(network.address(), address) else { continue };
             if common >= network.bits() {
                 if found.network.is_none_or(|before| before.bits() <= network.bits()) {

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 
 use model::monotonic_time::MonotonicTime;
 
-use super::answer::{QueryClient, QueryTarget, WrittenAnswer, find_target, write_answer};
+use super::answer::{
+    FirstChoice, QueryClient, QueryTarget, WrittenAnswer, find_target, write_answer,
+};
 use super::cookie::CookieSigner;
 use super::counts::{DnsTransport, Fate};
 use super::edns::EdnsOptions;
@@ -296,11 +298,11 @@ fn answer_class(
 }
 
 fn count_answer(zone_data: &ZoneData, written: &WrittenAnswer) {
-    let Some((name, who)) = written.first_choice else { return };
+    let Some(FirstChoice { name, candidate }) = written.first_choice else { return };
     let Some(live) = zone_data.plan.names.get(name).map(|name| &name.counters) else { return };
     live.answers.fetch_add(1, Ordering::Relaxed);
-    if let Some((_, given)) = who.and_then(|who| live.first_choices.get(who)) {
-        given.fetch_add(1, Ordering::Relaxed);
+    if let Some(given) = candidate.and_then(|at| live.first_choices.get(at)) {
+        given.count.fetch_add(1, Ordering::Relaxed);
     }
 }
 

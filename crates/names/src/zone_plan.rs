@@ -56,8 +56,15 @@ pub struct NamePlan {
 pub struct NameCounters {
     /// Answers with addresses of the name.
     pub answers: AtomicU64,
-    /// How often each candidate was the first of an answer, by name.
-    pub first_choices: Vec<(String, Arc<AtomicU64>)>,
+    pub first_choices: Vec<FirstChoiceCount>,
+}
+
+/// How often a candidate was the first of an answer.
+#[derive(Debug)]
+pub struct FirstChoiceCount {
+    /// The candidate's name.
+    pub candidate: String,
+    pub count: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,13 +152,16 @@ impl ZonePlans {
         };
         let given = candidates.iter().map(|name| {
             let before =
-                old.and_then(|live| live.first_choices.iter().find(|(known, _)| known == name));
-            (name.clone(), before.map(|(_, count)| Arc::clone(count)).unwrap_or_default())
+                old.and_then(|live| live.first_choices.iter().find(|it| it.candidate == *name));
+            FirstChoiceCount {
+                candidate: name.clone(),
+                count: before.map(|it| Arc::clone(&it.count)).unwrap_or_default(),
+            }
         });
         let given: Vec<_> = given.collect();
         let same = old.filter(|live| {
-            let names = |list: &[(String, Arc<AtomicU64>)]| {
-                list.iter().map(|it| it.0.clone()).collect::<Vec<_>>()
+            let names = |list: &[FirstChoiceCount]| {
+                list.iter().map(|it| it.candidate.clone()).collect::<Vec<_>>()
             };
             names(&live.first_choices) == names(&given)
         });

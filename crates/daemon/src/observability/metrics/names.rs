@@ -48,9 +48,10 @@ pub(super) fn encode(shared: &NameServerState, to: &mut DescriptorEncoder) -> Re
     let help = "Answers with addresses of a name.";
     counters(to, "steelyard_names_answers", None, help, answers)?;
     let given = names().flat_map(|(name, _)| {
-        name.counters.first_choices.iter().map(|(who, count)| {
-            let labels = [("name", name.config.name.as_str()), ("candidate", who.as_str())];
-            (labels, count.load(Ordering::Relaxed))
+        name.counters.first_choices.iter().map(|given| {
+            let labels =
+                [("name", name.config.name.as_str()), ("candidate", given.candidate.as_str())];
+            (labels, given.count.load(Ordering::Relaxed))
         })
     });
     let help = "How often a candidate came first in an answer.";

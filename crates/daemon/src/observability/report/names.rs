@@ -46,7 +46,7 @@ pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
             .counters
             .first_choices
             .iter()
-            .map(|(who, count)| (who.clone(), count.load(Ordering::Relaxed)))
+            .map(|given| (given.candidate.clone(), given.count.load(Ordering::Relaxed)))
             .collect(),
     });
     Some(NamesStatus { listen: listen.collect(), zones: zones.collect(), names: names.collect() })
