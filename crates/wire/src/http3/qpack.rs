@@ -14,13 +14,19 @@ const PER_FIELD: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct FieldSection {
     text: Vec<u8>,
-    /// The end offsets of a name and of its value in `text`.
-    ends: Vec<(usize, usize)>,
+    ends: Vec<FieldEnds>,
+}
+
+/// The end offsets of a name and of its value in a section's text.
+#[derive(Clone, Copy, Debug)]
+struct FieldEnds {
+    name: usize,
+    value: usize,
 }
 
 impl FieldSection {
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
-        self.ends.iter().scan(0, |begin, &(name, value)| {
+        self.ends.iter().scan(0, |begin, &FieldEnds { name, value }| {
             let field = (&self.text[*begin..name], &self.text[name..value]);
             *begin = value;
             Some(field)
@@ -67,7 +73,7 @@ pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
         if size > most {
             return Err(Http3Error::TooLarge);
         }
-        fields.ends.push((name, fields.text.len()));
+        fields.ends.push(FieldEnds { name, value: fields.text.len() });
     }
     Ok(fields)
 }
