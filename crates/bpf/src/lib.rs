@@ -22,7 +22,7 @@ pub use attach::{AttachError, AttachedInterface, BpfAttachMode, Dispatcher, Disp
 pub use cgroup::{CgroupError, CgroupPrograms, ConnectHook};
 pub use gate::{AddressGate, BlockedPackets, GateError};
 pub use interface::{InterfaceError, NetworkInterface, XdpTransmitSupport};
-pub use load::{LoadError, LoadedObject, ProgramSpec, load};
+pub use load::{LoadError, LoadedObject, MapEntryCount, ProgramSpec, load};
 pub use mmap_array::MappedArray;
 pub use pin_directory::{PinDirectory, PinDirectoryError};
 pub use pin_owner::{ClaimError, ClaimScope, OwnerRecord, PinOwner};

@@ -29,11 +29,19 @@ pub struct ProgramSpec<'a> {
     /// Fingerprint of the layout of the maps.
     pub fingerprint: u64,
     /// Sizes of maps that differ from those in the object. A pinned map has its own.
-    pub sizes: &'a [(&'a str, u32)],
+    pub sizes: &'a [MapEntryCount<'a>],
     /// Programs to load; others of the object are left out. Empty: all.
     pub only: &'a [&'a str],
     /// Whether maps of another ABI or size are replaced.
     pub replace: bool,
+}
+
+/// The size of one map of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapEntryCount<'a> {
+    /// The name of the map.
+    pub map: &'a str,
+    pub entries: u32,
 }
 
 #[derive(Debug, Error)]
@@ -151,8 +159,8 @@ fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<O
             continue;
         }
         let pin = if name == "slots" { home.root().join("slots") } else { maps.join(&name) };
-        if let Some((_, entries)) = program.sizes.iter().find(|(sized, _)| *sized == name) {
-            map.set_max_entries(*entries).map_err(failed)?;
+        if let Some(sized) = program.sizes.iter().find(|sized| sized.map == name) {
+            map.set_max_entries(sized.entries).map_err(failed)?;
         }
         if pin.exists() {
             let pinned_map = MapHandle::from_pinned_path(&pin).map_err(failed)?;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bpf::MapValue;
+use bpf::{MapEntryCount, MapValue};
 use model::config::{
     BalancePolicy, Config, ForwardingMode, PacketServiceConfig, PoolConfig, ServiceConfig,
 };
@@ -141,8 +141,9 @@ impl TableSizes {
     }
 
     /// Entries of the maps with a variable size, by name.
-    pub fn entries(&self) -> Vec<(&'static str, u32)> {
-        self.maps(1).iter().map(|map| (map.name, map.entries)).collect()
+    pub fn entries(&self) -> Vec<MapEntryCount<'static>> {
+        let capacity = |map: &MapSize| MapEntryCount { map: map.name, entries: map.entries };
+        self.maps(1).iter().map(capacity).collect()
     }
 
     fn maps(&self, cpus: u64) -> Vec<MapSize> {
@@ -321,8 +322,8 @@ mod tests {
     #[test]
     fn clients_fit_the_notes_of_their_connections() {
         let sizes = TableSizes { sources: u32::MAX, ..TableSizes::default() };
-        let clients =
-            sizes.entries().into_iter().find(|(name, _)| *name == "per_client").unwrap().1;
+        let entries = sizes.entries();
+        let clients = entries.iter().find(|it| it.map == "per_client").unwrap().entries;
         assert!(clients * abi::WAYS_IN_BUCKET < 1 << 20, "{clients}");
     }
 

@@ -1,6 +1,6 @@
 //! Pins and versions: a running plane is adopted, another ABI is rejected, and removal leaves nothing.
 
-use bpf::{LoadError, PinDirectory};
+use bpf::{LoadError, MapEntryCount, PinDirectory};
 use l4::abi::{Method, Outcome};
 use l4::{DatapathError, PacketDatapath, TableSizes};
 
@@ -76,8 +76,8 @@ fn the_memory_that_is_stated_is_what_the_kernel_takes() {
     let sum: u64 = maps.map(|map| taken(&map.unwrap().path())).sum();
     let stated = sizes.memory_bytes();
     assert!(sum.abs_diff(stated) <= stated / 10, "{stated} bytes are stated, {sum} are taken");
-    for (name, entries) in sizes.entries() {
-        assert_eq!(world.plane.sizes()[name], entries, "{name}");
+    for MapEntryCount { map, entries } in sizes.entries() {
+        assert_eq!(world.plane.sizes()[map], entries, "{map}");
     }
     // The configuration reference contains the bytes of a connection.
     let reference = include_str!("../../../../docs/reference/configuration.md");
@@ -98,7 +98,7 @@ fn tables_that_do_not_fit_say_what_to_lower() {
             object,
             version: 1,
             fingerprint: 1,
-            sizes: &[("flows", u32::MAX)],
+            sizes: &[MapEntryCount { map: "flows", entries: u32::MAX }],
             only: &["balance", "errors"],
             replace: false,
         },
