@@ -3,7 +3,7 @@
 //! Properties besides not panicking: a dialogue sends little, gives up on endless input, and returns a short one-line
 //! result.
 
-use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, SendExpectProbe};
+use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
 use probe::agent;
 use probe::context::ProbeContext;
 use probe::dialogue::{DialogueStep, ProbeResult};
@@ -81,7 +81,7 @@ fn kinds() -> Vec<ProbeProtocol> {
             &[b"R\0\0\0\x08\0\0\0\x0a", b"E\0\0\0\x14SFATAL\0C57P03\0\0\0"],
         ),
         of(
-            ProbeKind::Sip { status: vec![(200, 299)] },
+            ProbeKind::Sip { status: vec![StatusRange { first: 200, last: 299 }] },
             &[b"SIP/2.0 200 OK\r\nCall-ID: 0000000000000007@steelyard.invalid\r\n\r\n"],
         ),
         of(ProbeKind::Udp(SendExpectProbe { send: "x".into(), expect: expect() }), &[b"ready", b"x"]),

@@ -70,7 +70,15 @@ pub struct CaptureTrigger {
     config: CaptureConfig,
     /// No capture before this time, nanoseconds.
     quiet_until: u64,
-    samples: VecDeque<(u64, FailureCounts)>,
+    samples: VecDeque<FailureSample>,
+}
+
+/// The counts of a service as seen at one time.
+#[derive(Clone, Copy, Debug)]
+struct FailureSample {
+    /// Nanoseconds of the monotonic clock.
+    at: u64,
+    counts: FailureCounts,
 }
 
 impl CaptureTrigger {
@@ -132,11 +140,11 @@ impl CaptureTrigger {
     /// Whether to capture because too many exchanges failed.
     pub fn check_failure_rate(&mut self, sums: FailureCounts, now: u64) -> Option<CaptureReason> {
         let bound = self.config.errors?;
-        while self.samples.get(1).is_some_and(|(at, _)| at + WINDOW <= now) {
+        while self.samples.get(1).is_some_and(|sample| sample.at + WINDOW <= now) {
             self.samples.pop_front();
         }
-        self.samples.push_back((now, sums));
-        let (_, first) = self.samples.front()?;
+        self.samples.push_back(FailureSample { at: now, counts: sums });
+        let first = self.samples.front()?.counts;
         let all = sums.all.saturating_sub(first.all);
         let failed = sums.failed.saturating_sub(first.failed);
         let many = all >= MIN_EXCHANGES && failed * 100 > all * u64::from(bound);

@@ -71,6 +71,7 @@ mod object_changes;
 mod outlier_detection;
 mod pool;
 mod pool_usage;
+mod port_range;
 mod request_limits;
 mod request_priority;
 mod reserved_fields;
@@ -82,6 +83,7 @@ mod server;
 mod service;
 mod setting_layers;
 mod source_text;
+mod status_range;
 mod status_ranges;
 mod unsupported_keys;
 mod value;
@@ -146,8 +148,10 @@ pub use pattern::{Pattern, PatternError};
 pub use pool::{
     AllDownPolicy, InitialState, PoolChange, PoolConfig, PoolKey, PoolLimits, PoolTimeouts,
 };
+pub use port_range::PortRange;
 pub use probe::{
-    DownAction, HttpProbe, ProbeConfig, ProbeKind, ProbeTls, ProgramProbe, SendExpectProbe,
+    DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
+    SendExpectProbe,
 };
 pub use proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
 pub use replication::ReplicationScope;
@@ -157,11 +161,13 @@ pub use retry::{RetryConditions, RetryConfig};
 pub use rules::{
     ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
     PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
+    WeightedPool,
 };
 pub use schedule::ScheduleRule;
 pub use server::{ServerConfig, ServerKey, ServerWeight};
 pub use service::{ServiceConfig, ServiceKey, ServiceLimits, ServiceTimeouts};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use status_range::StatusRange;
 pub use status_ranges::StatusRanges;
 pub use telemetry::{MetricsConfig, TelemetryConfig};
 pub use tls::{

@@ -8,4 +8,4 @@ mod check;
 mod snapshot;
 
 pub use check::{HostCheckResult, HostFinding, SettingChange, check_host};
-pub use snapshot::{HostInterface, HostSnapshot, HostWorkload};
+pub use snapshot::{DescriptorLimits, HostInterface, HostSnapshot, HostWorkload};

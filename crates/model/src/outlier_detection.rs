@@ -109,14 +109,28 @@ pub struct OutlierDetector {
 #[derive(Debug, Default)]
 struct OutlierServer {
     /// Counts at each evaluation of the last interval, and at one before it.
-    samples: VecDeque<(MonotonicTime, OutlierCounts)>,
-    /// Start and end of the ejection.
-    ejected: Option<(MonotonicTime, MonotonicTime)>,
+    samples: VecDeque<OutlierSample>,
+    /// The present ejection.
+    ejected: Option<EjectionPeriod>,
     /// Ejections that are not forgiven.
     ejections: u32,
     /// Time since which it is not ejected, or when a doubling was last undone.
     good_since: Option<MonotonicTime>,
     evaluation: Option<OutlierEvaluation>,
+}
+
+/// Counts of a server as they were at one evaluation.
+#[derive(Clone, Copy, Debug)]
+struct OutlierSample {
+    at: MonotonicTime,
+    counts: OutlierCounts,
+}
+
+/// The time for which a server gets no work.
+#[derive(Clone, Copy, Debug)]
+struct EjectionPeriod {
+    since: MonotonicTime,
+    until: MonotonicTime,
 }
 
 impl OutlierDetector {
@@ -183,14 +197,14 @@ impl OutlierDetector {
         let mut orders = Vec::new();
         for observation in seen {
             let Some(state) = self.servers.get_mut(&observation.id) else { continue };
-            let Some((since, until)) = state.ejected else { continue };
+            let Some(EjectionPeriod { since, until }) = state.ejected else { continue };
             let needed =
                 empty && observation.eligibility == ServerEligibility::Available && now < until;
             if now >= until || needed || observation.eligibility == ServerEligibility::Excluded {
                 state.ejected = None;
                 state.good_since = Some(now);
                 state.samples.clear();
-                state.samples.push_back((now, observation.counts));
+                state.samples.push_back(OutlierSample { at: now, counts: observation.counts });
                 orders.push(OutlierAction::Readmit {
                     id: observation.id,
                     after: now.since(since),
@@ -282,12 +296,12 @@ impl OutlierServer {
         if self
             .samples
             .back()
-            .is_some_and(|(_, last)| tally.good + tally.bad < last.good + last.bad)
+            .is_some_and(|last| tally.good + tally.bad < last.counts.good + last.counts.bad)
         {
             self.samples.clear();
         }
-        self.samples.push_back((now, tally));
-        while self.samples.get(1).is_some_and(|(at, _)| now.since(*at) >= terms.interval) {
+        self.samples.push_back(OutlierSample { at: now, counts: tally });
+        while self.samples.get(1).is_some_and(|sample| now.since(sample.at) >= terms.interval) {
             self.samples.pop_front();
         }
     }
@@ -295,7 +309,7 @@ impl OutlierServer {
     /// Counts within the interval.
     fn interval_counts(&self) -> OutlierCounts {
         match (self.samples.front(), self.samples.back()) {
-            (Some((_, first)), Some((_, last))) => last.minus(*first),
+            (Some(first), Some(last)) => last.counts.minus(first.counts),
             _ => OutlierCounts::default(),
         }
     }
@@ -307,7 +321,7 @@ impl OutlierServer {
         let share = (whole.as_nanos() * JITTER / 100 * u128::from(draw)) >> 64;
         let time = whole - Duration::from_nanos(u64::try_from(share).unwrap_or(0));
         self.ejections = self.ejections.saturating_add(1);
-        self.ejected = Some((now, now + time));
+        self.ejected = Some(EjectionPeriod { since: now, until: now + time });
         self.good_since = None;
         time
     }

@@ -18,6 +18,7 @@ pub mod stats;
 pub mod table;
 pub mod value;
 
+mod action;
 mod added_lines;
 mod cookie_rewrite;
 mod glob;
@@ -26,8 +27,9 @@ mod location_rewrite;
 mod path_captures;
 mod reading_set;
 
-pub use context::{PoolLoad, RuleContext, RuleMatch, RuleState};
+pub use action::{MirrorTarget, RuleAction, SplitPool};
+pub use context::{PoolLoad, ReportedLoads, RuleContext, RuleMatch, RuleState};
 pub use path_admission::{PathAdmission, admit_path, write_with_target};
 pub use service_rules::ServiceRules;
 pub use stats::RuleStats;
-pub use table::{CompiledRule, RuleAction, RuleTable};
+pub use table::{CompiledRule, RuleTable};

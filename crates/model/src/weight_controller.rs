@@ -82,9 +82,29 @@ pub struct WeightState {
     /// How much its target falls for each added unit of weight.
     pub gain: f64,
     /// The published weight and the target at the last calculation; `None`: no calculation yet.
-    pub last: Option<(u16, f64)>,
+    pub last: Option<WeightTarget>,
     /// The published weight.
     pub published: u16,
+}
+
+/// The published weight of a server, and the weight that it should have had.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(u16, f64)", into = "(u16, f64)")]
+pub struct WeightTarget {
+    pub published: u16,
+    pub target: f64,
+}
+
+impl From<(u16, f64)> for WeightTarget {
+    fn from((published, target): (u16, f64)) -> WeightTarget {
+        WeightTarget { published, target }
+    }
+}
+
+impl From<WeightTarget> for (u16, f64) {
+    fn from(last: WeightTarget) -> (u16, f64) {
+        (last.published, last.target)
+    }
 }
 
 /// The calculation of one server's weight, for explanations.
@@ -236,8 +256,8 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     let published = f64::from(before.published);
     let first = first_gain(settings);
     let gain = match before.last {
-        Some((weight, old)) if weight != before.published => {
-            let seen = (old - target) / (published - f64::from(weight));
+        Some(last) if last.published != before.published => {
+            let seen = (last.target - target) / (published - f64::from(last.published));
             seen.max(before.gain * GAIN_DECREASE).clamp(first, MAX_GAIN)
         }
         _ => first + (before.gain - first).max(0.0) * GAIN_DECAY,
@@ -249,7 +269,7 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     let level = before.level + (published + way - before.level) * lag.min(1.0);
     let apart = target - published;
     let step = if apart.abs() < f64::EPSILON { 0.0 } else { (level - published) / apart };
-    let last = Some((before.published, target));
+    let last = Some(WeightTarget { published: before.published, target });
     WeightState { level, step, gain, last, published: before.published }
 }
 

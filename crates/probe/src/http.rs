@@ -159,14 +159,15 @@ impl ProbeDialogue for Http1Probe {
         for part in [&ask.method, " ", &ask.path, " HTTP/1.1\r\nhost: ", &self.host, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
-        let given = |name: &str| ask.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        let given =
+            |name: &str| ask.headers.iter().any(|field| field.name.eq_ignore_ascii_case(name));
         for (name, value) in [("user-agent", "steelyard-probe"), ("accept", "*/*")] {
             if !given(name) {
                 append_field(out, name, value);
             }
         }
-        for (name, value) in &ask.headers {
-            append_field(out, name, value);
+        for field in &ask.headers {
+            append_field(out, &field.name, &field.value);
         }
         if !matches!(ask.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "DELETE") {
             append_field(out, "content-length", "0");

@@ -50,8 +50,8 @@ fn build_request(wanted: &ExpectedResponse, host: &str, tls: bool) -> Result<Req
         Method::from_bytes(wanted.request.method.as_bytes()).map_err(|error| own(&error))?;
     let mut request = Request::builder().method(method).uri(uri);
     request = request.header("user-agent", "steelyard-probe");
-    for (name, value) in &wanted.request.headers {
-        request = request.header(name.to_ascii_lowercase(), value);
+    for field in &wanted.request.headers {
+        request = request.header(field.name.to_ascii_lowercase(), &field.value);
     }
     request.body(()).map_err(|error| own(&error))
 }

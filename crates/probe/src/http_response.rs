@@ -1,7 +1,7 @@
 //! Checks of an HTTP response in any version: its status, and the expected content of its body.
 
 use aws_lc_rs::digest::{Context as Hash, SHA256};
-use model::config::HttpProbe;
+use model::config::{HttpProbe, StatusRange};
 use regex::bytes::Regex;
 
 use crate::dialogue::{DialogueStep, ProbeResult};
@@ -103,13 +103,10 @@ impl ExpectedResponse {
     }
 }
 
-pub fn is_in_ranges(ranges: &[(u16, u16)], status: u16) -> bool {
-    ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))
+pub fn is_in_ranges(ranges: &[StatusRange], status: u16) -> bool {
+    ranges.iter().any(|range| range.contains(status))
 }
 
-pub fn format_ranges(ranges: &[(u16, u16)]) -> String {
-    let one = |(from, to): &(u16, u16)| {
-        if from == to { from.to_string() } else { format!("{from}-{to}") }
-    };
-    ranges.iter().map(one).collect::<Vec<_>>().join(", ")
+pub fn format_ranges(ranges: &[StatusRange]) -> String {
+    ranges.iter().map(StatusRange::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -6,16 +6,22 @@ use std::net::IpAddr;
 use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue};
 
-/// Types of request and reply.
-const V4: (u8, u8) = (8, 0);
-const V6: (u8, u8) = (128, 129);
+const V4: EchoTypes = EchoTypes { request: 8, reply: 0 };
+const V6: EchoTypes = EchoTypes { request: 128, reply: 129 };
 /// Bytes before the payload.
 /// Type, code, checksum, identifier and sequence number (RFC 792, RFC 4443 §4.1).
 const HEADER: usize = 8;
 
+/// The ICMP types of an echo request and its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct EchoTypes {
+    request: u8,
+    reply: u8,
+}
+
 #[derive(Debug)]
 pub struct PingProbe {
-    types: (u8, u8),
+    types: EchoTypes,
     nonce: [u8; 16],
 }
 
@@ -32,7 +38,7 @@ impl PingProbe {
 impl ProbeDialogue for PingProbe {
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         // The kernel sets the identifier on its ping sockets; the payload distinguishes replies.
-        let mut message = vec![self.types.0, 0, 0, 0, self.nonce[0], self.nonce[1], 0, 1];
+        let mut message = vec![self.types.request, 0, 0, 0, self.nonce[0], self.nonce[1], 0, 1];
         message.extend_from_slice(&self.nonce);
         if self.types == V4 {
             let sum = checksum(&message);
@@ -50,7 +56,7 @@ impl ProbeDialogue for PingProbe {
             }
             _ => bytes,
         };
-        let ours = bytes.first() == Some(&self.types.1)
+        let ours = bytes.first() == Some(&self.types.reply)
             && bytes.get(HEADER..HEADER + 16) == Some(&self.nonce[..]);
         if ours { DialogueStep::success("ping answered") } else { DialogueStep::Wait }
     }

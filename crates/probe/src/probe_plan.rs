@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, ProgramProbe};
+use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, ProgramProbe, StatusRange};
 use model::load_report::orca::MAX_REPORT_BYTES;
 use regex::bytes::Regex;
 
@@ -79,8 +79,8 @@ impl ProbePlan {
             AgentKind::Text { send } => (ProbeKind::Tcp, None, Some(send.clone())),
             AgentKind::Orca { path } => {
                 let body_bytes = MAX_REPORT_BYTES as u32;
-                let ask =
-                    HttpProbe { status: vec![(200, 200)], body_bytes, ..HttpProbe::get(path) };
+                let status = vec![StatusRange { first: 200, last: 200 }];
+                let ask = HttpProbe { status, body_bytes, ..HttpProbe::get(path) };
                 let wanted =
                     ExpectedResponse { request: ask.clone(), expect: None, returns_body: true };
                 (ProbeKind::Http(ask), Some(Arc::new(wanted)), None)

@@ -1,5 +1,7 @@
 //! SIP over UDP (RFC 3261 §11): OPTIONS answered with a good final status. The check neither registers nor calls.
 
+use model::config::StatusRange;
+
 use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 use crate::http_response::{format_ranges, is_in_ranges};
@@ -9,11 +11,11 @@ pub struct SipProbe {
     request: String,
     /// The Call-ID of the request, which a reply repeats.
     call: String,
-    status: Vec<(u16, u16)>,
+    status: Vec<StatusRange>,
 }
 
 impl SipProbe {
-    pub fn new(status: &[(u16, u16)], context: &ProbeContext<'_>) -> SipProbe {
+    pub fn new(status: &[StatusRange], context: &ProbeContext<'_>) -> SipProbe {
         let to = context.address;
         let call = format!("{:016x}@steelyard.invalid", context.random);
         let request = format!(

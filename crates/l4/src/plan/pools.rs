@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use model::config::{BalancePolicy, ForwardingMode};
-use model::load_balancing::{self, maglev};
+use model::load_balancing;
+use model::load_balancing::maglev::{self, MaglevMember};
 use model::snapshot::PoolView;
 
 use super::encoding::{sticky_scope, ticks};
@@ -138,8 +139,8 @@ impl PoolCandidates<'_> {
     /// The Maglev table with this many entries, by servers' names.
     fn maglev_table(&self, size: u32) -> Vec<u32> {
         let name = |at: usize| self.view.servers[at].config.name.clone();
-        let names: Vec<(String, u16)> =
-            self.iter().map(|(at, _, weight)| (name(at), weight)).collect();
+        let names: Vec<MaglevMember> =
+            self.iter().map(|(at, _, weight)| MaglevMember { name: name(at), weight }).collect();
         let targets: Vec<u32> = self.iter().map(|(_, index, _)| index).collect();
         let table = maglev::build_table(&names, size);
         table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect()

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use model::config::{IpPrefix, PacketRule, PacketServiceConfig};
+use model::config::{IpPrefix, PacketRule, PacketServiceConfig, PortRange};
 
 use super::encoding::{cost_ns, to_mapped_bytes};
 use crate::abi;
@@ -18,11 +18,11 @@ pub fn rule_values(
 }
 
 fn rule_value(rule: &PacketRule, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
-    let (client_from, client_to) = rule.client_port.unwrap_or((0, u16::MAX));
+    let ports = rule.client_port.unwrap_or(PortRange { first: 0, last: u16::MAX });
     let on = rule.hours.is_none_or(|hours| hours.contains(minute));
     let base = abi::Rule {
-        client_from,
-        client_to,
+        client_from: ports.first,
+        client_to: ports.last,
         port_from: 0,
         port_to: u16::MAX,
         tos: rule.tos.unwrap_or(0),

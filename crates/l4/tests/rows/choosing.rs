@@ -2,6 +2,8 @@
 
 use l4::abi::{self, Choose, Method, Outcome, Rule};
 
+use model::load_balancing::maglev::{MaglevMember, build_table};
+
 use super::packet::{ACK, FIN, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{VIP4, VIP6};
 use super::world::{DROP, DatapathTestbed, TX, ip, link, mapped};
@@ -75,10 +77,10 @@ fn a_flow_stays_whatever_changes() {
 #[test]
 fn maglev_is_the_one_of_the_model() {
     let Some(world) = world() else { return };
-    let members: Vec<(String, u16)> =
-        (0..3).map(|n| (format!("server-{n}"), n as u16 + 1)).collect();
+    let member = |n: u16| MaglevMember { name: format!("server-{n}"), weight: n + 1 };
+    let members: Vec<MaglevMember> = (0..3).map(member).collect();
     for (index, mask4, mask6) in [(0, 32, 128), (0, 24, 64), (1, 32, 128), (1, 24, 64)] {
-        let table = model::load_balancing::maglev::build_table(&members, 251);
+        let table = build_table(&members, 251);
         let mut pool = world.pool(index, &table);
         pool.choose = Choose::Client as u32;
         pool.mask4 = mask4;

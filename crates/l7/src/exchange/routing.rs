@@ -293,12 +293,12 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     fn mirror_request(&self, matched: &MatchedRule) {
         let ExchangeContext { worker, client_peer, service, .. } = self.context;
         let wanted = matched.rule().and_then(|rule| rule.mirror);
-        let Some(((pool, percent, at_once), live)) = wanted.zip(matched.live()) else { return };
-        if worker.rng.borrow_mut().below(100) >= u64::from(percent) {
+        let Some((target, live)) = wanted.zip(matched.live()) else { return };
+        if worker.rng.borrow_mut().below(100) >= u64::from(target.percent) {
             return;
         }
         let body = &self.incoming.body;
-        let Some(pool) = service.rule_pools.borrow().get(pool).cloned() else { return };
+        let Some(pool) = service.rule_pools.borrow().get(target.pool).cloned() else { return };
         if !body.framing.is_done() || body.has_pending() || self.incoming.upgrade {
             return mirror::count_dropped(worker, live);
         }
@@ -307,7 +307,12 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         mirror::mirror_request(
             worker,
             pool,
-            MirroredRequest { message, client_peer: client_peer.clone(), live, at_once },
+            MirroredRequest {
+                message,
+                client_peer: client_peer.clone(),
+                live,
+                at_once: target.at_once,
+            },
         );
     }
 

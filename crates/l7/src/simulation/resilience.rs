@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::{PoolConfig, StatusRanges};
+use model::config::{PoolConfig, StatusRange, StatusRanges};
 use model::id::{PoolId, ServiceId};
 use model::snapshot::{PoolView, ServerState, WorkerSnapshot};
 use model::stats::pool::PoolCounters;
@@ -150,13 +150,13 @@ fn a_few_requests_have_the_floor() {
 fn answers_of_a_wanted_status_are_asked_for_again_and_passed_on_in_the_end() {
     for seed in seeds(6) {
         let again = |pool: &mut PoolConfig| {
-            pool.retry.on = StatusRanges(vec![(503, 503)]);
+            pool.retry.on = StatusRanges(vec![StatusRange { first: 503, last: 503 }]);
             pool.retries = 9;
         };
         let StormResult { spent, refused, .. } = storm(seed, "busy-half", 60, again);
         assert!(refused == 0 && spent <= 3, "seed {seed}: {refused} refused, {spent} failed");
         let all = storm(seed, "busy", 20, |pool| {
-            pool.retry.on = StatusRanges(vec![(503, 503)]);
+            pool.retry.on = StatusRanges(vec![StatusRange { first: 503, last: 503 }]);
             pool.retries = 2;
         });
         assert_eq!((all.good, all.offered, all.retries), (0, 60, 40), "seed {seed}");

@@ -107,7 +107,7 @@ pub fn route<N: NetDriver>(
     match &rule.action {
         RuleAction::Deny => RoutingDecision::Refused(Cause::RuleDenied, Some(matched)),
         RuleAction::Redirect(..) | RuleAction::Answer => RoutingDecision::Answer(matched),
-        RuleAction::Pool(_) | RuleAction::Split(..) => {
+        RuleAction::Pool(_) | RuleAction::Split { .. } => {
             let draw = |sum: u64| worker.rng.borrow_mut().below(sum);
             let chosen = rule.choose_pool(draw, &live_state).and_then(|at| pools.get(at).cloned());
             RoutingDecision::Pool(chosen, Some(matched))

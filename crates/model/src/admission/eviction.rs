@@ -10,7 +10,7 @@ use super::client_share::{AdmissionPhase, ClientKey};
 use super::slab::{
     ConnectionHandle, ConnectionScope, EXPENDABLE_CLASS, FRESH_CLASS, IDLE_CLASS, NEW_CLASS,
 };
-use super::table::AdmissionTable;
+use super::table::{AdmissionTable, ScannedConnection};
 use crate::monotonic_time::MonotonicTime;
 
 /// Above this number of connections, scans are spaced by `SCAN_INTERVAL`. Below it, a scan for each newcomer is cheap.
@@ -106,7 +106,7 @@ impl<A> AdmissionTable<A> {
         now: MonotonicTime,
     ) -> Option<ConnectionHandle> {
         let candidates = self.candidates.get_mut(&scope)?;
-        while let Some((place, since)) = candidates.last().copied() {
+        while let Some(ScannedConnection { place, since }) = candidates.last().copied() {
             let slot = self.slab.get(place).filter(|slot| slot.since == since);
             let class = slot.and_then(|slot| slot.eviction_class(now, self.grace));
             if class.is_some_and(|class| class <= last) {
@@ -160,7 +160,8 @@ impl<A> AdmissionTable<A> {
         {
             all.retain(|((class, ..), _)| *class == first);
         }
-        let candidates = all.iter().rev().map(|((_, _, since), place)| (*place, *since)).collect();
+        let scanned = |((_, _, since), place)| ScannedConnection { place, since };
+        let candidates = all.into_iter().rev().map(scanned).collect();
         if self.candidates.len() >= SCOPES {
             self.candidates.clear();
         }

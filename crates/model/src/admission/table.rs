@@ -42,13 +42,28 @@ pub struct ClosedConnection<A> {
 pub struct AdmissionTable<A = ()> {
     pub(super) slab: ConnectionSlab<A>,
     half_open: HashMap<ServiceId, HalfOpenConnections, KeyedBuildHasher>,
-    handshakes_by_client: HashMap<(ServiceId, ClientKey), u32, KeyedBuildHasher>,
+    handshakes_by_client: HashMap<HandshakeOwner, u32, KeyedBuildHasher>,
     /// Candidates for eviction, the first one last. A candidate whose phase started at another time than noted has
     /// changed.
-    pub(super) candidates: HashMap<ConnectionScope, Vec<(ConnectionHandle, MonotonicTime)>>,
+    pub(super) candidates: HashMap<ConnectionScope, Vec<ScannedConnection>>,
     pub(super) scanned_at: Option<MonotonicTime>,
     /// A connection that is idle for less than this is not closed.
     pub(super) grace: Duration,
+}
+
+/// Whose handshakes are counted: those of a client with a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct HandshakeOwner {
+    service: ServiceId,
+    client: ClientKey,
+}
+
+/// A connection as a scan found it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScannedConnection {
+    pub(super) place: ConnectionHandle,
+    /// The start of its phase.
+    pub(super) since: MonotonicTime,
 }
 
 impl<A> Default for AdmissionTable<A> {
@@ -141,14 +156,16 @@ impl<A> AdmissionTable<A> {
     /// Counts a client's handshake.
     fn begin_handshake(&mut self, service: ServiceId, client: Option<ClientKey>) {
         if let Some(client) = client {
-            *self.handshakes_by_client.entry((service, client)).or_insert(0) += 1;
+            let owner = HandshakeOwner { service, client };
+            *self.handshakes_by_client.entry(owner).or_insert(0) += 1;
         }
     }
 
     /// The client's handshake is over; clients without one leave the map.
     fn end_handshake(&mut self, service: ServiceId, client: Option<ClientKey>) {
         if let Some(client) = client
-            && let Entry::Occupied(mut count) = self.handshakes_by_client.entry((service, client))
+            && let Entry::Occupied(mut count) =
+                self.handshakes_by_client.entry(HandshakeOwner { service, client })
         {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
@@ -225,7 +242,8 @@ impl<A> AdmissionTable<A> {
     ) -> HandshakeAdmission {
         let under_way = self.handshake_count(service);
         if let Some(client) = client {
-            let held = self.handshakes_by_client.get(&(service, client)).copied().unwrap_or(0);
+            let owner = HandshakeOwner { service, client };
+            let held = self.handshakes_by_client.get(&owner).copied().unwrap_or(0);
             if share.is_reached(held, under_way, limit) {
                 return HandshakeAdmission::ClientOverShare;
             }

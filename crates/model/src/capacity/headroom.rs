@@ -10,15 +10,22 @@ use crate::monotonic_time::MonotonicTime;
 /// Recent samples of the use of one limit.
 #[derive(Clone, Debug, Default)]
 pub struct UsageTrend {
-    samples: VecDeque<(MonotonicTime, u64)>,
+    samples: VecDeque<UsageSample>,
+}
+
+/// How much of a limit was in use at one time.
+#[derive(Clone, Copy, Debug)]
+struct UsageSample {
+    at: MonotonicTime,
+    used: u64,
 }
 
 impl UsageTrend {
     /// Adds a sample. Times must not go backwards.
     pub fn add(&mut self, now: MonotonicTime, used: u64) {
-        self.samples.push_back((now, used));
+        self.samples.push_back(UsageSample { at: now, used });
         while self.samples.len() > MOST
-            || self.samples.front().is_some_and(|(at, _)| is_old(*at, now))
+            || self.samples.front().is_some_and(|first| is_old(first.at, now))
         {
             self.samples.pop_front();
         }
@@ -26,16 +33,18 @@ impl UsageTrend {
 
     /// When `limit` will be reached at the present growth; `None`: cannot be predicted, or later than in a year.
     pub fn time_to_exhaustion(&self, limit: u64) -> Option<Duration> {
-        let (first, _) = *self.samples.front()?;
-        let (_, last) = *self.samples.back()?;
+        let first = self.samples.front()?.at;
+        let last = self.samples.back()?.used;
         if last >= limit {
             return Some(Duration::ZERO);
         }
         if self.samples.len() < FEWEST {
             return None;
         }
-        let points =
-            self.samples.iter().map(|(at, used)| (at.since(first).as_secs_f64(), *used as f64));
+        let points = self
+            .samples
+            .iter()
+            .map(|sample| (sample.at.since(first).as_secs_f64(), sample.used as f64));
         let many = self.samples.len() as f64;
         let (times, uses) = points.clone().fold((0.0, 0.0), |(t, u), (x, y)| (t + x, u + y));
         let middle = times / many;

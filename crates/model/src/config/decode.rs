@@ -31,7 +31,14 @@ pub struct ConfigDecoder<'d, 's, 't> {
     sink: &'d mut FindingCollector<'s, 't>,
     path: KeyPath,
     /// Elements read so far of each kind of list.
-    elements: Vec<(&'static TableSchema, usize)>,
+    elements: Vec<ElementCount>,
+}
+
+/// How many elements of one kind of list the file has so far.
+#[derive(Debug)]
+struct ElementCount {
+    table: &'static TableSchema,
+    count: usize,
 }
 
 type TomlNode<'i> = Spanned<DeValue<'i>>;
@@ -237,14 +244,14 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
 
     /// Counts one more element of this kind in the file and returns the total.
     fn count_element(&mut self, table: &'static TableSchema) -> usize {
-        let known = self.elements.iter_mut().find(|(known, _)| std::ptr::eq(*known, table));
+        let known = self.elements.iter_mut().find(|known| std::ptr::eq(known.table, table));
         match known {
-            Some((_, count)) => {
-                *count += 1;
-                *count
+            Some(known) => {
+                known.count += 1;
+                known.count
             }
             None => {
-                self.elements.push((table, 1));
+                self.elements.push(ElementCount { table, count: 1 });
                 1
             }
         }

@@ -111,9 +111,16 @@ impl FindingDetails {
 #[derive(Debug)]
 pub struct FindingCollector<'s, 't> {
     source: &'s SourceText<'t>,
-    list: Vec<(SourceSpan, ConfigFinding)>,
+    list: Vec<PlacedFinding>,
     unlisted: u64,
     errors: u64,
+}
+
+/// A finding and the bytes of the file that it is about.
+#[derive(Debug)]
+struct PlacedFinding {
+    place: SourceSpan,
+    finding: ConfigFinding,
 }
 
 impl<'s, 't> FindingCollector<'s, 't> {
@@ -148,10 +155,10 @@ impl<'s, 't> FindingCollector<'s, 't> {
 
     /// Returns the findings in the order of their places.
     pub fn finish(mut self) -> ConfigFindings {
-        self.list.sort_by_key(|(place, finding)| (place.start, finding.severity));
-        self.list.dedup_by(|(_, later), (_, kept)| later == kept);
+        self.list.sort_by_key(|placed| (placed.place.start, placed.finding.severity));
+        self.list.dedup_by(|later, kept| later.finding == kept.finding);
         ConfigFindings {
-            findings: self.list.into_iter().map(|(_, finding)| finding).collect(),
+            findings: self.list.into_iter().map(|placed| placed.finding).collect(),
             unlisted: self.unlisted,
         }
     }
@@ -186,7 +193,7 @@ impl<'s, 't> FindingCollector<'s, 't> {
             excerpt: replace_control_characters(&text.chars().take(160).collect::<String>()),
             width: u32::try_from(width).unwrap_or(u32::MAX),
         };
-        self.list.push((place, finding));
+        self.list.push(PlacedFinding { place, finding });
     }
 }
 

@@ -117,20 +117,24 @@ Unknown keys, and settings that contradict each other or that this build does no
 struct ReferenceWriter {
     text: String,
     /// Tables written so far, with their headers.
-    written: Vec<(&'static TableSchema, String)>,
+    written: Vec<WrittenTable>,
+}
+
+/// A table of the reference, and the header under which its keys stand.
+struct WrittenTable {
+    table: &'static TableSchema,
+    header: String,
 }
 
 impl ReferenceWriter {
     fn write_section(&mut self, table: &'static TableSchema, path: &str, header: &str, note: &str) {
         // Writing into a String cannot fail.
         let _ = write!(self.text, "\n## `{header}`\n\n{note}\n");
-        if let Some((_, before)) =
-            self.written.iter().find(|(other, _)| std::ptr::eq(*other, table))
-        {
-            let _ = writeln!(self.text, "\nIts keys are those of `{before}`.");
+        if let Some(before) = self.written.iter().find(|other| std::ptr::eq(other.table, table)) {
+            let _ = writeln!(self.text, "\nIts keys are those of `{}`.", before.header);
             return;
         }
-        self.written.push((table, header.to_owned()));
+        self.written.push(WrittenTable { table, header: header.to_owned() });
         self.text.push_str("\n| key | value | default | meaning |\n|---|---|---|---|\n");
         let known = || table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
         for key in known() {

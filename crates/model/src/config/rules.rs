@@ -16,5 +16,6 @@ pub(super) use keys::RULE;
 pub use types::{
     ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
     PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
+    WeightedPool,
 };
 pub(super) use verify::verify_rules;

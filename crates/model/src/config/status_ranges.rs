@@ -3,16 +3,17 @@
 use serde::Serialize;
 
 use crate::config::section::ConfigSection;
+use crate::config::status_range::StatusRange;
 use crate::config::value::ConfigValue;
 
 /// HTTP statuses: inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-pub struct StatusRanges(pub Vec<(u16, u16)>);
+pub struct StatusRanges(pub Vec<StatusRange>);
 
 impl StatusRanges {
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
-        self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))
+        self.0.iter().any(|range| range.contains(status))
     }
 }
 

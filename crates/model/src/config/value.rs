@@ -9,6 +9,8 @@ use super::address::ServerAddress;
 use super::daily_window::DailyWindow;
 use super::ip_prefix::IpPrefix;
 use super::listen_range::ListenRange;
+use super::port_range::PortRange;
+use super::status_range::StatusRange;
 use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 
 /// A decoded value.
@@ -36,7 +38,7 @@ pub enum ConfigValue {
     Texts(Vec<String>),
     Prefixes(Vec<IpPrefix>),
     /// An inclusive range of ports.
-    PortRange(u16, u16),
+    PortRange(PortRange),
     DailyWindow(DailyWindow),
     /// One local address and port.
     Socket(SocketAddr),
@@ -44,7 +46,7 @@ pub enum ConfigValue {
     /// The address of a server.
     Server(ServerAddress),
     /// Inclusive ranges of HTTP statuses.
-    Status(Cow<'static, [(u16, u16)]>),
+    Status(Cow<'static, [StatusRange]>),
     /// Local paths.
     Files(Vec<String>),
 }
@@ -73,7 +75,7 @@ impl fmt::Display for ConfigValue {
             ConfigValue::ListenRanges(list) => write_list(list, to),
             ConfigValue::Keywords(list) => write_list(list, to),
             ConfigValue::Prefixes(list) => write_list(list, to),
-            ConfigValue::PortRange(first, last) => write!(to, "\"{first}-{last}\""),
+            ConfigValue::PortRange(PortRange { first, last }) => write!(to, "\"{first}-{last}\""),
             ConfigValue::DailyWindow(hours) => write!(to, "\"{hours}\""),
             ConfigValue::Socket(address) => write!(to, "\"{address}\""),
             ConfigValue::Addresses(list) => write_list(list, to),
@@ -86,11 +88,7 @@ impl fmt::Display for ConfigValue {
                 }
                 to.write_str("]")
             }
-            ConfigValue::Status(ranges) => {
-                let texts: Vec<String> =
-                    ranges.iter().map(|(first, last)| format_status_range(*first, *last)).collect();
-                write_list(&texts, to)
-            }
+            ConfigValue::Status(ranges) => write_list(ranges, to),
         }
     }
 }
@@ -115,8 +113,4 @@ fn write_list(list: &[impl fmt::Display], to: &mut fmt::Formatter<'_>) -> fmt::R
         write!(to, "{comma}\"{item}\"")?;
     }
     to.write_str("]")
-}
-
-fn format_status_range(first: u16, last: u16) -> String {
-    if first == last { first.to_string() } else { format!("{first}-{last}") }
 }

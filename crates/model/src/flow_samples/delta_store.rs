@@ -32,7 +32,28 @@ pub struct FlowDeltaStore {
 #[derive(Debug)]
 struct FlowSampleSlice {
     number: u64,
-    changes: HashMap<(u64, u64), FlowDelta>,
+    changes: HashMap<FlowDeltaKey, FlowDelta>,
+}
+
+/// What identifies a sampled connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct FlowDeltaKey {
+    fingerprint: u64,
+    /// Nanoseconds of the monotonic clock.
+    first_packet_at: u64,
+}
+
+impl FlowDeltaKey {
+    fn from_delta(change: &FlowDelta) -> FlowDeltaKey {
+        FlowDeltaKey { fingerprint: change.fingerprint, first_packet_at: change.first_packet_at }
+    }
+}
+
+/// The connections of one server or network, and their attributed time.
+#[derive(Default)]
+struct FlowGroupTotal {
+    connections: f64,
+    breakdown: TimeBreakdown,
 }
 
 /// The connections that a report covers.
@@ -95,7 +116,7 @@ impl FlowDeltaStore {
         }
         let Some(slice) = self.slices.back_mut() else { return };
         let full = slice.changes.len() >= MAX_SLICE_SAMPLES;
-        match slice.changes.entry((change.fingerprint, change.first_packet_at)) {
+        match slice.changes.entry(FlowDeltaKey::from_delta(&change)) {
             Entry::Occupied(mut stored) => stored.get_mut().merge_later(&change),
             Entry::Vacant(place) if !full => {
                 place.insert(change);
@@ -136,12 +157,13 @@ impl FlowDeltaStore {
                 && filter.from.is_none_or(|prefix| prefix.contains(change.client))
         };
         let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > filter.since);
-        let mut whole: BTreeMap<(u64, u64), FlowDelta> = BTreeMap::new();
+        let mut whole: BTreeMap<FlowDeltaKey, FlowDelta> = BTreeMap::new();
         for change in slices.flat_map(|slice| slice.changes.values()).filter(fits) {
-            match whole.get_mut(&(change.fingerprint, change.first_packet_at)) {
+            let key = FlowDeltaKey::from_delta(change);
+            match whole.get_mut(&key) {
                 Some(stored) => stored.merge_later(change),
                 None => {
-                    whole.insert((change.fingerprint, change.first_packet_at), change.clone());
+                    whole.insert(key, change.clone());
                 }
             }
         }
@@ -203,18 +225,18 @@ fn summarize_durations(mut all: Vec<u64>) -> HandshakeSummary {
     HandshakeSummary { count: all.len(), median: at(0.5), most: at(0.95), longest: at(1.0) }
 }
 
-fn join<K: Ord>(groups: &mut BTreeMap<K, (f64, TimeBreakdown)>, key: K, bars: &TimeBreakdown) {
+fn join<K: Ord>(groups: &mut BTreeMap<K, FlowGroupTotal>, key: K, bars: &TimeBreakdown) {
     let group = groups.entry(key).or_default();
-    group.0 += 1.0;
-    group.1.add_scaled(bars, 1.0);
+    group.connections += 1.0;
+    group.breakdown.add_scaled(bars, 1.0);
 }
 
-fn groups<K>(groups: BTreeMap<K, (f64, TimeBreakdown)>) -> Vec<BreakdownGroup<K>> {
+fn groups<K>(groups: BTreeMap<K, FlowGroupTotal>) -> Vec<BreakdownGroup<K>> {
     let mut all: Vec<BreakdownGroup<K>> = groups
         .into_iter()
-        .map(|(key, (exchanges, mut bars))| {
-            bars.sort();
-            BreakdownGroup { key, exchanges, breakdown: bars }
+        .map(|(key, FlowGroupTotal { connections, mut breakdown })| {
+            breakdown.sort();
+            BreakdownGroup { key, exchanges: connections, breakdown }
         })
         .collect();
     all.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::snapshot::{HostInterface, HostSnapshot, HostWorkload};
+use super::snapshot::{DescriptorLimits, HostInterface, HostSnapshot, HostWorkload};
 use crate::capacity::path::bandwidth_delay_product;
 use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, ports_in_range, sustained_rate};
 
@@ -156,7 +156,7 @@ fn check_time_wait(snapshot: &HostSnapshot) -> HostFinding {
 }
 
 fn check_files(snapshot: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
-    let (soft, hard) = snapshot.descriptors;
+    let DescriptorLimits { soft, hard } = snapshot.descriptors;
     let needed = goal.connections * 2 + SPARE_FILES;
     let why = format!(
         "{} connections at a time take two descriptors each; a unit of systemd has its own limit (LimitNOFILE=)",

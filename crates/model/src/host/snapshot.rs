@@ -13,12 +13,26 @@ pub struct HostSnapshot {
     pub processors: u32,
     /// Settings below /proc/sys by their names with dots; those that could not be read are absent.
     pub settings: BTreeMap<String, String>,
-    /// The soft and the hard limit of file descriptors of a process.
-    pub descriptors: (u64, u64),
+    pub descriptors: DescriptorLimits,
     pub time_wait: u64,
     /// Processors by their frequency governor; empty: no governor here.
     pub governors: BTreeMap<String, u32>,
     pub interfaces: Vec<HostInterface>,
+}
+
+/// The limits of file descriptors of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "(u64, u64)")]
+pub struct DescriptorLimits {
+    pub soft: u64,
+    /// The highest value to which a process may raise the soft limit.
+    pub hard: u64,
+}
+
+impl From<DescriptorLimits> for (u64, u64) {
+    fn from(limits: DescriptorLimits) -> (u64, u64) {
+        (limits.soft, limits.hard)
+    }
 }
 
 /// A network interface with a device.

@@ -30,9 +30,17 @@ const STEPS: usize = 64;
 pub(super) struct Maglev {
     size: u32,
     /// Names and weights that the table was made of, in the order of the eligible.
-    members: Vec<(String, u16)>,
+    members: Vec<MaglevMember>,
     /// Positions among the eligible; empty if there is none.
     entries: Vec<u32>,
+}
+
+/// A server that a table is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaglevMember {
+    pub name: String,
+    /// Servers of weight 0 get no entry.
+    pub weight: u16,
 }
 
 impl Maglev {
@@ -99,36 +107,41 @@ impl Maglev {
     }
 }
 
-fn members(eligible: &EligibleServers, view: &PoolView) -> Vec<(String, u16)> {
+fn members(eligible: &EligibleServers, view: &PoolView) -> Vec<MaglevMember> {
     let name = |index: usize| view.servers.get(index).map(|server| server.config.name.clone());
     eligible
         .servers
         .iter()
-        .map(|slot| (name(slot.index).unwrap_or_default(), slot.weight))
+        .map(|slot| MaglevMember {
+            name: name(slot.index).unwrap_or_default(),
+            weight: slot.weight,
+        })
         .collect()
 }
 
 /// The table for these names and weights: each entry is an index into `members`. Members of weight 0 get no entry; the
 /// table is empty if all weights are 0. Permutations need a prime size, so another size is raised to the next prime
 /// (the configuration accepts primes only). The order of `members` does not matter.
-pub fn build_table(members: &[(String, u16)], size: u32) -> Vec<u32> {
+pub fn build_table(members: &[MaglevMember], size: u32) -> Vec<u32> {
     let size = prime_from(size);
-    let mut order: Vec<usize> = (0..members.len()).filter(|at| members[*at].1 > 0).collect();
+    let mut order: Vec<usize> = (0..members.len()).filter(|at| members[*at].weight > 0).collect();
     order.sort_by(|a, b| {
-        members[*b].1.cmp(&members[*a].1).then_with(|| members[*a].0.cmp(&members[*b].0))
+        let first = &members[*a];
+        let second = &members[*b];
+        second.weight.cmp(&first.weight).then_with(|| first.name.cmp(&second.name))
     });
-    let Some(largest) = order.first().map(|at| u64::from(members[*at].1)) else {
+    let Some(largest) = order.first().map(|at| u64::from(members[*at].weight)) else {
         return Vec::new();
     };
     let mut walks: Vec<MaglevPermutation> =
-        order.iter().map(|at| MaglevPermutation::new(&members[*at].0, size)).collect();
+        order.iter().map(|at| MaglevPermutation::new(&members[*at].name, size)).collect();
     let mut entries = vec![FREE; size as usize];
     let mut free = size;
     for round in 1u64.. {
         let mut from = 0;
         while from < order.len() {
-            let weight = members[order[from]].1;
-            let to = from + order[from..].partition_point(|at| members[*at].1 == weight);
+            let weight = members[order[from]].weight;
+            let to = from + order[from..].partition_point(|at| members[*at].weight == weight);
             let turns = |round: u64| round * u64::from(weight) / largest;
             if turns(round) > turns(round - 1) {
                 for (walk, owner) in walks[from..to].iter_mut().zip(&order[from..to]) {

@@ -39,13 +39,29 @@ pub(super) struct RoundRobin {
     /// By weight, largest first.
     classes: Vec<WeightClass>,
     /// Classes that may have a turn, by deadline.
-    ready: BinaryHeap<Reverse<(i64, usize)>>,
+    ready: BinaryHeap<Reverse<ClassDeadline>>,
     /// Classes that had their turn, by release.
-    resting: BinaryHeap<Reverse<(i64, usize)>>,
+    resting: BinaryHeap<Reverse<ClassRelease>>,
     /// Turns in a cycle: the sum of all weights.
     cycle: i64,
     /// The next turn, in turns.
     turn: i64,
+}
+
+/// A class by the time at which its turn is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ClassDeadline {
+    /// In parts of a turn.
+    deadline: i64,
+    class: usize,
+}
+
+/// A class by the turn before which it may not have its next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ClassRelease {
+    /// In turns.
+    release: i64,
+    class: usize,
 }
 
 /// Servers of one weight.
@@ -147,7 +163,7 @@ impl RoundRobin {
     /// Deals one turn: to the released class that is due first. `None` if there is no class.
     #[inline]
     fn next_turn(&mut self) -> Option<usize> {
-        while let Some(Reverse((release, at))) = self.resting.peek().copied() {
+        while let Some(Reverse(ClassRelease { release, class })) = self.resting.peek().copied() {
             if release > self.turn {
                 if !self.ready.is_empty() {
                     break;
@@ -157,13 +173,14 @@ impl RoundRobin {
                 self.turn = release;
             }
             self.resting.pop();
-            self.ready.push(Reverse((self.classes[at].deadline, at)));
+            let deadline = self.classes[class].deadline;
+            self.ready.push(Reverse(ClassDeadline { deadline, class }));
         }
-        let Reverse((_, at)) = self.ready.pop()?;
-        let class = &mut self.classes[at];
-        let server = class.take_member(self.cycle);
+        let Reverse(ClassDeadline { class, .. }) = self.ready.pop()?;
+        let taking = &mut self.classes[class];
+        let server = taking.take_member(self.cycle);
         self.turn += 1;
-        self.resting.push(Reverse((class.release, at)));
+        self.resting.push(Reverse(ClassRelease { release: taking.release, class }));
         Some(server)
     }
 }
@@ -222,8 +239,9 @@ fn weight_classes(eligible: &EligibleServers, seed: u64) -> Vec<WeightClass> {
 }
 
 /// All classes, with capacity for as many without another allocation.
-fn resting_heap(classes: &[WeightClass]) -> BinaryHeap<Reverse<(i64, usize)>> {
-    classes.iter().enumerate().map(|(at, class)| Reverse((class.release, at))).collect()
+fn resting_heap(classes: &[WeightClass]) -> BinaryHeap<Reverse<ClassRelease>> {
+    let releases = classes.iter().map(|class| class.release).enumerate();
+    releases.map(|(class, release)| Reverse(ClassRelease { release, class })).collect()
 }
 
 /// A server's place in this worker's order. It depends only on these values, so it outlives every refresh.

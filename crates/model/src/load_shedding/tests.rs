@@ -54,9 +54,28 @@ struct SheddingSimulation {
     rng: Rng,
     line: PriorityWaitQueue<u64>,
     shed: LoadShedder,
-    /// Waits of served requests, and shed requests by class.
-    waits: Vec<(u64, PriorityClass, u64)>,
-    lost: Vec<(u64, PriorityClass)>,
+    waits: Vec<ServedRequest>,
+    lost: Vec<ShedRequest>,
+}
+
+/// A request that a server accepted; times in milliseconds.
+struct ServedRequest {
+    at: u64,
+    class: PriorityClass,
+    wait: u64,
+}
+
+/// A request that was shed at a time in milliseconds.
+#[derive(Debug, PartialEq)]
+struct ShedRequest {
+    at: u64,
+    class: PriorityClass,
+}
+
+/// The longest and the median wait of served requests, milliseconds.
+struct WaitSummary {
+    longest: u64,
+    median: u64,
 }
 
 impl SheddingSimulation {
@@ -71,7 +90,7 @@ impl SheddingSimulation {
         while room.is_some_and(|room| self.line.len() > room) {
             let Some(gone) = self.line.pop_last() else { return };
             self.shed.record_shed();
-            self.lost.push((now, gone.class));
+            self.lost.push(ShedRequest { at: now, class: gone.class });
         }
     }
 
@@ -92,7 +111,8 @@ impl SheddingSimulation {
                         first.and_then(|who| self.line.remove(|waiting| *waiting == who))
                     {
                         self.shed.record_served();
-                        self.waits.push((now, request.class, now - request.item));
+                        let wait = now - request.item;
+                        self.waits.push(ServedRequest { at: now, class: request.class, wait });
                     }
                     self.look(now);
                 }
@@ -100,12 +120,15 @@ impl SheddingSimulation {
         }
     }
 
-    /// The longest and the median wait of requests served from then on.
-    fn waited(&self, from: u64) -> (u64, u64) {
+    /// The waits of requests served from then on.
+    fn waited(&self, from: u64) -> WaitSummary {
         let mut waits: Vec<u64> =
-            self.waits.iter().filter(|(now, ..)| *now >= from).map(|(.., wait)| *wait).collect();
+            self.waits.iter().filter(|one| one.at >= from).map(|one| one.wait).collect();
         waits.sort_unstable();
-        (waits.last().copied().unwrap_or(0), waits.get(waits.len() / 2).copied().unwrap_or(0))
+        WaitSummary {
+            longest: waits.last().copied().unwrap_or(0),
+            median: waits.get(waits.len() / 2).copied().unwrap_or(0),
+        }
     }
 }
 
@@ -128,14 +151,14 @@ fn overload_is_held_at_the_target_while_servers_stay_busy_and_ends_with_it() {
     for seed in 1..20 {
         let mut world = SheddingSimulation::new(seed);
         world.run(0..20_000, 1_500, 1_000, 1);
-        let (most, middle) = world.waited(3_000);
+        let WaitSummary { longest: most, median: middle } = world.waited(3_000);
         assert!((20..=80).contains(&middle) && most < 150, "seed {seed}: {middle}, {most} at most");
-        let served = world.waits.iter().filter(|(now, ..)| *now >= 3_000).count();
+        let served = world.waits.iter().filter(|one| one.at >= 3_000).count();
         assert!(served > 16_300, "seed {seed}: {served} of 17,000 were served");
         let shed = world.lost.len();
         assert!((8_000..12_000).contains(&shed), "seed {seed}: {shed} shed of 10,000 too many");
         world.run(20_000..30_000, 500, 1_000, 1);
-        let late = world.lost.iter().filter(|(now, _)| *now > 21_500).count();
+        let late = world.lost.iter().filter(|one| one.at > 21_500).count();
         assert_eq!(late, 0, "seed {seed}");
     }
 }
@@ -145,7 +168,7 @@ fn without_it_the_same_overload_waits_ever_longer() {
     let mut world = SheddingSimulation::new(1);
     world.shed.interval_start = Some(MonotonicTime::NEVER);
     world.run(0..20_000, 1_500, 1_000, 1);
-    assert!(world.waited(15_000).1 > 3_000);
+    assert!(world.waited(15_000).median > 3_000);
 }
 
 #[test]
@@ -155,12 +178,12 @@ fn the_lowest_class_is_shed_and_the_highest_hardly_waits() {
         // Each of three classes has half of the load that the servers accept.
         world.run(0..20_000, 1_500, 1_000, 3);
         let of = |class: PriorityClass| {
-            world.lost.iter().filter(|(now, shed)| *now > 3_000 && *shed == class).count()
+            world.lost.iter().filter(|shed| shed.at > 3_000 && shed.class == class).count()
         };
         assert_eq!(of(2), 0, "seed {seed}");
         assert!(of(0) > 10 * of(1).max(1), "seed {seed}: {} and {}", of(0), of(1));
-        let high = world.waits.iter().filter(|(now, class, _)| *now > 3_000 && *class == 2);
-        let most = high.map(|(.., wait)| *wait).max().unwrap();
+        let high = world.waits.iter().filter(|one| one.at > 3_000 && one.class == 2);
+        let most = high.map(|one| one.wait).max().unwrap();
         assert!(most < 30, "seed {seed}: {most}");
     }
 }

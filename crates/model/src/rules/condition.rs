@@ -5,7 +5,7 @@
 
 use regex::bytes::{Regex, RegexSet};
 
-use super::context::{RuleContext, RuleState};
+use super::context::{ReportedLoads, RuleContext, RuleState};
 use super::glob::{compile_host_patterns, compile_path_glob, compile_patterns};
 use super::path_captures::PathCaptures;
 use super::reading_set::{ReadingMatch, ReadingSet, TernaryTruth};
@@ -297,15 +297,15 @@ impl StateCheck {
                 // Servers that report no load match no range.
                 let load =
                     |range: Option<NumberRange>,
-                     ask: &dyn Fn(NumberRange, (u64, u64, u64)) -> bool| {
+                     ask: &dyn Fn(NumberRange, ReportedLoads) -> bool| {
                         range
                             .is_none_or(|range| pool_load.load.is_some_and(|load| ask(range, load)))
                     };
                 within(wanted.up, pool_load.up)
                     && within(wanted.busy, pool_load.in_flight_per_server)
-                    && load(wanted.load, &|range, (_, mean, _)| range.contains(mean))
-                    && load(wanted.each_load, &|range, (low, _, high)| {
-                        range.contains(low) && range.contains(high)
+                    && load(wanted.load, &|range, loads| range.contains(loads.average))
+                    && load(wanted.each_load, &|range, loads| {
+                        range.contains(loads.lowest) && range.contains(loads.highest)
                     })
             }
         }

@@ -45,8 +45,16 @@ pub struct PoolLoad {
     pub up: u64,
     /// Exchanges in flight at each of them, on average.
     pub in_flight_per_server: u64,
-    /// Load in percent of servers that report it: lowest, average, highest.
-    pub load: Option<(u64, u64, u64)>,
+    /// Load of servers that report it.
+    pub load: Option<ReportedLoads>,
+}
+
+/// The loads that servers of a pool report, percent of their capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportedLoads {
+    pub lowest: u64,
+    pub average: u64,
+    pub highest: u64,
 }
 
 /// The result of a rule match.

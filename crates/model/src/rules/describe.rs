@@ -89,7 +89,7 @@ pub fn describe_action(rule: &RuleConfig) -> String {
         RuleActionConfig::Pool(Some(name)) => format!("pool {name}"),
         RuleActionConfig::Split(parts) => {
             let parts: Vec<String> =
-                parts.iter().map(|(name, weight)| format!("{name} ({weight})")).collect();
+                parts.iter().map(|part| format!("{} ({})", part.pool, part.weight)).collect();
             format!("one of {}", parts.join(", "))
         }
         RuleActionConfig::Redirect { to, status, .. } => format!("{status} to {to}"),

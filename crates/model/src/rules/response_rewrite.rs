@@ -143,12 +143,12 @@ fn field_line(field: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::PrefixRewrite;
+    use crate::config::{PrefixRewrite, StatusRange};
     use crate::request_head::ParsedHead;
 
     #[test]
     fn lines_are_added_by_status_and_locations_lead_to_the_client() {
-        let added = |field: &str, statuses: (u16, u16), own: bool| AddedField {
+        let added = |field: &str, statuses: StatusRange, own: bool| AddedField {
             field: field.into(),
             statuses: StatusRanges(vec![statuses]),
             own,
@@ -156,9 +156,9 @@ mod tests {
         let pair = |from: &str, to: &str| PrefixRewrite { from: from.into(), to: to.into() };
         let rewrite = ResponseRewrite::new(&RewriteConfig {
             response_add: vec![
-                added("X-A: {client}", (200, 299), false),
-                added("X-B: {sni}", (100, 599), false),
-                added("X-C: 1", (500, 599), true),
+                added("X-A: {client}", StatusRange { first: 200, last: 299 }, false),
+                added("X-B: {sni}", StatusRange { first: 100, last: 599 }, false),
+                added("X-C: 1", StatusRange { first: 500, last: 599 }, true),
             ],
             location: vec![
                 pair("http://inner", "{scheme}://{host}"),

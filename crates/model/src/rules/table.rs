@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::action::{MirrorTarget, RuleAction, SplitPool};
 use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleMatch, RuleState};
 use super::index::{RuleIndex, RuleKeys, lookup_form};
@@ -11,7 +12,7 @@ use super::rewrite::RequestRewrite;
 use crate::config::template::Template;
 use crate::config::{
     Condition, ForwardingMode, NoServersAction, PathCase, PathNormalization, RuleActionConfig,
-    RuleConfig, ServiceConfig,
+    RuleConfig, ServiceConfig, WeightedPool,
 };
 use crate::path::{PathReadings, normal_form, possible_readings};
 use crate::request_head::ParsedHead;
@@ -38,26 +39,13 @@ pub struct CompiledRule {
     /// The name, or `rule-N`.
     pub name: String,
     pub action: RuleAction,
-    /// Where copies go: a pool, percent, and the limit of concurrent copies per worker.
-    pub mirror: Option<(usize, u8, u32)>,
+    pub mirror: Option<MirrorTarget>,
     pub request_rewrite: Option<RequestRewrite>,
     pub response_rewrite: ResponseRewrite,
     condition: CompiledCondition,
     without_servers: NoServersAction,
     /// The rule rejects: `deny`, or a fixed response that is an error.
     refuses: bool,
-}
-
-/// The action of a rule; pools by their position in `RuleTable::pools`.
-#[derive(Debug)]
-pub enum RuleAction {
-    Pool(usize),
-    /// One of these pools, by weight; the second is the sum of weights.
-    Split(Vec<(usize, u32)>, u64),
-    Redirect(Template, u16),
-    /// The fixed response of the configuration.
-    Answer,
-    Deny,
 }
 
 impl RuleTable {
@@ -253,10 +241,11 @@ impl CompiledRule {
             RuleActionConfig::Pool(None) => RuleAction::Pool(0),
             RuleActionConfig::Pool(Some(name)) => RuleAction::Pool(pool(name)),
             RuleActionConfig::Split(parts) => {
-                let parts: Vec<(usize, u32)> =
-                    parts.iter().map(|(name, weight)| (pool(name), *weight)).collect();
-                let sum = parts.iter().map(|(_, weight)| u64::from(*weight)).sum();
-                RuleAction::Split(parts, sum)
+                let mut part =
+                    |part: &WeightedPool| SplitPool { pool: pool(&part.pool), weight: part.weight };
+                let parts: Vec<SplitPool> = parts.iter().map(&mut part).collect();
+                let sum = parts.iter().map(|part| u64::from(part.weight)).sum();
+                RuleAction::Split { parts, sum }
             }
             RuleActionConfig::Redirect { to, status, .. } => match Template::parse(to) {
                 Some(to) => RuleAction::Redirect(to, *status),
@@ -265,8 +254,11 @@ impl CompiledRule {
             RuleActionConfig::Answer(_) => RuleAction::Answer,
             RuleActionConfig::Deny => RuleAction::Deny,
         };
-        let mirror =
-            rule.mirror.as_ref().map(|mirror| (pool(&mirror.pool), mirror.percent, mirror.at_once));
+        let mirror = rule.mirror.as_ref().map(|mirror| MirrorTarget {
+            pool: pool(&mirror.pool),
+            percent: mirror.percent,
+            at_once: mirror.at_once,
+        });
         let check = CompiledCondition::new(&rule.when, case, &mut pool);
         CompiledRule {
             name: rule.name.clone().unwrap_or_else(|| format!("rule-{}", at + 1)),
@@ -295,11 +287,11 @@ impl CompiledRule {
     pub fn pools(&self) -> impl Iterator<Item = usize> + '_ {
         let (single, parts) = match &self.action {
             RuleAction::Pool(pool) => (Some(*pool), &[][..]),
-            RuleAction::Split(parts, _) => (None, parts.as_slice()),
+            RuleAction::Split { parts, .. } => (None, parts.as_slice()),
             RuleAction::Redirect(..) | RuleAction::Answer | RuleAction::Deny => (None, &[][..]),
         };
-        let parts = parts.iter().filter(|(_, weight)| *weight > 0);
-        single.into_iter().chain(parts.map(|(pool, _)| *pool))
+        let parts = parts.iter().filter(|part| part.weight > 0);
+        single.into_iter().chain(parts.map(|part| part.pool))
     }
 
     /// The pool of a match. Of a split: chosen by a draw below the sum of weights, preferring pools that have a server.
@@ -310,23 +302,23 @@ impl CompiledRule {
     ) -> Option<usize> {
         let (parts, sum) = match &self.action {
             RuleAction::Pool(pool) => return Some(*pool),
-            RuleAction::Split(parts, sum) => (parts, *sum),
+            RuleAction::Split { parts, sum } => (parts, *sum),
             RuleAction::Redirect(..) | RuleAction::Answer | RuleAction::Deny => return None,
         };
         let able: u64 = parts
             .iter()
-            .filter(|(pool, _)| facts.has_server(*pool))
-            .map(|(_, weight)| u64::from(*weight))
+            .filter(|part| facts.has_server(part.pool))
+            .map(|part| u64::from(part.weight))
             .sum();
         let all = able == 0;
         let mut left = draw(if all { sum } else { able }.max(1));
-        for (pool, weight) in parts {
-            if !all && !facts.has_server(*pool) {
+        for part in parts {
+            if !all && !facts.has_server(part.pool) {
                 continue;
             }
-            let weight = u64::from(*weight);
+            let weight = u64::from(part.weight);
             if left < weight {
-                return Some(*pool);
+                return Some(part.pool);
             }
             left -= weight;
         }
@@ -346,11 +338,11 @@ impl CompiledRule {
             return Some(RuleMatch::Rule(at));
         }
         match (self.without_servers, &self.action) {
-            (NoServersAction::Next, RuleAction::Pool(_) | RuleAction::Split(..)) => {
+            (NoServersAction::Next, RuleAction::Pool(_) | RuleAction::Split { .. }) => {
                 facts.record_passed_over(at);
                 None
             }
-            (NoServersAction::Answer, RuleAction::Pool(_) | RuleAction::Split(..)) => {
+            (NoServersAction::Answer, RuleAction::Pool(_) | RuleAction::Split { .. }) => {
                 Some(RuleMatch::NoServer(at))
             }
             _ => Some(RuleMatch::Rule(at)),

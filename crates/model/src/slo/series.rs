@@ -62,8 +62,16 @@ struct SeriesTrack {
     step: u64,
     /// Stored steps: bounds the memory of the track.
     max_steps: u64,
-    /// Steps with operations, and the sum before each.
-    marks: VecDeque<(u64, SloCounts)>,
+    /// In the order of time.
+    marks: VecDeque<SeriesMark>,
+}
+
+/// A step with operations, and the sum of operations before it.
+#[derive(Clone, Copy, Debug)]
+struct SeriesMark {
+    /// The number of the step since 1970.
+    slot: u64,
+    before: SloCounts,
 }
 
 impl SloSeries {
@@ -104,8 +112,8 @@ impl SloSeries {
         let [.., last] = SloSeries::new(window).tracks;
         let [.., old] = &mut self.tracks;
         let before = std::mem::replace(old, last);
-        for (slot, sums) in before.marks {
-            old.add_mark(slot * before.step, sums);
+        for mark in before.marks {
+            old.add_mark(mark.slot * before.step, mark.before);
         }
     }
 
@@ -118,13 +126,13 @@ impl SloSeries {
 impl SeriesTrack {
     fn add_mark(&mut self, at: u64, before: SloCounts) {
         let slot = at / self.step;
-        while self.marks.back().is_some_and(|(last, _)| *last > slot) {
+        while self.marks.back().is_some_and(|last| last.slot > slot) {
             self.marks.pop_back();
         }
-        if self.marks.back().is_none_or(|(last, _)| *last < slot) {
-            self.marks.push_back((slot, before));
+        if self.marks.back().is_none_or(|last| last.slot < slot) {
+            self.marks.push_back(SeriesMark { slot, before });
         }
-        while self.marks.front().is_some_and(|(first, _)| first + self.max_steps <= slot) {
+        while self.marks.front().is_some_and(|first| first.slot + self.max_steps <= slot) {
             self.marks.pop_front();
         }
     }
@@ -133,8 +141,8 @@ impl SeriesTrack {
     fn sums_before(&self, now: u64, seconds: u64) -> Option<SloCounts> {
         let steps = (seconds / self.step).max(1);
         let from = (now / self.step + 1).saturating_sub(steps);
-        let at = self.marks.partition_point(|(slot, _)| *slot < from);
-        self.marks.get(at).map(|(_, before)| *before)
+        let at = self.marks.partition_point(|mark| mark.slot < from);
+        self.marks.get(at).map(|mark| mark.before)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{PoolView, ServerState, ServerView, ServiceView};
 use crate::config::ActiveCountScope;
 use crate::monotonic_time::MonotonicTime;
-use crate::rules::{PoolLoad, RuleState, ServiceRules};
+use crate::rules::{PoolLoad, ReportedLoads, RuleState, ServiceRules};
 use crate::stats::{Count, ServiceCounters};
 
 pub struct LiveRuleState<'a> {
@@ -72,7 +72,11 @@ impl RuleState for LiveRuleState<'_> {
         PoolLoad {
             up: count,
             in_flight_per_server: in_flight.checked_div(count).unwrap_or(0),
-            load: load.map(|(low, high)| (low, loads().sum::<u64>() / tell.max(1), high)),
+            load: load.map(|(lowest, highest)| ReportedLoads {
+                lowest,
+                average: loads().sum::<u64>() / tell.max(1),
+                highest,
+            }),
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use model::config::{AllDownPolicy, BalancePolicy, ForwardingMode, ListenRange, TunnelKind};
+use model::config::{
+    AllDownPolicy, BalancePolicy, ForwardingMode, ListenRange, PortRange, TunnelKind,
+};
 
 use super::support::{errors, findings, good};
 
@@ -81,7 +83,7 @@ fn everything_written_arrives() {
     assert_eq!((packets.guard.half_open, packets.guard.source.syn_rate), (Some(1000), Some(10)));
     assert!(packets.guard.syn_cookies);
     assert_eq!(packets.guard.source.bandwidth, Some(8_000_000));
-    assert_eq!(packets.rules[0].client_port, Some((1024, 2047)));
+    assert_eq!(packets.rules[0].client_port, Some(PortRange { first: 1024, last: 2047 }));
     assert_eq!(packets.rules[0].rate, Some(100));
     assert!(checked.config.pools["p"].source_client);
     // An explanation's output is the same configuration.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::config::{
     CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
-    RequestPriority, RetryConfig, StatusRanges,
+    RequestPriority, RetryConfig, StatusRange, StatusRanges,
 };
 
 use super::support::{BASE, errors, good};
@@ -31,7 +31,10 @@ fn each_can_be_off_and_statuses_are_ranges() {
     let text = pool("retry = { budget = \"off\", on = [500, \"502-504\"] }\neject = \"off\"");
     let config = good(&text).config;
     let web = &config.pools["web"];
-    let on = StatusRanges(vec![(500, 500), (502, 504)]);
+    let on = StatusRanges(vec![
+        StatusRange { first: 500, last: 500 },
+        StatusRange { first: 502, last: 504 },
+    ]);
     assert_eq!((web.retry.budget, &web.retry.on, &web.eject), (None, &on, &None));
     for (status, has) in [(499, false), (500, true), (501, false), (502, true), (505, false)] {
         assert_eq!(on.contains(status), has, "{status}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::config::{
     AffinityKey, CookieMode, NoServersAction, RateLimitKey, RuleActionConfig,
-    UnavailableServerAction,
+    UnavailableServerAction, WeightedPool,
 };
 
 use super::support::{BASE, errors, findings, good};
@@ -29,7 +29,8 @@ fn what_is_written_arrives() {
     assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
     let shop = &checked.config.services["shop"];
     assert_eq!(shop.rules.len(), 2);
-    assert_eq!(shop.rules[0].action, RuleActionConfig::Split(vec![("web".into(), 3)]));
+    let split = vec![WeightedPool { pool: "web".into(), weight: 3 }];
+    assert_eq!(shop.rules[0].action, RuleActionConfig::Split(split));
     assert_eq!(shop.rules[0].without_servers, NoServersAction::Next);
     let sticky = shop.sticky.as_ref().unwrap();
     let AffinityKey::Cookie(cookie) = &sticky.by else { panic!("{sticky:?}") };

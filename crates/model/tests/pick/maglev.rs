@@ -3,7 +3,7 @@
 use model::config::BalancePolicy;
 use model::hash::{self, HashPurpose};
 use model::id::ServerId;
-use model::load_balancing::maglev::build_table;
+use model::load_balancing::maglev::{MaglevMember, build_table};
 use model::load_balancing::{PickResult, Rng, ServerPicker};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,8 +12,9 @@ use super::{pick, pick_after, view};
 
 const SIZE: u32 = 16_381;
 
-fn members(weights: &[u16]) -> Vec<(String, u16)> {
-    weights.iter().enumerate().map(|(at, weight)| (format!("s{at}"), *weight)).collect()
+fn members(weights: &[u16]) -> Vec<MaglevMember> {
+    let named = weights.iter().enumerate();
+    named.map(|(at, weight)| MaglevMember { name: format!("s{at}"), weight: *weight }).collect()
 }
 
 /// FNV-1a of entries as 32-bit little-endian numbers: stands for a table too long to write down.
@@ -45,6 +46,8 @@ fn published_vectors() {
     let tables = vectors["tables"].as_array().unwrap();
     for row in tables {
         let members: Vec<(String, u16)> = serde_json::from_value(row["members"].clone()).unwrap();
+        let members: Vec<MaglevMember> =
+            members.into_iter().map(|(name, weight)| MaglevMember { name, weight }).collect();
         let entries = build_table(&members, row["size"].as_u64().unwrap() as u32);
         let first: Vec<u32> = serde_json::from_value(row["first"].clone()).unwrap();
         assert_eq!(entries[..first.len()], first, "{members:?}");
@@ -84,7 +87,7 @@ proptest! {
         let mut shuffled: Vec<usize> = (0..members.len()).collect();
         let mut rng = Rng::new(seed);
         (1..shuffled.len()).rev().for_each(|at| shuffled.swap(at, rng.below(at as u64 + 1) as usize));
-        let other: Vec<(String, u16)> = shuffled.iter().map(|at| members[*at].clone()).collect();
+        let other: Vec<MaglevMember> = shuffled.iter().map(|at| members[*at].clone()).collect();
         let straight = build_table(&members, 2039);
         let turned: Vec<u32> =
             build_table(&other, 2039).into_iter().map(|at| shuffled[at as usize] as u32).collect();
@@ -93,13 +96,13 @@ proptest! {
 }
 
 /// The share of entries that moved although their owner is still there.
-fn moved(before: &[(String, u16)], after: &[(String, u16)]) -> f64 {
+fn moved(before: &[MaglevMember], after: &[MaglevMember]) -> f64 {
     let old = build_table(before, SIZE);
     let new = build_table(after, SIZE);
-    let stays = |name: &str| after.iter().any(|(other, _)| other == name);
+    let stays = |name: &str| after.iter().any(|other| other.name == name);
     let needless = old.iter().zip(&new).filter(|(old, new)| {
-        let owner = &before[**old as usize].0;
-        stays(owner) && *owner != after[**new as usize].0
+        let owner = &before[**old as usize].name;
+        stays(owner) && *owner != after[**new as usize].name
     });
     needless.count() as f64 / f64::from(SIZE)
 }

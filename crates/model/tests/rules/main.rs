@@ -13,7 +13,7 @@ use model::config::{ActiveCountScope, Config, ServiceConfig, load};
 use model::id::PoolId;
 use model::request_head::ParsedHead;
 use model::rules::{
-    PoolLoad, RuleAction, RuleContext, RuleMatch, RuleState, RuleTable, ServiceRules,
+    PoolLoad, ReportedLoads, RuleAction, RuleContext, RuleMatch, RuleState, RuleTable, ServiceRules,
 };
 use proptest::prelude::*;
 
@@ -198,6 +198,7 @@ fn days_are_those_on_which_the_hours_begin() {
 fn conditions_of_state_hold_and_do_not() {
     let pools = |facts: PoolLoad| TestFacts { pools: vec![facts; 3], ..TestFacts::default() };
     let loaded = |load| PoolLoad { up: 2, in_flight_per_server: 3, load };
+    let loads = |lowest, average, highest| Some(ReportedLoads { lowest, average, highest });
     for (when, yes, no) in [
         (
             "active = \"10-\"",
@@ -230,11 +231,11 @@ fn conditions_of_state_hold_and_do_not() {
             pools(loaded(None)),
             pools(PoolLoad { in_flight_per_server: 4, ..loaded(None) }),
         ),
-        ("servers = { load = \"-80\" }", pools(loaded(Some((70, 80, 90)))), pools(loaded(None))),
+        ("servers = { load = \"-80\" }", pools(loaded(loads(70, 80, 90))), pools(loaded(None))),
         (
             "servers = { each-load = \"-80\" }",
-            pools(loaded(Some((70, 75, 80)))),
-            pools(loaded(Some((70, 75, 81)))),
+            pools(loaded(loads(70, 75, 80))),
+            pools(loaded(loads(70, 75, 81))),
         ),
         (
             "rate = 5",
@@ -298,7 +299,9 @@ fn splits_follow_their_weights_and_leave_empty_pools_out() {
         let each = (0..8).map(|n| table.rules()[0].choose_pool(|sum| n % sum, world).unwrap());
         [0, 1, 2].map(|pool| each.clone().filter(|chosen| *chosen == pool).count())
     };
-    assert!(matches!(&table.rules()[0].action, RuleAction::Split(parts, 4) if parts.len() == 3));
+    assert!(
+        matches!(&table.rules()[0].action, RuleAction::Split { parts, sum: 4 } if parts.len() == 3)
+    );
     assert_eq!(chosen(&TestFacts::default()), [2, 6, 0]);
     assert_eq!(chosen(&TestFacts { empty: vec![1], ..TestFacts::default() }), [8, 0, 0]);
     assert_eq!(chosen(&TestFacts { empty: vec![0, 1], ..TestFacts::default() }), [2, 6, 0]);

@@ -1,6 +1,6 @@
 //! Any bytes, in any pieces: no dialogue panics, and none grows with what a server sends.
 
-use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe};
+use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
 use probe::dialogue::DialogueStep;
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn kinds() -> Vec<ProbeKind> {
         ProbeKind::Redis,
         ProbeKind::Mysql { user: "u".into() },
         ProbeKind::Postgres { user: "u".into() },
-        ProbeKind::Sip { status: vec![(200, 299)] },
+        ProbeKind::Sip { status: vec![StatusRange { first: 200, last: 299 }] },
         ProbeKind::Udp(SendExpectProbe { send: "x".into(), expect: expect() }),
         ProbeKind::Ping,
         ProbeKind::Radius { secret: "/s".into() },

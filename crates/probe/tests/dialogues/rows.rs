@@ -3,7 +3,7 @@
 //! Each row is run whole and byte by byte: the split of the bytes changes no result.
 
 use super::support::{self, DialogueRun, ber, plan, play};
-use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe};
+use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
 use probe::probe_plan::ProbeTransport;
 
 enum ExpectedResult {
@@ -231,7 +231,7 @@ fn answers_to_questions_of_ours() {
         ),
         row(radius(), b"hi", Bad("not RADIUS")),
     ]);
-    let sip = plan(&ProbeKind::Sip { status: vec![(200, 299)] });
+    let sip = plan(&ProbeKind::Sip { status: vec![StatusRange { first: 200, last: 299 }] });
     let call = "0000000000000007@steelyard.invalid";
     let reply = |status: &str, call: &str| format!("SIP/2.0 {status}\r\nCall-ID: {call}\r\n\r\n");
     for (says, good) in

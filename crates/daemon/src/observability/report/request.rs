@@ -151,13 +151,14 @@ fn rules(
     }
     let able = |at: usize| rule.without_servers == NoServersAction::Pool || facts.has_server(at);
     match &compiled.action {
-        RuleAction::Split(parts, _) => {
-            let some = parts.iter().any(|(at, _)| facts.has_server(*at));
+        RuleAction::Split { parts, .. } => {
+            let some = parts.iter().any(|part| facts.has_server(part.pool));
             let takes = |at: usize| if some { facts.has_server(at) } else { able(at) };
-            let sum: u32 = parts.iter().filter(|(at, _)| takes(*at)).map(|(_, w)| *w).sum();
-            for (at, weight) in parts.iter().filter(|(at, weight)| takes(*at) && *weight > 0) {
-                let percent = f64::from(*weight) * 100.0 / f64::from(sum.max(1));
-                share(explained, (facts.pool)(*at), percent);
+            let taking = || parts.iter().filter(|part| takes(part.pool));
+            let sum: u32 = taking().map(|part| part.weight).sum();
+            for part in taking().filter(|part| part.weight > 0) {
+                let percent = f64::from(part.weight) * 100.0 / f64::from(sum.max(1));
+                share(explained, (facts.pool)(part.pool), percent);
             }
         }
         _ => compiled.pools().for_each(|at| share(explained, (facts.pool)(at), 100.0)),

@@ -8,6 +8,7 @@ use super::super::daily_window::DailyWindow;
 use super::super::finding::FindingDetails;
 use super::super::ip_prefix::IpPrefix;
 use super::super::listen_range::ListenRange;
+use super::super::port_range::PortRange;
 use super::super::value::ConfigValue;
 
 /// Limit for the port ranges of one service, and for the networks of one list.
@@ -51,7 +52,7 @@ pub fn parse_listen_ranges(
             FindingDetails::new(format!("`{part}` is neither a port nor a range of ports"))
                 .with_expected("such as \"203.0.113.10:80,443,8000-8010\" or \"203.0.113.10:*\"")
         };
-        let (first, last) = parse_port_range(part).ok_or_else(wrong)?;
+        let PortRange { first, last } = parse_port_range(part).ok_or_else(wrong)?;
         into.extend(hosts.iter().map(|address| ListenRange { address: *address, first, last }));
     }
     if into.len() > MAX_RANGES {
@@ -62,13 +63,14 @@ pub fn parse_listen_ranges(
     Ok(())
 }
 
-fn parse_port_range(text: &str) -> Option<(u16, u16)> {
+fn parse_port_range(text: &str) -> Option<PortRange> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         text.parse::<u16>().ok().filter(|port| digits && *port > 0)
     };
-    number(first.trim()).zip(number(last.trim())).filter(|(first, last)| first <= last)
+    let range = PortRange { first: number(first.trim())?, last: number(last.trim())? };
+    (range.first <= range.last).then_some(range)
 }
 
 /// One network or a list; an address alone is a network of one address.
@@ -135,7 +137,7 @@ pub fn decode_port_range(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetai
         DeValue::String(text) => parse_port_range(text),
         _ => None,
     };
-    found.map(|(first, last)| ConfigValue::PortRange(first, last)).ok_or_else(|| {
+    found.map(ConfigValue::PortRange).ok_or_else(|| {
         FindingDetails::new("neither a port nor a range of ports").with_expected(PORT_RANGE)
     })
 }

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::super::finding::FindingDetails;
 use super::super::schema::{Keyword, TextFormat, ValueKind};
+use super::super::status_range::StatusRange;
 use super::super::suggestion::nearest_match;
 use super::super::unit::{BitsPerSecond, ByteSize, Percentage, Time, UnitError};
 use super::super::value::ConfigValue;
@@ -312,16 +313,21 @@ fn decode_status(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, Fi
     };
     let mut ranges = Vec::with_capacity(items.len());
     for item in items {
-        let pair = match (parse_integer(item), item.as_str()) {
-            (Some(number), _) => u16::try_from(number).ok().map(|status| (status, status)),
+        let range = match (parse_integer(item), item.as_str()) {
+            (Some(number), _) => {
+                u16::try_from(number).ok().map(|status| StatusRange { first: status, last: status })
+            }
             (None, Some(text)) => {
                 let (first, last) = text.split_once('-').unwrap_or((text, text));
-                first.trim().parse().ok().zip(last.trim().parse().ok())
+                let bounds = first.trim().parse().ok().zip(last.trim().parse().ok());
+                bounds.map(|(first, last)| StatusRange { first, last })
             }
             _ => None,
         };
-        let known = |(first, last): &(u16, u16)| *first >= 100 && first <= last && *last <= 599;
-        let range = pair.filter(known).ok_or_else(|| {
+        let known = |range: &StatusRange| {
+            range.first >= 100 && range.first <= range.last && range.last <= 599
+        };
+        let range = range.filter(known).ok_or_else(|| {
             FindingDetails::new("not a status from 100 to 599, nor a range of them")
                 .with_expected(describe_expected(kind))
         })?;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+use crate::config::status_range::StatusRange;
 use crate::config::value::ConfigValue;
 
 pub const EJECT: KeySchema = KeySchema::new(
@@ -76,7 +77,10 @@ static EJECT_TABLE: TableSchema = TableSchema {
         KeySchema::new(
             "on",
             ValueKind::Status,
-            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[(502, 504)]))),
+            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[StatusRange {
+                first: 502,
+                last: 504,
+            }]))),
             "Answers that count as failures.",
         ),
     ],

@@ -1,5 +1,6 @@
 //! The checked configuration of outlier detection.
 
+use crate::config::status_range::StatusRange;
 use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Default for OutlierDetectionConfig {
             // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
             most: Duration::from_secs(300),
             share: 50,
-            on: StatusRanges(vec![(502, 504)]),
+            on: StatusRanges(vec![StatusRange { first: 502, last: 504 }]),
         }
     }
 }

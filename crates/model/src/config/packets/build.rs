@@ -65,7 +65,7 @@ fn build_packet_rule(section: &ConfigSection) -> PacketRule {
     read_inner_table(section, "when", |when| PacketRule {
         client: when.prefixes("client").to_vec(),
         client_port: match when.value("client-port") {
-            Some(ConfigValue::PortRange(first, last)) => Some((*first, *last)),
+            Some(ConfigValue::PortRange(ports)) => Some(*ports),
             _ => None,
         },
         hours: match when.value("hours") {

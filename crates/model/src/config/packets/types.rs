@@ -5,6 +5,7 @@
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
 use crate::config::listen_range::ListenRange;
+use crate::config::port_range::PortRange;
 use crate::config::replication::ReplicationScope;
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -111,7 +112,7 @@ pub struct PacketAffinityConfig {
 pub struct PacketRule {
     pub client: Vec<IpPrefix>,
     /// Range of the client's port, inclusive.
-    pub client_port: Option<(u16, u16)>,
+    pub client_port: Option<PortRange>,
     /// Daily time window, local time.
     pub hours: Option<DailyWindow>,
     /// The traffic class (IPv6) or type of service (IPv4) byte.

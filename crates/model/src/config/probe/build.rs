@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use super::keys::RECORDS;
 use super::resolve::probe_kind;
 use super::types::{
-    DownAction, HttpProbe, ProbeConfig, ProbeKind, ProbeTls, ProgramProbe, SendExpectProbe,
+    DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
+    SendExpectProbe,
 };
 use crate::config::pattern::Pattern;
 use crate::config::section::ConfigSection;
+use crate::config::status_range::StatusRange;
 use crate::config::tls::{build_revocation, minimum_version};
 use crate::config::value::ConfigValue;
 
@@ -87,7 +89,8 @@ fn build_probe_kind(section: &ConfigSection) -> ProbeKind {
 
 fn build_http_probe(section: &ConfigSection, key: &str) -> HttpProbe {
     let header = |text: &String| {
-        text.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        let (name, value) = text.split_once(':')?;
+        Some(ProbeHeaderField { name: name.to_owned(), value: value.trim().to_owned() })
     };
     HttpProbe {
         path: owned_text(section, key),
@@ -104,7 +107,7 @@ fn build_http_probe(section: &ConfigSection, key: &str) -> HttpProbe {
     }
 }
 
-fn status_ranges(section: &ConfigSection) -> Vec<(u16, u16)> {
+fn status_ranges(section: &ConfigSection) -> Vec<StatusRange> {
     match section.value("status") {
         Some(ConfigValue::Status(ranges)) => ranges.to_vec(),
         _ => Vec::new(),

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
+use crate::config::status_range::StatusRange;
 use crate::config::tls::{CRL, EXPIRED_CRL, MINIMUM};
 use crate::config::value::ConfigValue;
 
@@ -191,7 +192,10 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
         KeySchema::new(
             "status",
             ValueKind::Status,
-            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[(200, 399)]))),
+            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[StatusRange {
+                first: 200,
+                last: 399,
+            }]))),
             "`http`, `http2`: good statuses: `200`, `\"200-299\"`, or a list. `sip`: 200 to 299 unless set.",
         ),
         text_key(

@@ -6,6 +6,7 @@ use super::keys::{KINDS, OF_KINDS, PROBE_TABLE, PROGRAM, TLS};
 use crate::config::default_bounds::cap_default;
 use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::setting_layers::resolve_layers;
+use crate::config::status_range::StatusRange;
 use crate::config::value::ConfigValue;
 
 /// Resolves the health check of a pool or server. The default for a pool with TLS is a TLS handshake.
@@ -81,7 +82,7 @@ pub fn fill_probe_defaults(probe: &mut ConfigSection) {
     let untold =
         probe.setting("status").is_some_and(|setting| setting.origin == SettingOrigin::Default);
     if kind == Some("sip") && untold {
-        let good = ConfigValue::Status(Cow::Borrowed(&[(200, 299)]));
+        let good = ConfigValue::Status(Cow::Borrowed(&[StatusRange { first: 200, last: 299 }]));
         probe.set("status", good, SettingOrigin::Derived("the probe is `sip`"));
     }
 }

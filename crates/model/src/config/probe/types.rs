@@ -3,6 +3,7 @@
 //! Plain data: the crate `probe` implements the protocols, and `health_check` evaluates the results.
 
 use crate::config::pattern::Pattern;
+use crate::config::status_range::StatusRange;
 use crate::config::tls::{PoolTls, RevocationConfig, TlsVersion};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -140,7 +141,7 @@ pub enum ProbeKind {
     /// The response to OPTIONS over UDP has a good status (RFC 3261 §11).
     Sip {
         /// Good statuses, inclusive ranges; default 200–299.
-        status: Vec<(u16, u16)>,
+        status: Vec<StatusRange>,
     },
     /// A datagram has a matching response, or is echoed.
     Udp(SendExpectProbe),
@@ -183,15 +184,29 @@ pub struct HttpProbe {
     /// The Host header or `:authority`; default the server's address.
     pub host: Option<String>,
     /// Further header fields.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<ProbeHeaderField>,
     /// Good statuses, inclusive ranges; default 200–399.
-    pub status: Vec<(u16, u16)>,
+    pub status: Vec<StatusRange>,
     /// A pattern that the body must contain.
     pub expect: Option<Pattern>,
     /// The SHA-256 of the whole body, in hexadecimal.
     pub digest: Option<String>,
     /// Limit for the bytes of the body that are read; default 64 KiB.
     pub body_bytes: u32,
+}
+
+/// A header field that the request of a health check has besides those of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "(String, String)")]
+pub struct ProbeHeaderField {
+    pub name: String,
+    pub value: String,
+}
+
+impl From<ProbeHeaderField> for (String, String) {
+    fn from(field: ProbeHeaderField) -> (String, String) {
+        (field.name, field.value)
+    }
 }
 
 /// A program that performs the health check.
@@ -216,7 +231,7 @@ impl HttpProbe {
             method: "GET".to_owned(),
             host: None,
             headers: Vec::new(),
-            status: vec![(200, 399)],
+            status: vec![StatusRange { first: 200, last: 399 }],
             expect: None,
             digest: None,
             body_bytes: 64 * 1024,

@@ -3,6 +3,7 @@
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::outlier_detection::verify_ejection_share;
 use crate::config::section::ConfigSection;
+use crate::config::status_range::StatusRange;
 use crate::config::unsupported_keys::written_keys;
 use crate::config::value::ConfigValue;
 
@@ -20,7 +21,7 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
             }
         }
         if let Some(ConfigValue::Status(ranges)) = retry.value("on")
-            && let Some((first, _)) = ranges.iter().find(|(first, _)| *first < 400)
+            && let Some(StatusRange { first, .. }) = ranges.iter().find(|range| range.first < 400)
         {
             let message =
                 format!("answers of status {first} are good, and their requests are sent again");

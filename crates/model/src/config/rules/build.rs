@@ -3,7 +3,7 @@
 use super::build_rewrite::{build_rewrite, owned_text};
 use super::types::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
-    RateLimitKey, RuleActionConfig, RuleConfig,
+    RateLimitKey, RuleActionConfig, RuleConfig, WeightedPool,
 };
 use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
@@ -56,8 +56,9 @@ fn build_action(section: &ConfigSection) -> RuleActionConfig {
     }
     let split = section.list("split");
     if !split.is_empty() {
-        let part = |part: &ConfigSection| {
-            (owned_text(part, "pool").unwrap_or_default(), part.count_or_zero("weight"))
+        let part = |part: &ConfigSection| WeightedPool {
+            pool: owned_text(part, "pool").unwrap_or_default(),
+            weight: part.count_or_zero("weight"),
         };
         return RuleActionConfig::Split(split.iter().map(part).collect());
     }
@@ -89,8 +90,8 @@ pub(super) fn build_condition(section: &ConfigSection) -> Condition {
     if !client.is_empty() {
         all.push(Condition::Client(client.to_vec()));
     }
-    if let Some(ConfigValue::PortRange(first, last)) = section.value("client-port") {
-        all.push(Condition::ClientPort(*first, *last));
+    if let Some(ConfigValue::PortRange(ports)) = section.value("client-port") {
+        all.push(Condition::ClientPort(ports.first, ports.last));
     }
     all.extend(section.count("tos").map(Condition::Tos));
     let hours = match section.value("hours") {

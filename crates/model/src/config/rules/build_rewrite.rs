@@ -2,6 +2,7 @@
 
 use super::types::{AddedField, PrefixRewrite, RewriteConfig};
 use crate::config::section::ConfigSection;
+use crate::config::status_range::StatusRange;
 use crate::config::status_ranges::{StatusRanges, build_statuses};
 
 pub fn build_rewrite(rewrite: &ConfigSection) -> RewriteConfig {
@@ -30,7 +31,7 @@ pub fn owned_text(section: &ConfigSection, key: &str) -> Option<String> {
 fn build_added_field(section: &ConfigSection) -> AddedField {
     let statuses = match section.setting("statuses") {
         Some(_) => build_statuses(section, "statuses"),
-        None => StatusRanges(vec![(100, 599)]),
+        None => StatusRanges(vec![StatusRange { first: 100, last: 599 }]),
     };
     let field = owned_text(section, "field").unwrap_or_default();
     AddedField { field, statuses, own: section.flag("own") }

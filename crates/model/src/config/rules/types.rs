@@ -120,7 +120,7 @@ pub enum RuleActionConfig {
     /// Use a pool; `None`: the service's.
     Pool(Option<String>),
     /// Use one of several pools, by weight.
-    Split(Vec<(String, u32)>),
+    Split(Vec<WeightedPool>),
     /// Redirect the client.
     Redirect {
         /// The target, a template.
@@ -134,6 +134,20 @@ pub enum RuleActionConfig {
     Answer(FixedAnswer),
     /// Reject the request.
     Deny,
+}
+
+/// A pool of a split, and its weight: its part of the sum of weights gets the requests.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "(String, u32)")]
+pub struct WeightedPool {
+    pub pool: String,
+    pub weight: u32,
+}
+
+impl From<WeightedPool> for (String, u32) {
+    fn from(part: WeightedPool) -> (String, u32) {
+        (part.pool, part.weight)
+    }
 }
 
 /// A fixed response.
@@ -255,7 +269,7 @@ impl RuleConfig {
         let mut pools = match &self.action {
             RuleActionConfig::Pool(name) => vec![name.as_deref()],
             RuleActionConfig::Split(parts) => {
-                parts.iter().map(|(name, _)| Some(name.as_str())).collect()
+                parts.iter().map(|part| Some(part.pool.as_str())).collect()
             }
             RuleActionConfig::Redirect { .. }
             | RuleActionConfig::Answer(_)

@@ -30,7 +30,7 @@ fn snapshot() -> HostSnapshot {
     HostSnapshot {
         processors: 2,
         settings: settings.into_iter().map(|(a, b)| (a.to_owned(), b.to_owned())).collect(),
-        descriptors: (32_768, 1 << 20),
+        descriptors: DescriptorLimits { soft: 32_768, hard: 1 << 20 },
         time_wait: 3,
         governors: [("performance".to_owned(), 2)].into(),
         interfaces: vec![HostInterface {
@@ -62,7 +62,7 @@ fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
     };
     plant("source ports", &set("net.ipv4.ip_local_port_range", "50000 60999"), "1024 65535");
     plant("TIME_WAIT", &set("net.ipv4.tcp_max_tw_buckets", "5000"), "tcp_max_tw_buckets=258048");
-    plant("open files", &|p| p.descriptors.0 = 1_024, "ulimit -n 20256");
+    plant("open files", &|p| p.descriptors.soft = 1_024, "ulimit -n 20256");
     plant("listen backlog", &set("net.core.somaxconn", "128"), "somaxconn=4096");
     plant("SYN backlog", &set("net.ipv4.tcp_max_syn_backlog", "128"), "syn_backlog=4096");
     plant("device backlog", &set("net.core.netdev_max_backlog", "300"), "backlog=1000");
@@ -216,7 +216,10 @@ fn ports_that_the_kernel_gives_again_carry_more() {
 #[test]
 fn what_cannot_be_read_is_unknown_and_not_good() {
     let findings = check_host(
-        &HostSnapshot { descriptors: (1 << 20, 1 << 20), ..HostSnapshot::default() },
+        &HostSnapshot {
+            descriptors: DescriptorLimits { soft: 1 << 20, hard: 1 << 20 },
+            ..HostSnapshot::default()
+        },
         &goal(),
     );
     let good: Vec<&str> = findings
