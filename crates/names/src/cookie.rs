@@ -22,27 +22,32 @@ pub struct CookieSigner {
     secret: [u8; 16],
 }
 
+/// The result for a client's cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CookieCheck {
+    /// The client returned a server cookie that is its own and not too old.
+    pub is_valid: bool,
+    /// The server cookie for the answer.
+    pub returned: [u8; 16],
+}
+
 impl CookieSigner {
     pub fn new(secret: [u8; 16]) -> CookieSigner {
         CookieSigner { secret }
     }
 
     /// Whether the cookie is one that we gave this client, and the cookie to return.
-    pub fn verify(
-        &self,
-        cookie: &DnsCookie,
-        client: IpAddr,
-        unix_seconds: u32,
-    ) -> (bool, [u8; 16]) {
+    pub fn verify(&self, cookie: &DnsCookie, client: IpAddr, unix_seconds: u32) -> CookieCheck {
         let new = || self.sign(&cookie.client, client, unix_seconds);
-        let Some(shown) = cookie.server else { return (false, new()) };
+        let invalid = || CookieCheck { is_valid: false, returned: new() };
+        let Some(shown) = cookie.server else { return invalid() };
         let made = u32::from_be_bytes([shown[4], shown[5], shown[6], shown[7]]);
         let age = unix_seconds.wrapping_sub(made);
         let in_time = age <= OLDEST || made.wrapping_sub(unix_seconds) <= AHEAD;
         if shown[..4] != FORM || !in_time || shown != self.sign(&cookie.client, client, made) {
-            return (false, new());
+            return invalid();
         }
-        (true, if age <= FRESH { shown } else { new() })
+        CookieCheck { is_valid: true, returned: if age <= FRESH { shown } else { new() } }
     }
 
     fn sign(&self, theirs: &[u8; 8], client: IpAddr, unix_seconds: u32) -> [u8; 16] {
@@ -83,18 +88,20 @@ mod tests {
         let cookies = CookieSigner::new([3; 16]);
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let first = DnsCookie { client: [1; 8], server: None };
-        let (good, given) = cookies.verify(&first, ip("192.0.2.1"), 10_000);
-        assert!(!good);
+        let CookieCheck { is_valid, returned: given } =
+            cookies.verify(&first, ip("192.0.2.1"), 10_000);
+        assert!(!is_valid);
         let shown = DnsCookie { client: [1; 8], server: Some(given) };
-        assert_eq!(cookies.verify(&shown, ip("192.0.2.1"), 10_900), (true, given));
-        let (good, renewed) = cookies.verify(&shown, ip("192.0.2.1"), 12_000);
-        assert!(good && renewed != given);
-        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 13_601).0);
-        assert!(cookies.verify(&shown, ip("192.0.2.1"), 9_700).0);
-        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 9_699).0);
-        assert!(!cookies.verify(&shown, ip("192.0.2.2"), 10_000).0);
+        let same = CookieCheck { is_valid: true, returned: given };
+        assert_eq!(cookies.verify(&shown, ip("192.0.2.1"), 10_900), same);
+        let renewed = cookies.verify(&shown, ip("192.0.2.1"), 12_000);
+        assert!(renewed.is_valid && renewed.returned != given);
+        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 13_601).is_valid);
+        assert!(cookies.verify(&shown, ip("192.0.2.1"), 9_700).is_valid);
+        assert!(!cookies.verify(&shown, ip("192.0.2.1"), 9_699).is_valid);
+        assert!(!cookies.verify(&shown, ip("192.0.2.2"), 10_000).is_valid);
         let other = DnsCookie { client: [2; 8], ..shown };
-        assert!(!cookies.verify(&other, ip("192.0.2.1"), 10_000).0);
-        assert!(!CookieSigner::new([4; 16]).verify(&shown, ip("192.0.2.1"), 10_000).0);
+        assert!(!cookies.verify(&other, ip("192.0.2.1"), 10_000).is_valid);
+        assert!(!CookieSigner::new([4; 16]).verify(&shown, ip("192.0.2.1"), 10_000).is_valid);
     }
 }

@@ -134,9 +134,9 @@ impl<'o> MessageWriter<'o> {
         code: u16,
         authoritative: bool,
         truncated: bool,
-        opt: Option<(&EdnsOptions, u16, &[u8])>,
+        opt: Option<OptRecord<'_>>,
     ) {
-        if let Some((edns, size, options)) = opt {
+        if let Some(OptRecord { edns, size, options }) = opt {
             self.out.extend([0, 0, 41]);
             self.out.extend(size.to_be_bytes());
             let flags = if edns.dnssec_ok { 0x80 } else { 0 };
@@ -154,6 +154,17 @@ impl<'o> MessageWriter<'o> {
             place.copy_from_slice(&word.to_be_bytes());
         }
     }
+}
+
+/// The contents of the OPT record of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct OptRecord<'a> {
+    /// What the query's OPT record said.
+    pub edns: &'a EdnsOptions,
+    /// The largest message over UDP that the server reads, bytes.
+    pub size: u16,
+    /// Options in the form of the message.
+    pub options: &'a [u8],
 }
 
 /// Writes a header-only answer to bytes that are no readable query.

@@ -12,7 +12,7 @@ use super::answer::{
 use super::cookie::CookieSigner;
 use super::counts::{DnsTransport, Fate};
 use super::edns::EdnsOptions;
-use super::message::{MessageWriter, OPT, write_bare};
+use super::message::{MessageWriter, OPT, OptRecord, write_bare};
 use super::question::{DnsQuestion, QueryError};
 use super::rate_limit::{AnswerClass, RateDecision, RateLimiter};
 use super::turn_order::mix;
@@ -190,11 +190,11 @@ impl DnsResponder {
         let bytes = OPT + cookie_check.map_or(0, |_| 28) + subnet_bytes;
         let beside = OptResponse {
             edns: Some(edns),
-            cookie: cookie_check.map(|(_, cookie)| cookie),
+            cookie: cookie_check.map(|check| check.returned),
             subnet: subnet.is_some(),
             bytes,
         };
-        (beside, cookie_check.is_some_and(|(good, _)| good))
+        (beside, cookie_check.is_some_and(|check| check.is_valid))
     }
 
     /// The size limit of the answer.
@@ -262,8 +262,8 @@ impl DnsResponder {
             }
         }
         let authoritative = code == code::GOOD || code == code::NO_NAME;
-        let opt =
-            beside.edns.as_ref().map(|edns| (edns, zone_data.udp_size, self.options.as_slice()));
+        let size = zone_data.udp_size;
+        let opt = beside.edns.as_ref().map(|edns| OptRecord { edns, size, options: &self.options });
         message.finish(question.flags, code, authoritative, truncated, opt);
     }
 }
