@@ -65,11 +65,18 @@ pub fn read_element(bytes: &[u8]) -> BerResult<'_> {
     }
 }
 
-/// Reads an element of this tag: its contents and the rest.
-pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The contents of an element, and the bytes after it.
+#[derive(Clone, Copy, Debug)]
+pub struct BerElement<'b> {
+    pub contents: &'b [u8],
+    pub rest: &'b [u8],
+}
+
+/// Reads an element of this tag.
+pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<BerElement<'_>> {
     match read_element(bytes) {
         BerResult::Complete { tag: found, contents, rest } if found == tag => {
-            Some((contents, rest))
+            Some(BerElement { contents, rest })
         }
         _ => None,
     }
@@ -94,7 +101,7 @@ mod tests {
         #[test]
         fn encoding_round_trips(value in any::<i32>(), bytes in prop::collection::vec(any::<u8>(), 0..70_000), tag in 0u8..31) {
             let written = encode_integer(value);
-            let (contents, rest) = read_tagged(0x02, &written).unwrap();
+            let BerElement { contents, rest } = read_tagged(0x02, &written).unwrap();
             prop_assert_eq!((parse_integer(contents), rest.len()), (Some(i64::from(value)), 0));
             let written = encode_element(tag, &bytes);
             match read_element(&written) {

@@ -5,7 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use h2::client::SendRequest;
 
 use crate::dialogue::{ProbeResult, printable_text};
-use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
+use crate::http2_dialogue::{Http2Dialogue, Http2ProbeResponse, describe_error, send_request};
 
 /// Bytes of a reply's message: a health reply needs two.
 const MESSAGE_BYTES: usize = 1_024;
@@ -36,12 +36,12 @@ async fn run_check(
         .header("user-agent", "steelyard-probe")
         .body(())
         .map_err(|error| format!("the request cannot be written: {error}"))?;
-    let (status, fields, mut stream) =
+    let Http2ProbeResponse { status, headers, body: mut stream } =
         send_request(send, request, Some(encode_request(&service))).await?;
     if status != 200 {
         return Err(format!("grpc health: http status {status}"));
     }
-    check_grpc_status(&fields)?;
+    check_grpc_status(&headers)?;
     let mut body = Vec::new();
     while let Some(part) = stream.data().await {
         let part = part.map_err(|error| describe_error(&error))?;

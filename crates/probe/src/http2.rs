@@ -8,7 +8,7 @@ use h2::client::SendRequest;
 
 use crate::dialogue::{DialogueStep, ProbeResult};
 use crate::http_response::ExpectedResponse;
-use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
+use crate::http2_dialogue::{Http2Dialogue, Http2ProbeResponse, describe_error, send_request};
 
 pub fn new_dialogue(wanted: Arc<ExpectedResponse>, host: &str, tls: bool) -> Http2Dialogue {
     let host = host.to_owned();
@@ -22,7 +22,8 @@ async fn run_request(
     tls: bool,
 ) -> ProbeResult {
     let request = build_request(&wanted, &host, tls)?;
-    let (status, _, mut stream) = send_request(send, request, None).await?;
+    let Http2ProbeResponse { status, body: mut stream, .. } =
+        send_request(send, request, None).await?;
     if let Some(verdict) = wanted.check_status(status) {
         return verdict;
     }

@@ -110,12 +110,20 @@ where
     .await
 }
 
-/// Sends a request and returns the response's status, fields and body stream.
+/// The head of a response, and the stream of its body.
+#[derive(Debug)]
+pub struct Http2ProbeResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: h2::RecvStream,
+}
+
+/// Sends a request and waits for the head of its response.
 pub async fn send_request(
     send: SendRequest<Bytes>,
     request: Request<()>,
     body: Option<Bytes>,
-) -> Result<(u16, HeaderMap, h2::RecvStream), String> {
+) -> Result<Http2ProbeResponse, String> {
     let mut send = send.ready().await.map_err(|error| describe_error(&error))?;
     let (answer, mut stream) =
         send.send_request(request, body.is_none()).map_err(|error| describe_error(&error))?;
@@ -123,7 +131,7 @@ pub async fn send_request(
         stream.send_data(body, true).map_err(|error| describe_error(&error))?;
     }
     let (head, body) = answer.await.map_err(|error| describe_error(&error))?.into_parts();
-    Ok((head.status.as_u16(), head.headers, body))
+    Ok(Http2ProbeResponse { status: head.status.as_u16(), headers: head.headers, body })
 }
 
 /// h2's error as text.

@@ -81,18 +81,21 @@ impl ProbeDialogue for LdapProbe {
 
 /// The result's code and diagnostic text.
 fn bind_result(message: &[u8]) -> Option<(i64, String)> {
-    let (_, rest) = ber::read_tagged(0x02, message)?;
+    let rest = ber::read_tagged(0x02, message)?.rest;
     let ber::BerResult::Complete { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } =
         ber::read_element(rest)
     else {
         return None;
     };
-    let (code, rest) = ber::read_tagged(0x0a, contents)?;
-    let text = ber::read_tagged(0x04, rest)
-        .and_then(|(_, rest)| ber::read_tagged(0x04, rest))
-        .map(|(text, _)| printable_text(text))
+    let code = ber::read_tagged(0x0a, contents)?;
+    let text = ber::read_tagged(0x04, code.rest)
+        .and_then(|name| ber::read_tagged(0x04, name.rest))
+        .map(|text| printable_text(text.contents))
         .filter(|text| !text.is_empty());
-    Some((ber::parse_integer(code)?, text.map(|text| format!(": {text}")).unwrap_or_default()))
+    Some((
+        ber::parse_integer(code.contents)?,
+        text.map(|text| format!(": {text}")).unwrap_or_default(),
+    ))
 }
 
 /// Result codes of a bind (RFC 4511 §4.1.9).

@@ -67,7 +67,7 @@ impl ProbeDialogue for SnmpProbe {
     }
 
     fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
-        let Some((id, error, tag, value)) = parse_response(bytes) else {
+        let Some(SnmpResponse { id, error, tag, value }) = parse_response(bytes) else {
             return DialogueStep::failure("the answer is not SNMP");
         };
         if id != i64::from(self.id) {
@@ -87,25 +87,35 @@ impl ProbeDialogue for SnmpProbe {
     }
 }
 
-/// The identifier, the error, and the first value with its tag.
-fn parse_response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
-    let (message, _) = ber::read_tagged(SEQUENCE, bytes)?;
-    let (_, rest) = ber::read_tagged(0x02, message)?;
-    let (_, rest) = ber::read_tagged(0x04, rest)?;
-    let (pdu, _) = ber::read_tagged(RESPONSE, rest)?;
-    let (id, rest) = ber::read_tagged(0x02, pdu)?;
-    let (error, rest) = ber::read_tagged(0x02, rest)?;
-    let (_, rest) = ber::read_tagged(0x02, rest)?;
-    let id = ber::parse_integer(id)?;
-    let error = ber::parse_integer(error)?;
-    let (pairs, _) = ber::read_tagged(SEQUENCE, rest)?;
+/// A response as far as the check reads it.
+struct SnmpResponse<'b> {
+    id: i64,
+    error: i64,
+    /// The tag of the first value.
+    tag: u8,
+    value: &'b [u8],
+}
+
+fn parse_response(bytes: &[u8]) -> Option<SnmpResponse<'_>> {
+    let message = ber::read_tagged(SEQUENCE, bytes)?.contents;
+    let version = ber::read_tagged(0x02, message)?;
+    let community = ber::read_tagged(0x04, version.rest)?;
+    let pdu = ber::read_tagged(RESPONSE, community.rest)?.contents;
+    let id = ber::read_tagged(0x02, pdu)?;
+    let error = ber::read_tagged(0x02, id.rest)?;
+    let error_index = ber::read_tagged(0x02, error.rest)?;
+    let id = ber::parse_integer(id.contents)?;
+    let error = ber::parse_integer(error.contents)?;
+    let pairs = ber::read_tagged(SEQUENCE, error_index.rest)?.contents;
     let found = ber::read_tagged(SEQUENCE, pairs)
-        .and_then(|(pair, _)| ber::read_tagged(0x06, pair))
-        .map(|(_, rest)| ber::read_element(rest));
+        .and_then(|pair| ber::read_tagged(0x06, pair.contents))
+        .map(|name| ber::read_element(name.rest));
     match found {
-        Some(ber::BerResult::Complete { tag, contents, .. }) => Some((id, error, tag, contents)),
+        Some(ber::BerResult::Complete { tag, contents, .. }) => {
+            Some(SnmpResponse { id, error, tag, value: contents })
+        }
         // An error may have no value.
-        _ if error != 0 => Some((id, error, 0x05, &[])),
+        _ if error != 0 => Some(SnmpResponse { id, error, tag: 0x05, value: &[] }),
         _ => None,
     }
 }
