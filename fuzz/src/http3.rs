@@ -5,7 +5,8 @@
 
 use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request};
 use wire::http3::{
-    FrameEvent, FrameReader, Http3Error, UniStream, decode, write_request, write_trailer_lines,
+    FrameEvent, FrameReader, FrameStep, Http3Error, UniStream, decode, write_request,
+    write_trailer_lines,
 };
 
 /// Limits for heads that the conversion wrote.
@@ -26,9 +27,9 @@ fn decode_stream(bytes: &[u8], size: usize) -> StreamMessage {
     for piece in bytes.chunks(size) {
         let mut at = 0;
         while at < piece.len() {
-            let (used, step) = frames.step(&piece[at..])?;
+            let FrameStep { used, event } = frames.step(&piece[at..])?;
             at += used;
-            match step {
+            match event {
                 FrameEvent::More => assert_eq!(at, piece.len(), "bytes were left"),
                 FrameEvent::Head => head = frames.take_field_section(),
                 FrameEvent::Trailers => last = frames.take_field_section(),

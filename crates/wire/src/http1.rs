@@ -39,7 +39,9 @@ pub use emit_local_reply::{DirectResponse, emit_direct_response, emit_local_repl
 pub use emit_request::{
     ForwardedPolicy, IdentityHeaders, RequestEdits, TracePropagation, emit_request,
 };
-pub use emit_response::{ConnectionPersistence, ResponseEdits, emit_response, set_cookie};
+pub use emit_response::{
+    ConnectionPersistence, ResponseEdits, SetCookieParts, emit_response, set_cookie,
+};
 pub use head::{HeadLimits, HeaderSlots, HttpVersion, may_complete};
 pub use host::is_host;
 pub use httparse::Header;

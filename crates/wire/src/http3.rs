@@ -14,7 +14,7 @@ mod varint;
 
 pub use control::{ControlStream, UniStream};
 pub use error::{Http3Error, code};
-pub use frames::{FrameEvent, FrameReader};
+pub use frames::{FrameEvent, FrameReader, FrameStep};
 pub use qpack::{FieldSection, decode};
 pub use request::{WrittenHead, is_extended_connect, write_request, write_trailer_lines};
 pub use response::{control_stream_preface, data_header, goaway_frame, write_head, write_trailers};

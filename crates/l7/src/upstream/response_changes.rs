@@ -10,7 +10,7 @@ use model::affinity;
 use model::monotonic_time::MonotonicTime;
 use model::rules::ServiceRules;
 use model::rules::response_rewrite::{FilledResponse, ResponseRewrite};
-use wire::http1::{self, Header};
+use wire::http1::{self, Header, SetCookieParts};
 
 /// The changes of one exchange.
 #[derive(Default)]
@@ -157,7 +157,8 @@ impl ResponseChanges {
     ) {
         let Some(watch) = &self.watch else { return };
         for header in headers {
-            let Some((value, attributes)) = http1::set_cookie(header, &watch.name) else {
+            let Some(SetCookieParts { value, attributes }) = http1::set_cookie(header, &watch.name)
+            else {
                 continue;
             };
             if let Some(CookieTableEntry { table, scope, server, lifetime: time }) =

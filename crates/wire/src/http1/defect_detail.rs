@@ -34,10 +34,10 @@ impl<'h> DefectDetail<'h> {
         let host = host(bytes);
         let start = leading_lines(bytes).ok().flatten().unwrap_or_default();
         let head = bytes.get(start..).unwrap_or_default();
-        if let Some((broken, rest)) = locate_defect::locate_defect(head)
-            && broken == defect
+        if let Some(found) = locate_defect::locate_defect(head)
+            && found.defect == defect
         {
-            let at = bytes.len() - rest.len();
+            let at = bytes.len() - found.rest.len();
             return DefectDetail {
                 host,
                 field_offset: Some(at),

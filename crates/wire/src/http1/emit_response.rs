@@ -86,8 +86,16 @@ fn is_removed(header: &Header, edits: &ResponseEdits) -> bool {
         || edits.removed_cookie.is_some_and(|name| set_cookie(header, name).is_some())
 }
 
-/// The value and the attributes (from the `;` on) of the cookie `name`, if this Set-Cookie field sets it.
-pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h [u8])> {
+/// The parts of a Set-Cookie field after the cookie's name.
+#[derive(Clone, Copy, Debug)]
+pub struct SetCookieParts<'h> {
+    pub value: &'h [u8],
+    /// From the `;` on.
+    pub attributes: &'h [u8],
+}
+
+/// What this field sets for the cookie `name`; `None`: it does not set that cookie.
+pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<SetCookieParts<'h>> {
     if !header.name.eq_ignore_ascii_case("set-cookie") {
         return None;
     }
@@ -95,7 +103,7 @@ pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h 
     let (pair, attributes) = header.value.split_at(end);
     let at = pair.iter().position(|b| *b == b'=')?;
     let found = pair[..at].trim_ascii() == name.as_bytes();
-    found.then(|| (pair[at + 1..].trim_ascii(), attributes))
+    found.then(|| SetCookieParts { value: pair[at + 1..].trim_ascii(), attributes })
 }
 
 fn length(response: &ParsedResponseHead, out: &mut Vec<u8>) {

@@ -14,17 +14,16 @@ pub(crate) fn request(head: &[u8], error: Error) -> Defect {
     if error == Error::TooManyHeaders {
         return Defect::TooManyFields;
     }
-    locate_defect(head).map_or(Defect::Malformed, |(defect, _)| defect)
+    locate_defect(head).map_or(Defect::Malformed, |found| found.defect)
 }
 
-/// The first violation in a request head without its leading empty lines, and the bytes from there on.
+/// The first violation in a request head without its leading empty lines.
 #[cold]
-pub(crate) fn locate_defect(head: &[u8]) -> Option<(Defect, &[u8])> {
-    let broken = match request_line(head) {
+pub(crate) fn locate_defect(head: &[u8]) -> Option<DefectLocation<'_>> {
+    match request_line(head) {
         Err(broken) => Some(broken),
         Ok(rest) => fields(rest),
-    };
-    broken.map(|broken| (broken.defect, broken.rest))
+    }
 }
 
 #[cold]
@@ -52,9 +51,9 @@ pub(crate) fn request_too_large(head: &[u8]) -> Defect {
 }
 
 /// A violation, and the bytes from there on.
-struct DefectLocation<'h> {
-    defect: Defect,
-    rest: &'h [u8],
+pub(crate) struct DefectLocation<'h> {
+    pub(crate) defect: Defect,
+    pub(crate) rest: &'h [u8],
 }
 
 type ScanResult<'h> = Result<&'h [u8], DefectLocation<'h>>;

@@ -4,7 +4,7 @@
 //! table.
 
 use super::error::{Http3Error, code};
-use super::frames::{FrameHeaderReader, is_http2_frame_type, kind};
+use super::frames::{FrameHeader, FrameHeaderReader, is_http2_frame_type, kind};
 use super::varint;
 
 /// Longest control frame that is buffered, in bytes. 64 settings of two numbers of eight bytes fit; the bound stops a
@@ -46,8 +46,8 @@ impl UniStream {
             let Some((&first, rest)) = bytes.split_first() else { return Ok(()) };
             bytes = rest;
             held.push(first);
-            let Some((kind, _)) = varint::read(held) else { continue };
-            *self = match kind {
+            let Some(kind) = varint::read(held) else { continue };
+            *self = match kind.value {
                 0 => UniStream::Control(ControlStream::default()),
                 // Only servers open push streams (RFC 9114 §6.2.2).
                 1 => return Err(Http3Error::Connection(code::STREAM_CREATION_ERROR)),
@@ -123,9 +123,9 @@ impl ControlStream {
     fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Http3Error> {
         loop {
             if self.frame_type.is_none() {
-                let (used, begun) = self.begin.feed(bytes);
-                bytes = &bytes[used..];
-                let Some((kind, length)) = begun else { return Ok(()) };
+                let begun = self.begin.feed(bytes);
+                bytes = &bytes[begun.used..];
+                let Some(FrameHeader { kind, length }) = begun.header else { return Ok(()) };
                 self.begin_frame(kind, length)?;
             }
             let Some(kind) = self.frame_type else { continue };
@@ -187,7 +187,7 @@ impl ControlStream {
     /// The number that is the whole payload of a frame.
     fn id(&self) -> Result<u64, Http3Error> {
         match varint::read(&self.payload) {
-            Some((id, used)) if used == self.payload.len() => Ok(id),
+            Some(id) if id.length == self.payload.len() => Ok(id.value),
             _ => Err(Http3Error::Connection(code::FRAME_ERROR)),
         }
     }
@@ -202,9 +202,10 @@ fn check_settings(mut bytes: &[u8]) -> Result<(), Http3Error> {
     let mut seen = Vec::new();
     while !bytes.is_empty() {
         let cut = Http3Error::Connection(code::FRAME_ERROR);
-        let (name, used) = varint::read(bytes).ok_or(cut)?;
-        let (_, more) = varint::read(&bytes[used..]).ok_or(cut)?;
-        bytes = &bytes[used + more..];
+        let name = varint::read(bytes).ok_or(cut)?;
+        let value = varint::read(&bytes[name.length..]).ok_or(cut)?;
+        bytes = &bytes[name.length + value.length..];
+        let name = name.value;
         // The reserved settings of HTTP/2, and a repeated setting.
         if matches!(name, 2..=5) || seen.contains(&name) {
             return Err(Http3Error::Connection(code::SETTINGS_ERROR));

@@ -36,6 +36,26 @@ pub enum FrameEvent {
     Data(usize),
 }
 
+/// Consumed bytes, and what is at their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameStep {
+    /// The number of consumed bytes.
+    pub used: usize,
+    pub event: FrameEvent,
+}
+
+/// The type and the payload's length of a frame.
+pub(super) struct FrameHeader {
+    pub(super) kind: u64,
+    pub(super) length: u64,
+}
+
+/// Consumed bytes of a header, and the header once it is complete.
+pub(super) struct FrameHeaderStep {
+    pub(super) used: usize,
+    pub(super) header: Option<FrameHeader>,
+}
+
 /// Reads the header of a frame, which may arrive in pieces.
 #[derive(Debug, Default)]
 pub(super) struct FrameHeaderReader {
@@ -44,19 +64,20 @@ pub(super) struct FrameHeaderReader {
 }
 
 impl FrameHeaderReader {
-    /// Returns the number of consumed bytes and, once the header is complete, the frame's type and length.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> (usize, Option<(u64, u64)>) {
+    /// Processes the next bytes up to the end of the header.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> FrameHeaderStep {
         for (at, &byte) in bytes.iter().enumerate() {
             // Sixteen bytes hold any two variable-length integers, so this index is in range.
             self.buffered[self.buffered_length] = byte;
             self.buffered_length += 1;
             let have = &self.buffered[..self.buffered_length];
-            let Some((kind, used)) = varint::read(have) else { continue };
-            let Some((length, _)) = varint::read(&have[used..]) else { continue };
+            let Some(kind) = varint::read(have) else { continue };
+            let Some(length) = varint::read(&have[kind.length..]) else { continue };
             self.buffered_length = 0;
-            return (at + 1, Some((kind, length)));
+            let header = FrameHeader { kind: kind.value, length: length.value };
+            return FrameHeaderStep { used: at + 1, header: Some(header) };
         }
-        (bytes.len(), None)
+        FrameHeaderStep { used: bytes.len(), header: None }
     }
 
     /// Whether a header is incomplete.
@@ -106,18 +127,20 @@ impl FrameReader {
         }
     }
 
-    /// Processes the next bytes; returns how many were consumed, and the event at their end.
+    /// Processes the next bytes, up to the next event.
     ///
     /// # Errors
     /// The violated rule.
-    pub fn step(&mut self, bytes: &[u8]) -> Result<(usize, FrameEvent), Http3Error> {
+    pub fn step(&mut self, bytes: &[u8]) -> Result<FrameStep, Http3Error> {
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
             if self.position == FramePosition::Header {
-                let (n, begun) = self.begin.feed(rest);
-                used += n;
-                let Some((kind, length)) = begun else { return Ok((used, FrameEvent::More)) };
+                let begun = self.begin.feed(rest);
+                used += begun.used;
+                let Some(FrameHeader { kind, length }) = begun.header else {
+                    return Ok(FrameStep { used, event: FrameEvent::More });
+                };
                 self.begin_frame(kind, length)?;
             }
             let rest = &bytes[used..];
@@ -130,17 +153,19 @@ impl FrameReader {
                 self.position = FramePosition::Header;
             }
             match within {
-                FramePosition::Data if n > 0 => return Ok((used, FrameEvent::Data(n))),
+                FramePosition::Data if n > 0 => {
+                    return Ok(FrameStep { used, event: FrameEvent::Data(n) });
+                }
                 FramePosition::FieldSection => {
                     self.field_section.extend_from_slice(&rest[..n]);
                     if over {
-                        return Ok((used, self.finish_field_section()));
+                        return Ok(FrameStep { used, event: self.finish_field_section() });
                     }
                 }
                 _ => {}
             }
             if used == bytes.len() {
-                return Ok((used, FrameEvent::More));
+                return Ok(FrameStep { used, event: FrameEvent::More });
             }
         }
     }
@@ -218,9 +243,9 @@ mod tests {
         for piece in pieces {
             let mut at = 0;
             while at < piece.len() {
-                let (used, step) = frames.step(&piece[at..])?;
-                at += used;
-                match step {
+                let step = frames.step(&piece[at..])?;
+                at += step.used;
+                match step.event {
                     FrameEvent::More => {}
                     FrameEvent::Head => head = frames.take_field_section(),
                     FrameEvent::Trailers => trailers = frames.take_field_section(),

@@ -141,9 +141,9 @@ pub(super) fn begin_field_section(out: &mut Vec<u8>) {
 /// Appends a field; `name` is in lower case.
 pub(super) fn append_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     match fixed::find(name, value) {
-        Some((at, true)) => number(0xc0, 6, at, out),
-        Some((at, false)) => {
-            number(0x50, 4, at, out);
+        Some(known) if known.has_value => number(0xc0, 6, known.index, out),
+        Some(known) => {
+            number(0x50, 4, known.index, out);
             text(0, 7, value, out);
         }
         None => {

@@ -88,14 +88,17 @@ fn frame(kind: u64, payload: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frames::{FrameEvent, FrameReader};
+    use super::super::frames::{FrameEvent, FrameReader, FrameStep};
     use super::super::{UniStream, decode};
     use super::*;
     use crate::http1::{HeadLimits, HeaderSlots, ResponseContext, parse_response};
 
     fn decoded_fields(frame: &[u8]) -> Vec<(String, String)> {
         let mut frames = FrameReader::new(1 << 16);
-        assert_eq!(frames.step(frame), Ok((frame.len(), FrameEvent::Head)));
+        assert_eq!(
+            frames.step(frame),
+            Ok(FrameStep { used: frame.len(), event: FrameEvent::Head })
+        );
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let fields = decode(&frames.take_field_section(), 1 << 16).unwrap();
         fields.iter().map(|(name, value)| (text(name), text(value))).collect()

@@ -1,12 +1,19 @@
 //! Variable-length integers of QUIC (RFC 9000 §16): the first two bits hold the length.
 
-/// The integer at the start of `bytes`, and its length in bytes; `None`: the integer is incomplete.
-pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
+/// A decoded integer, and the number of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VarintValue {
+    pub(super) value: u64,
+    pub(super) length: usize,
+}
+
+/// The integer at the start of `bytes`; `None`: the integer is incomplete.
+pub(super) fn read(bytes: &[u8]) -> Option<VarintValue> {
     let first = *bytes.first()?;
     let length = 1usize << (first >> 6);
     let rest = bytes.get(1..length)?;
     let value = rest.iter().fold(u64::from(first & 0x3f), |sum, &byte| sum << 8 | u64::from(byte));
-    Some((value, length))
+    Some(VarintValue { value, length })
 }
 
 /// Appends an integer below 2^62 in the shortest form.
@@ -28,9 +35,10 @@ mod tests {
         for value in [0, 1, 63, 64, 16_383, 16_384, (1 << 30) - 1, 1 << 30, (1 << 62) - 1] {
             let mut bytes = Vec::new();
             write(value, &mut bytes);
-            assert_eq!(read(&bytes), Some((value, bytes.len())));
+            assert_eq!(read(&bytes), Some(VarintValue { value, length: bytes.len() }));
             assert_eq!(read(&bytes[..bytes.len() - 1]), None);
         }
-        assert_eq!(read(&[0x7b, 0xbd]), Some((15_293, 2)), "an example of the RFC");
+        let example = VarintValue { value: 15_293, length: 2 };
+        assert_eq!(read(&[0x7b, 0xbd]), Some(example), "an example of the RFC");
     }
 }

@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use quinn_proto::StreamId;
 use wire::http1::Defect;
-use wire::http3::{FrameEvent, FrameReader, Http3Error, code, decode, write_trailer_lines};
+use wire::http3::{
+    FrameEvent, FrameReader, FrameStep, Http3Error, code, decode, write_trailer_lines,
+};
 
 use crate::conn::http2::body_reader::BodySource;
 use crate::downstream::quic::connection::{MAX_UNSENT, QuicConnection, QuicReadResult};
@@ -106,7 +108,7 @@ impl Http3BodyFrames {
                 }
                 continue;
             }
-            let (used, step) = match self.frames.step(&self.buffered) {
+            let FrameStep { used, event: step } = match self.frames.step(&self.buffered) {
                 Ok(done) => done,
                 Err(broken) => return Poll::Ready(Err(self.body_fault(broken))),
             };

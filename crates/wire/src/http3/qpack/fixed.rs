@@ -103,17 +103,25 @@ pub(super) static FIELDS: [(&str, &str); 99] = [
     ("x-frame-options", "sameorigin"),
 ];
 
-/// Finds a field, or at least its name, in the static table. Returns the index, and whether the value matches too.
-pub(super) fn find(name: &[u8], value: &[u8]) -> Option<(u64, bool)> {
+/// An entry of the static table that has a field's name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StaticTableMatch {
+    pub(super) index: u64,
+    /// The entry has the field's value too.
+    pub(super) has_value: bool,
+}
+
+/// Finds a field, or at least its name, in the static table.
+pub(super) fn find(name: &[u8], value: &[u8]) -> Option<StaticTableMatch> {
     let mut named = None;
     for (at, (own, with)) in FIELDS.iter().enumerate() {
         if own.as_bytes() != name {
             continue;
         }
         if with.as_bytes() == value {
-            return Some((at as u64, true));
+            return Some(StaticTableMatch { index: at as u64, has_value: true });
         }
-        named = named.or(Some((at as u64, false)));
+        named = named.or(Some(StaticTableMatch { index: at as u64, has_value: false }));
     }
     named
 }
