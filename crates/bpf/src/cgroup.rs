@@ -51,7 +51,8 @@ impl CgroupPrograms {
         &self,
         home: &PinDirectory,
         loaded: &LoadedObject,
-        (name, when): (&str, ConnectHook),
+        name: &str,
+        when: ConnectHook,
         group: &Path,
     ) -> Result<(), CgroupError> {
         let program = loaded.program(name)?;

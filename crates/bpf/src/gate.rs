@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::load::{LoadError, LoadedObject, ProgramSpec, load};
 use crate::pin_directory::{PinDirectory, PinDirectoryError};
-use crate::tcx::{TcDirection, TcxError, TcxPrograms};
+use crate::tcx::{TcDirection, TcxError, TcxPoint, TcxProgram, TcxPrograms};
 use crate::typed_map::{MapError, TypedMap};
 use crate::value::MapValue;
 
@@ -23,8 +23,10 @@ const HOOKS: TcxPrograms = TcxPrograms { what: "gate", pins: "gate-links" };
 /// Raised when the maps of `bpf/gate.bpf.c` change.
 const VERSION: u32 = 1;
 /// The programs by direction.
-const PROGRAMS: [(TcDirection, &str, &str); 2] =
-    [(TcDirection::Ingress, "gate_in", "in"), (TcDirection::Egress, "gate_out", "out")];
+const PROGRAMS: [(TcDirection, TcxProgram<'static>); 2] = [
+    (TcDirection::Ingress, TcxProgram { name: "gate_in", ending: "in" }),
+    (TcDirection::Egress, TcxProgram { name: "gate_out", ending: "out" }),
+];
 
 /// The reason why the gate cannot be loaded or attached.
 #[derive(Debug, Error)]
@@ -111,9 +113,9 @@ impl AddressGate {
     /// The interface is missing, or the kernel refuses.
     pub fn attach(&self, name: &str) -> Result<bool, GateError> {
         let mut new = false;
-        for (side, program, ending) in PROGRAMS {
-            new |=
-                HOOKS.attach(&self.pin_directory, &self.loaded, (program, ending), (name, side))?;
+        for (side, program) in PROGRAMS {
+            let point = TcxPoint { interface: name, side };
+            new |= HOOKS.attach(&self.pin_directory, &self.loaded, program, point)?;
         }
         Ok(new)
     }
@@ -123,8 +125,8 @@ impl AddressGate {
     /// # Errors
     /// A pin cannot be removed.
     pub fn detach(&self, name: &str) -> Result<(), GateError> {
-        for (_, _, ending) in PROGRAMS {
-            HOOKS.detach(&self.pin_directory, name, ending)?;
+        for (_, program) in PROGRAMS {
+            HOOKS.detach(&self.pin_directory, name, program.ending)?;
         }
         Ok(())
     }

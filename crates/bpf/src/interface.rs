@@ -5,7 +5,7 @@ use std::io;
 use libbpf_rs::query::ProgInfoIter;
 use thiserror::Error;
 
-use crate::sys;
+use crate::sys::{self, XdpSlotState};
 
 #[derive(Debug, Error)]
 pub enum InterfaceError {
@@ -47,7 +47,7 @@ impl NetworkInterface {
 
     /// The program in the interface's XDP slot.
     pub fn attached_program(&self) -> Result<Option<AttachedProgram>, InterfaceError> {
-        let (mode, id, _) = self.xdp_state()?;
+        let XdpSlotState { mode, program: id, .. } = self.xdp_state()?;
         if mode == NONE {
             return Ok(None);
         }
@@ -82,11 +82,10 @@ impl NetworkInterface {
     /// Whether the interface sends frames of XDP programs now. Some drivers send them only while a program is attached
     /// to them.
     pub fn transmit_support(&self) -> Result<XdpTransmitSupport, InterfaceError> {
-        let (_, _, features) = self.xdp_state()?;
-        Ok(XdpTransmitSupport::from_features(features))
+        Ok(XdpTransmitSupport::from_features(self.xdp_state()?.features))
     }
 
-    fn xdp_state(&self) -> Result<(u8, u32, u64), InterfaceError> {
+    fn xdp_state(&self) -> Result<XdpSlotState, InterfaceError> {
         sys::xdp_state(self.index)
             .map_err(|source| InterfaceError::Query { name: self.name.clone(), source })
     }

@@ -26,6 +26,6 @@ pub use load::{LoadError, LoadedObject, MapEntryCount, ProgramSpec, load};
 pub use mmap_array::MappedArray;
 pub use pin_directory::{PinDirectory, PinDirectoryError};
 pub use pin_owner::{ClaimError, ClaimScope, OwnerRecord, PinOwner};
-pub use tcx::{TcDirection, TcxError, TcxPrograms};
-pub use typed_map::{MapError, TypedMap};
+pub use tcx::{TcDirection, TcxError, TcxPoint, TcxProgram, TcxPrograms};
+pub use typed_map::{CpuValues, MapError, TypedMap};
 pub use value::MapValue;

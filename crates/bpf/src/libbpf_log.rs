@@ -15,16 +15,22 @@ thread_local! {
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Calls `run` and returns libbpf's log of this thread meanwhile.
-pub fn capture_log<T>(run: impl FnOnce() -> T) -> (T, String) {
+/// The result of a call, and what libbpf wrote to its log meanwhile.
+pub struct CapturedLog<T> {
+    pub result: T,
+    pub log: String,
+}
+
+/// Calls `run` and captures libbpf's log of this thread meanwhile.
+pub fn capture_log<T>(run: impl FnOnce() -> T) -> CapturedLog<T> {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
         set_print(Some((PrintLevel::Warn, record_message)));
     });
     SAID.with_borrow_mut(|log| *log = Some(String::new()));
-    let done = run();
+    let result = run();
     let log = SAID.with_borrow_mut(Option::take);
-    (done, log.unwrap_or_default())
+    CapturedLog { result, log: log.unwrap_or_default() }
 }
 
 fn record_message(_: PrintLevel, text: String) {
@@ -44,11 +50,19 @@ fn record_message(_: PrintLevel, text: String) {
     });
 }
 
-/// Why the kernel refused, in one line, and the remedy.
-pub fn explain_refusal(log: &str, kind: ErrorKind) -> (String, &'static str) {
+/// Why the kernel refused a program or a map, and what helps.
+pub struct LoadRefusal {
+    /// The kernel's reason in one line.
+    pub why: String,
+    pub remedy: &'static str,
+}
+
+/// Finds the reason of a refusal in the log.
+pub fn explain_refusal(log: &str, kind: ErrorKind) -> LoadRefusal {
     if let Some((program, reason)) = verifier_message(log) {
         let why = format!("its verifier says of `{program}`: {reason}");
-        return (why, "use a newer kernel (5.18 at least), or report this line with `uname -r`");
+        let remedy = "use a newer kernel (5.18 at least), or report this line with `uname -r`";
+        return LoadRefusal { why, remedy };
     }
     let plain = |line: &str| line.trim().trim_start_matches("libbpf: ").to_owned();
     let failed = |line: &&str| line.contains("failed") || line.contains("Error");
@@ -64,7 +78,7 @@ pub fn explain_refusal(log: &str, kind: ErrorKind) -> (String, &'static str) {
     } else {
         "Linux 5.18 or later with CONFIG_BPF_SYSCALL=y and CONFIG_DEBUG_INFO_BTF=y is needed"
     };
-    (why, remedy)
+    LoadRefusal { why, remedy }
 }
 
 /// The program that the verifier rejected, and its last message.
@@ -117,7 +131,7 @@ mod tests {
             ("", ErrorKind::Other, "does not say", "CONFIG_DEBUG_INFO_BTF"),
         ];
         for (log, kind, why, remedy) in rows {
-            let (told, advice) = explain_refusal(log, kind);
+            let LoadRefusal { why: told, remedy: advice } = explain_refusal(log, kind);
             assert!(told.contains(why) && !told.contains('\n'), "{told}");
             assert!(advice.contains(remedy), "{told}: {advice}");
         }
@@ -125,12 +139,12 @@ mod tests {
 
     #[test]
     fn only_who_listens_hears_and_not_without_end() {
-        let ((), log) = capture_log(|| {
+        let CapturedLog { log, .. } = capture_log(|| {
             record_message(PrintLevel::Warn, "first ".to_owned());
             (0..3).for_each(|_| record_message(PrintLevel::Warn, "ä".repeat(MAX_LOG_BYTES / 2)));
             record_message(PrintLevel::Warn, "last".to_owned());
         });
         assert!(log.ends_with("last") && !log.contains("first") && log.len() <= MAX_LOG_BYTES);
-        assert_eq!(capture_log(|| ()).1, "");
+        assert_eq!(capture_log(|| ()).log, "");
     }
 }

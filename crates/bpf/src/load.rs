@@ -11,7 +11,7 @@ use std::time::Duration;
 use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, ProgramInput};
 use thiserror::Error;
 
-use crate::libbpf_log;
+use crate::libbpf_log::{self, CapturedLog, LoadRefusal};
 use crate::pin_directory::{PinDirectory, PinDirectoryError};
 use crate::typed_map::{MapError, TypedMap};
 use crate::value::MapValue;
@@ -174,9 +174,9 @@ fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<O
             one.set_autoload(false);
         }
     }
-    let (loaded, log) = libbpf_log::capture_log(|| open.load());
-    loaded.map_err(|source| {
-        let (why, remedy) = libbpf_log::explain_refusal(&log, source.kind());
+    let CapturedLog { result, log } = libbpf_log::capture_log(|| open.load());
+    result.map_err(|source| {
+        let LoadRefusal { why, remedy } = libbpf_log::explain_refusal(&log, source.kind());
         LoadError::Kernel { why, remedy, source }
     })
 }

@@ -142,9 +142,17 @@ pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
 }
 
-/// The state of an interface's XDP slot: `XDP_ATTACHED_…` of `linux/if_link.h`, the program's id, and the driver's
-/// features, `NETDEV_XDP_ACT_…` of `linux/netdev.h`; 0 where the kernel does not report them.
-pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
+/// The state of an interface's XDP slot.
+pub struct XdpSlotState {
+    /// `XDP_ATTACHED_…` of `linux/if_link.h`.
+    pub mode: u8,
+    /// The program's id.
+    pub program: u32,
+    /// The driver's features, `NETDEV_XDP_ACT_…` of `linux/netdev.h`; 0 where the kernel does not report them.
+    pub features: u64,
+}
+
+pub fn xdp_state(ifindex: u32) -> io::Result<XdpSlotState> {
     let index = i32::try_from(ifindex).map_err(io::Error::other)?;
     let mut options = libbpf_sys::bpf_xdp_query_opts {
         sz: size_of::<libbpf_sys::bpf_xdp_query_opts>() as libbpf_sys::size_t,
@@ -152,7 +160,11 @@ pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
     };
     // SAFETY: the options live for the call and say their own size.
     check_result(unsafe { libbpf_sys::bpf_xdp_query(index, 0, &mut options) })?;
-    Ok((options.attach_mode, options.prog_id, options.feature_flags))
+    Ok(XdpSlotState {
+        mode: options.attach_mode,
+        program: options.prog_id,
+        features: options.feature_flags,
+    })
 }
 
 /// Reads `count` entries of a per-CPU array from `first` on in one call: for each entry the values of all possible

@@ -43,6 +43,20 @@ pub struct TcxPrograms {
     pub pins: &'static str,
 }
 
+/// A program of an object, and the end of the names of its pins.
+#[derive(Clone, Copy, Debug)]
+pub struct TcxProgram<'a> {
+    pub name: &'a str,
+    pub ending: &'a str,
+}
+
+/// Where a program sees packets: at one direction of an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct TcxPoint<'a> {
+    pub interface: &'a str,
+    pub side: TcDirection,
+}
+
 impl TcxPrograms {
     /// Attaches a program of an object to one direction of an interface; one with the same ending is replaced
     /// atomically. `false`: it was attached already.
@@ -53,12 +67,13 @@ impl TcxPrograms {
         &self,
         home: &PinDirectory,
         loaded: &LoadedObject,
-        (program, ending): (&str, &str),
-        (name, side): (&str, TcDirection),
+        program: TcxProgram<'_>,
+        point: TcxPoint<'_>,
     ) -> Result<bool, TcxError> {
+        let TcxPoint { interface: name, side } = point;
         let interface = NetworkInterface::find(name)?;
-        let program = loaded.program(program)?;
-        let path = self.pin_path(home, name, ending)?;
+        let path = self.pin_path(home, name, program.ending)?;
+        let program = loaded.program(program.name)?;
         let failed = |act| {
             let interface = name.to_owned();
             let what = self.what;

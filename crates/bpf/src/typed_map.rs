@@ -130,10 +130,17 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
     }
 }
 
+/// One entry of a per-CPU array: a value for each possible CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuValues<V> {
+    pub index: u32,
+    pub values: Vec<V>,
+}
+
 impl<V: MapValue> TypedMap<u32, V> {
-    /// Entries of a per-CPU array, neighbouring indexes in one call: each index with a value for each CPU. `indexes`
+    /// Entries of a per-CPU array, neighbouring indexes in one call: `indexes`
     /// ascend; indexes beyond the array's end are left out.
-    pub fn each_cpu_entries(&self, indexes: &[u32]) -> Result<Vec<(u32, Vec<V>)>, MapError> {
+    pub fn each_cpu_entries(&self, indexes: &[u32]) -> Result<Vec<CpuValues<V>>, MapError> {
         let cpus =
             libbpf_rs::num_possible_cpus().map_err(|source| self.map_error("read", source))?;
         let value = V::SIZE.next_multiple_of(8);
@@ -147,11 +154,10 @@ impl<V: MapValue> TypedMap<u32, V> {
             let bytes = sys::read_each_cpu(self.as_fd(), first, count, value * cpus);
             let bytes = bytes.map_err(|error| self.map_error("read", error.into()))?;
             let entries = bytes.chunks_exact(value * cpus);
-            found.extend(
-                run.iter().zip(entries).map(|(index, entry)| {
-                    (*index, entry.chunks_exact(value).map(V::read).collect())
-                }),
-            );
+            found.extend(run.iter().zip(entries).map(|(index, entry)| CpuValues {
+                index: *index,
+                values: entry.chunks_exact(value).map(V::read).collect(),
+            }));
         }
         Ok(found)
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bpf::MapError;
+use bpf::{CpuValues, MapError};
 
 use crate::abi::{self, Outcome};
 use crate::datapath::PacketDatapath;
@@ -104,7 +104,9 @@ pub fn read_counters(
 ) -> Result<PlaneCounters, MapError> {
     let mut counts = PlaneCounters::default();
     // Received packets are read last, so that the outcomes never exceed them.
-    for (at, rows) in plane.server_counts.each_cpu_entries(&sorted_indexes(servers))? {
+    for CpuValues { index: at, values: rows } in
+        plane.server_counts.each_cpu_entries(&sorted_indexes(servers))?
+    {
         let mut one = ServerCounts::default();
         for row in &rows {
             add_entries(&mut one.outcomes, 0, &row.packets4, &row.packets6, &[]);
@@ -115,7 +117,9 @@ pub fn read_counters(
         }
         counts.servers.insert(at, one);
     }
-    for (at, rows) in plane.service_counts.each_cpu_entries(&sorted_indexes(services))? {
+    for CpuValues { index: at, values: rows } in
+        plane.service_counts.each_cpu_entries(&sorted_indexes(services))?
+    {
         let mut outcomes = PacketOutcomes::new();
         for row in &rows {
             add_entries(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);

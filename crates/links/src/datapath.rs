@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use bpf::load::{ProgramSpec, load};
 use bpf::{
-    LoadError, LoadedObject, MapError, PinDirectory, TcDirection, TcxError, TcxPrograms, TypedMap,
+    LoadError, LoadedObject, MapError, PinDirectory, TcDirection, TcxError, TcxPoint, TcxProgram,
+    TcxPrograms, TypedMap,
 };
 use model::monotonic_time::MonotonicTime;
 use thiserror::Error;
@@ -26,8 +27,8 @@ const PLACES: u32 = 64;
 const COUNTS: u32 = 32;
 const HOOKS: TcxPrograms = TcxPrograms { what: "bundle", pins: "links-hooks" };
 /// The programs of a bundle's device and of its peer device.
-const OUT: (&str, &str) = ("bundle_out", "out");
-const DUE: (&str, &str) = ("bundle_due", "due");
+const OUT: TcxProgram<'static> = TcxProgram { name: "bundle_out", ending: "out" };
+const DUE: TcxProgram<'static> = TcxProgram { name: "bundle_due", ending: "due" };
 
 /// Counters beside those of the links, by their number in the program. They count neither losses nor rejections.
 const KINDS: [(u32, &str); 4] =
@@ -121,7 +122,7 @@ impl BundleDatapath {
     /// # Errors
     /// The program is missing.
     pub fn program(&self) -> Result<bpf::load::ProgramHandle<'_>, BundleError> {
-        Ok(self.loaded.program(OUT.0)?)
+        Ok(self.loaded.program(OUT.name)?)
     }
 
     /// Attaches the programs to both ends of a device; `false`: they were attached already.
@@ -129,10 +130,9 @@ impl BundleDatapath {
     /// # Errors
     /// An end is missing, or the kernel refuses.
     pub fn attach(&self, device: &str, other: &str) -> Result<bool, BundleError> {
-        let due =
-            HOOKS.attach(&self.pin_directory, &self.loaded, DUE, (other, TcDirection::Egress))?;
-        Ok(HOOKS.attach(&self.pin_directory, &self.loaded, OUT, (device, TcDirection::Egress))?
-            || due)
+        let egress = |interface| TcxPoint { interface, side: TcDirection::Egress };
+        let due = HOOKS.attach(&self.pin_directory, &self.loaded, DUE, egress(other))?;
+        Ok(HOOKS.attach(&self.pin_directory, &self.loaded, OUT, egress(device))? || due)
     }
 
     /// Detaches from a device, which may no longer exist.
@@ -140,8 +140,8 @@ impl BundleDatapath {
     /// # Errors
     /// A pin cannot be removed.
     pub fn detach(&self, device: &str, other: &str) -> Result<(), BundleError> {
-        HOOKS.detach(&self.pin_directory, device, OUT.1)?;
-        Ok(HOOKS.detach(&self.pin_directory, other, DUE.1)?)
+        HOOKS.detach(&self.pin_directory, device, OUT.ending)?;
+        Ok(HOOKS.detach(&self.pin_directory, other, DUE.ending)?)
     }
 
     /// Gives both ends of a device their slots; existing slots stay.
@@ -228,9 +228,9 @@ impl BundleDatapath {
         for ifindex in [ends.device, ends.peer_device] {
             let Some((at, _)) = self.find_slot(ifindex)? else { continue };
             let all: Vec<u32> = (at * COUNTS..(at + 1) * COUNTS).collect();
-            for (sum, (_, each)) in sums.iter_mut().zip(self.counts.each_cpu_entries(&all)?) {
-                sum.packets += each.iter().map(|one| one.packets).sum::<u64>();
-                sum.bytes += each.iter().map(|one| one.bytes).sum::<u64>();
+            for (sum, entry) in sums.iter_mut().zip(self.counts.each_cpu_entries(&all)?) {
+                sum.packets += entry.values.iter().map(|one| one.packets).sum::<u64>();
+                sum.bytes += entry.values.iter().map(|one| one.bytes).sum::<u64>();
             }
         }
         let sum = |what: u32| sums.get(what as usize).copied().unwrap_or_default();

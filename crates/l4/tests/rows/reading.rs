@@ -22,8 +22,9 @@ fn what_is_read_together_is_what_is_read_alone() {
     }
     let found = servers.each_cpu_entries(&[&indexes[..], &[most]].concat()).unwrap();
     assert_eq!(found.len(), indexes.len(), "what is not there is left out");
-    for ((index, rows), wanted) in found.iter().zip(&indexes) {
-        assert_eq!(index, wanted);
+    for (entry, wanted) in found.iter().zip(&indexes) {
+        let rows = &entry.values;
+        assert_eq!(entry.index, *wanted);
         assert_eq!(*rows, servers.each_cpu(wanted).unwrap(), "{wanted}");
         assert!(rows.iter().all(|row| row.flows == u64::from(*wanted) + 5), "{wanted}");
     }
@@ -33,7 +34,7 @@ fn what_is_read_together_is_what_is_read_alone() {
     services.set_each_cpu(&last, &count).unwrap();
     let found = services.each_cpu_entries(&[3, last]).unwrap();
     let sums: Vec<u64> =
-        found.iter().map(|(_, rows)| rows.iter().map(|row| row.packets4[0]).sum()).collect();
-    let cpus = found[1].1.len() as u64;
-    assert_eq!((sums, found[1].0), (vec![0, 3 * cpus], last));
+        found.iter().map(|entry| entry.values.iter().map(|row| row.packets4[0]).sum()).collect();
+    let cpus = found[1].values.len() as u64;
+    assert_eq!((sums, found[1].index), (vec![0, 3 * cpus], last));
 }

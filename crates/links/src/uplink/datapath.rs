@@ -8,7 +8,7 @@ use std::path::Path;
 use bpf::load::{ProgramSpec, load};
 use bpf::{
     CgroupError, CgroupPrograms, ConnectHook as At, LoadError, LoadedObject, MapError,
-    PinDirectory, TcDirection, TcxError, TcxPrograms, TypedMap,
+    PinDirectory, TcDirection, TcxError, TcxPoint, TcxProgram, TcxPrograms, TypedMap,
 };
 use thiserror::Error;
 
@@ -29,7 +29,7 @@ const HOOKS: TcxPrograms =
 const GROUPS: CgroupPrograms =
     CgroupPrograms { what: "programs for own connections", pins: "uplinks-sockets" };
 /// The program of `inside` interfaces.
-const INSIDE: (&str, &str) = ("uplink_inside", "in");
+const INSIDE: TcxProgram<'static> = TcxProgram { name: "uplink_inside", ending: "in" };
 const OWN: [(&str, At); 2] = [("uplink_own4", At::Connect4), ("uplink_own6", At::Connect6)];
 /// Kinds of counters of an uplink; the same number as in the program.
 const KINDS: u32 = 4;
@@ -100,7 +100,7 @@ impl UplinkDatapath {
     /// The group is missing, or the kernel refuses.
     pub fn attach_cgroup(&self, group: &Path) -> Result<(), UplinkError> {
         for (program, at) in OWN {
-            GROUPS.attach(&self.pin_directory, &self.loaded, (program, at), group)?;
+            GROUPS.attach(&self.pin_directory, &self.loaded, program, at, group)?;
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl UplinkDatapath {
             &self.pin_directory,
             &self.loaded,
             INSIDE,
-            (interface, TcDirection::Ingress),
+            TcxPoint { interface, side: TcDirection::Ingress },
         )?)
     }
 
@@ -123,7 +123,7 @@ impl UplinkDatapath {
     /// # Errors
     /// The pin cannot be removed.
     pub fn detach_interface(&self, interface: &str) -> Result<(), UplinkError> {
-        Ok(HOOKS.detach(&self.pin_directory, interface, INSIDE.1)?)
+        Ok(HOOKS.detach(&self.pin_directory, interface, INSIDE.ending)?)
     }
 
     /// Activates these settings from the next packet on.
