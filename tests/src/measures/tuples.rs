@@ -1,11 +1,11 @@
-//! Tuples in place of named values: several values bound or set at once, and tuple parameters.
+//! Tuples in place of named values: several values bound or set at once, tuple parameters, and tuples in fields.
 
 use std::collections::BTreeMap;
 
 use crate::lexer::{RustToken, closing};
 use crate::tree::SourceFile;
 
-/// Tuples per hundred thousand lines, and the number of functions.
+/// Tuples per hundred thousand lines, and the numbers of functions and of tuples in fields.
 pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut lines = 0;
     let mut found = TupleCounts::default();
@@ -18,6 +18,7 @@ pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
         ("tuple-lets".to_owned(), share(found.lets)),
         ("tuple-assignments".to_owned(), share(found.assignments)),
         ("functions-with-tuple-parameters".to_owned(), found.functions),
+        ("tuples-in-fields".to_owned(), found.fields),
     ])
 }
 
@@ -26,6 +27,7 @@ struct TupleCounts {
     lets: usize,
     assignments: usize,
     functions: usize,
+    fields: usize,
 }
 
 fn count(tokens: &[RustToken<'_>], found: &mut TupleCounts) {
@@ -34,6 +36,7 @@ fn count(tokens: &[RustToken<'_>], found: &mut TupleCounts) {
             "let" if sets_several(tokens, at + 1) => found.lets += 1,
             ";" | "{" | "}" if sets_several(tokens, at + 1) => found.assignments += 1,
             "fn" if takes_a_tuple(tokens, at) => found.functions += 1,
+            "struct" | "enum" => found.fields += tuples_in_fields(tokens, at),
             _ => {}
         }
     }
@@ -97,6 +100,32 @@ fn takes_a_tuple(tokens: &[RustToken<'_>], at: usize) -> bool {
     false
 }
 
+/// The tuples in the fields of the type at `at`.
+fn tuples_in_fields(tokens: &[RustToken<'_>], at: usize) -> usize {
+    if !tokens.get(at + 1).is_some_and(RustToken::is_word) {
+        return 0;
+    }
+    let is_end = |at: &usize| ["{", "(", ";"].contains(&tokens[*at].text);
+    let Some(open) = (at..tokens.len().min(at + 200)).find(is_end) else { return 0 };
+    if tokens[open].text == ";" {
+        return 0;
+    }
+    let end = closing(tokens, open);
+    let mut count = 0;
+    let mut next = open + 1;
+    while next < end {
+        match tokens[next].text {
+            // An attribute has no types.
+            "#" => next = closing(tokens, next + 1),
+            // A variant's fields, or the parameters of a function type, follow a word.
+            "(" if !tokens[next - 1].is_word() && tuple(tokens, next).is_some() => count += 1,
+            _ => {}
+        }
+        next += 1;
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +138,16 @@ mod tests {
                     fn g<T>(a: &'a mut (T, u8), b: u8) -> (u8, u8) { (a.1, b) }\n\
                     fn h(a: u8, b: fn(u8, u8)) { let (c, d) = both(); (k)(a, b); match (a, b) { _ => {} } }";
         count(&tokens(text), &mut found);
-        assert_eq!(found, TupleCounts { lets: 1, assignments: 1, functions: 2 });
+        assert_eq!(found, TupleCounts { lets: 1, assignments: 1, functions: 2, fields: 0 });
+    }
+    #[test]
+    fn tuples_in_fields_are_counted_and_fields_of_variants_are_not() {
+        let mut found = TupleCounts::default();
+        let text = "struct A { #[serde(from = \"B\", into = \"C\")] a: Vec<(u8, u8)>, pub(super) b: Option<(u8, (u8, u8))> }\n\
+                    struct D(u8, (u8, u8)); struct E; struct F(u8, u8);\n\
+                    enum G { H(u8, u8), I { a: fn(u8, u8) -> u8 }, J((u8, u8)), K(Box<dyn Fn(u8, u8)>) }\n\
+                    fn l() { let a = (1, 2); let b: Vec<(u8, u8)> = c(); }";
+        count(&tokens(text), &mut found);
+        assert_eq!(found, TupleCounts { fields: 5, ..TupleCounts::default() });
     }
 }
