@@ -1,7 +1,7 @@
 //! Conditions of requests and connections as other dialects combine them, and their form in a rule's `when`.
 
 use crate::notes::UnsupportedReason;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCondition {
@@ -119,23 +119,29 @@ impl RuleCondition {
         }
     }
 
-    fn pairs(&self) -> Vec<(&'static str, String)> {
+    fn pairs(&self) -> Vec<KeyValue> {
         match self {
             // The negation of all client networks never holds.
             RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Unknown(_) => {
-                let inner = value::table(&[(
+                let inner = value::table(&[KeyValue::new(
                     "client",
                     value::list([value::quote("0.0.0.0/0"), value::quote("::/0")]),
                 )]);
-                vec![("not", inner)]
+                vec![KeyValue::new("not", inner)]
             }
-            RuleCondition::Key(key, values) => vec![(*key, one_or_list(values))],
+            RuleCondition::Key(key, values) => vec![KeyValue::new(key, one_or_list(values))],
             RuleCondition::AnyCase(key, values) => {
-                vec![(*key, one_or_list(values)), ("value-case", value::quote("ignore"))]
+                vec![
+                    KeyValue::new(key, one_or_list(values)),
+                    KeyValue::new("value-case", value::quote("ignore")),
+                ]
             }
-            RuleCondition::Not(inner) => vec![("not", value::table(&inner.pairs()))],
+            RuleCondition::Not(inner) => vec![KeyValue::new("not", value::table(&inner.pairs()))],
             RuleCondition::Any(parts) => {
-                vec![("any", value::list(parts.iter().map(|part| value::table(&part.pairs()))))]
+                vec![KeyValue::new(
+                    "any",
+                    value::list(parts.iter().map(|part| value::table(&part.pairs()))),
+                )]
             }
             RuleCondition::All(parts) => join_pairs(parts),
         }
@@ -151,20 +157,18 @@ fn one_or_list(values: &[String]) -> String {
 }
 
 /// The first occurrence of each key becomes a key of the table. Further occurrences go into `all`.
-fn join_pairs(parts: &[RuleCondition]) -> Vec<(&'static str, String)> {
-    let mut side: Vec<(&'static str, String)> = Vec::new();
+fn join_pairs(parts: &[RuleCondition]) -> Vec<KeyValue> {
+    let mut side: Vec<KeyValue> = Vec::new();
     let mut rest = Vec::new();
     for part in parts {
         let pairs = part.pairs();
         match &pairs[..] {
-            [(key, value)] if !side.iter().any(|(known, _)| known == key) => {
-                side.push((key, value.clone()))
-            }
+            [only] if !side.iter().any(|known| known.key == only.key) => side.push(only.clone()),
             _ => rest.push(value::table(&pairs)),
         }
     }
     if !rest.is_empty() {
-        side.push(("all", value::list(rest)));
+        side.push(KeyValue::new("all", value::list(rest)));
     }
     side
 }

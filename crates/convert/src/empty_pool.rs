@@ -3,7 +3,7 @@
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 /// The reserved name of this pool.
 pub const NAME: &str = "nowhere";
@@ -21,7 +21,10 @@ pub fn ensure_pool(document: &mut Document) {
         return;
     }
     let mut pool = TomlTable::new(path, SourcePlace::NONE, "");
-    let server = [("address", value::quote("127.0.0.1:9")), ("state", value::quote("disabled"))];
+    let server = [
+        KeyValue::new("address", value::quote("127.0.0.1:9")),
+        KeyValue::new("state", value::quote("disabled")),
+    ];
     pool.push_item("servers", value::table(&server), SourcePlace::NONE);
     document.push(pool);
 }

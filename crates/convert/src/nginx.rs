@@ -29,10 +29,11 @@ mod variables;
 mod vhost;
 
 use crate::document::{Document, TomlTable};
+use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{empty_pool, value};
+use crate::value::{self, KeyValue};
 
 use self::pools::UpstreamPools;
 use self::tree::Directive;
@@ -60,7 +61,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let logged = http.iter().flat_map(|http| http.inner()).find(|one| one.name == "access_log");
     if let Some(log) = logged.filter(|log| log.word(0) != "off") {
         let target = if log.word(0).starts_with('/') { log.word(0) } else { "stderr" };
-        let log = [("all", "true".to_owned()), ("target", value::quote(target))];
+        let log = [KeyValue::new("all", "true"), KeyValue::new("target", value::quote(target))];
         globals.set("access-log", value::table(&log), SourcePlace::NONE);
     }
     if !globals.entries.is_empty() {

@@ -1,5 +1,18 @@
 //! Values in TOML syntax on one line: strings, lists, inline tables.
 
+/// A key of a table with its value, which is already in TOML syntax.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyValue {
+    pub key: &'static str,
+    pub value: String,
+}
+
+impl KeyValue {
+    pub fn new(key: &'static str, value: impl Into<String>) -> KeyValue {
+        KeyValue { key, value: value.into() }
+    }
+}
+
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -31,10 +44,10 @@ pub fn list(values: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", values.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// An inline table of values that are already in TOML syntax.
-pub fn table<K: AsRef<str>>(pairs: &[(K, String)]) -> String {
+/// An inline table of these keys.
+pub fn table(keys: &[KeyValue]) -> String {
     let pairs: Vec<String> =
-        pairs.iter().map(|(key, value)| format!("{} = {value}", key.as_ref())).collect();
+        keys.iter().map(|KeyValue { key, value }| format!("{key} = {value}")).collect();
     format!("{{ {} }}", pairs.join(", "))
 }
 
@@ -51,6 +64,7 @@ mod tests {
         }
         assert_eq!(quote_all(&["a"]), "\"a\"");
         assert_eq!(quote_all(&["a", "b"]), "[\"a\", \"b\"]");
-        assert_eq!(table(&[("a", quote("b")), ("c", "1".into())]), "{ a = \"b\", c = 1 }");
+        let keys = [KeyValue::new("a", quote("b")), KeyValue::new("c", "1")];
+        assert_eq!(table(&keys), "{ a = \"b\", c = 1 }");
     }
 }

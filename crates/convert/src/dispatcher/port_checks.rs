@@ -1,8 +1,9 @@
 //! Health checks and dynamic weights of a port's servers, from its advisor and the manager's settings.
 
+use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::config::{
     Advisor, Cluster, ClusterPort, DispatcherConfig, PortObject, inherited_keyword, keyword_value,
@@ -64,19 +65,23 @@ impl PortChecks<'_> {
             active += system;
         }
         let mut pairs = vec![
-            ("active", active.to_string()),
-            ("new", new.to_string()),
-            ("latency", latency.to_string()),
+            KeyValue::new("active", active.to_string()),
+            KeyValue::new("new", new.to_string()),
+            KeyValue::new("latency", latency.to_string()),
         ];
         let seconds = manager.get("interval").and_then(|(text, _)| duration::parse_seconds(text));
-        pairs.extend(seconds.map(|ms| ("every", duration::format_duration(ms))));
-        pairs.extend(manager.get("sensitivity").map(|(text, _)| ("sensitivity", text.clone())));
+        pairs.extend(seconds.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
+        pairs.extend(
+            manager.get("sensitivity").map(|(text, _)| KeyValue::new("sensitivity", text.clone())),
+        );
         let smoothing =
             manager.get("smoothing").and_then(|(text, _)| duration::parse_seconds(text));
-        pairs.extend(smoothing.map(|thousandths| ("smoothing", (thousandths / 10).to_string())));
+        pairs.extend(
+            smoothing.map(|thousandths| KeyValue::new("smoothing", (thousandths / 10).to_string())),
+        );
         pairs.extend(
             inherited_keyword(self.config, self.cluster, self.port, "weightbound")
-                .map(|(bound, _)| ("bound", bound.to_owned())),
+                .map(|(bound, _)| KeyValue::new("bound", bound.to_owned())),
         );
         Some((value::table(&pairs), source))
     }
@@ -99,20 +104,23 @@ impl PortChecks<'_> {
                 let mut words = request.unwrap_or("HEAD /").split_whitespace();
                 let method = words.next().unwrap_or("HEAD");
                 let path = words.next().filter(|path| path.starts_with('/')).unwrap_or("/");
-                vec![("http", value::quote(path)), ("method", value::quote(method))]
+                vec![
+                    KeyValue::new("http", value::quote(path)),
+                    KeyValue::new("method", value::quote(method)),
+                ]
             }
-            "connect" => vec![("tcp", yes())],
-            "ssl" => vec![("tls", value::table(&[("verify", "false".to_owned())]))],
-            "ftp" => vec![("ftp", yes())],
-            "smtp" => vec![("smtp", yes())],
-            "imap" => vec![("imap", yes())],
-            "pop3" => vec![("pop3", yes())],
-            "nntp" => vec![("nntp", yes())],
-            "telnet" => vec![("telnet", yes())],
-            "ldap" => vec![("ldap", yes())],
-            "sip" => vec![("sip", yes())],
-            "ping" => vec![("ping", yes())],
-            "dns" => vec![("dns", value::quote("localhost"))],
+            "connect" => vec![KeyValue::new("tcp", yes())],
+            "ssl" => vec![KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")]))],
+            "ftp" => vec![KeyValue::new("ftp", yes())],
+            "smtp" => vec![KeyValue::new("smtp", yes())],
+            "imap" => vec![KeyValue::new("imap", yes())],
+            "pop3" => vec![KeyValue::new("pop3", yes())],
+            "nntp" => vec![KeyValue::new("nntp", yes())],
+            "telnet" => vec![KeyValue::new("telnet", yes())],
+            "ldap" => vec![KeyValue::new("ldap", yes())],
+            "sip" => vec![KeyValue::new("sip", yes())],
+            "ping" => vec![KeyValue::new("ping", yes())],
+            "dns" => vec![KeyValue::new("dns", value::quote("localhost"))],
             other => {
                 let instead = "`probe = { program = … }`, or `agent`";
                 notes.left_out(
@@ -125,28 +133,29 @@ impl PortChecks<'_> {
             }
         };
         if advisor.kind == "https" {
-            pairs.push(("tls", value::table(&[("verify", "false".to_owned())])));
+            pairs.push(KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")])));
         }
         let response = self
             .port
             .servers
             .iter()
             .find_map(|server| keyword_value(&server.keys, "advisorresponse"));
-        pairs.extend(
-            response
-                .filter(|_| request.is_some())
-                .map(|text| ("expect", value::quote(&crate::condition::escape_regex(text)))),
-        );
+        pairs.extend(response.filter(|_| request.is_some()).map(|text| {
+            KeyValue::new("expect", value::quote(&crate::condition::escape_regex(text)))
+        }));
         let every = advisor
             .keys
             .get("interval")
             .and_then(|(text, _)| duration::parse_seconds(text))
             .unwrap_or(7_000);
-        pairs.push(("every", duration::format_duration(every)));
+        pairs.push(KeyValue::new("every", duration::format_duration(every)));
         let limit = ["timeout", "receivetimeout", "connecttimeout"]
             .iter()
             .find_map(|key| duration::parse_seconds(keyword_value(&advisor.keys, key)?));
-        pairs.push(("timeout", duration::format_duration(limit.unwrap_or(1_000).min(every))));
+        pairs.push(KeyValue::new(
+            "timeout",
+            duration::format_duration(limit.unwrap_or(1_000).min(every)),
+        ));
         Some((value::table(&pairs), advisor.source))
     }
 }

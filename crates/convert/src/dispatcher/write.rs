@@ -6,7 +6,8 @@ use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, empty_pool, value};
+use crate::value::{self, KeyValue};
+use crate::{duration, empty_pool};
 
 use super::config::{
     Cluster, ClusterPort, DispatcherConfig, KeywordSettings, PortObject, keyword_line,
@@ -179,13 +180,14 @@ impl PortWriter<'_> {
             _ => {}
         }
         if let Some((seconds, source)) = self.key("stickytime").filter(|(text, _)| *text != "0") {
-            let mut pairs = vec![(
+            let mut pairs = vec![KeyValue::new(
                 "time",
                 duration::parse_duration(seconds, 1_000)
                     .map_or_else(|| value::quote(seconds), duration::format_duration),
             )];
             if let Some((bits, _)) = self.key("stickymask").filter(|(bits, _)| *bits != "32") {
-                pairs.push((if self.ip.is_ipv4() { "mask4" } else { "mask6" }, bits.to_owned()));
+                let key = if self.ip.is_ipv4() { "mask4" } else { "mask6" };
+                pairs.push(KeyValue::new(key, bits));
             }
             service.set("sticky", value::table(&pairs), source);
         }
@@ -274,12 +276,14 @@ impl PortWriter<'_> {
         };
         let address = std::net::SocketAddr::new(ip, port).to_string();
         let mut pairs = vec![
-            ("name", value::quote(&names.unique_name(&server.name))),
-            ("address", value::quote(&address)),
+            KeyValue::new("name", value::quote(&names.unique_name(&server.name))),
+            KeyValue::new("address", value::quote(&address)),
         ];
-        pairs.extend(keyword_value(keys, "weight").map(|weight| ("weight", weight.to_owned())));
+        pairs.extend(
+            keyword_value(keys, "weight").map(|weight| KeyValue::new("weight", weight.to_owned())),
+        );
         if server.down {
-            pairs.push(("state", value::quote("disabled")));
+            pairs.push(KeyValue::new("state", value::quote("disabled")));
         }
         if keyword_value(keys, "router").is_some_and(|router| !router.is_empty() && router != "0")
             && forward == "mac"

@@ -1,10 +1,11 @@
 //! A backend as a pool.
 
 use crate::document::{Document, TomlTable};
+use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::bind::FileBases;
 use super::health_check::{self, CheckSettings, CheckTimes};
@@ -107,11 +108,11 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
     }
     let mut pairs = Vec::new();
     if !statuses.is_empty() {
-        pairs.push(("on", value::list(statuses)));
+        pairs.push(KeyValue::new("on", value::list(statuses)));
     }
     for (word, key) in [("response-timeout", "on-timeout"), ("junk-response", "on-malformed")] {
         if all || words.contains(&word) {
-            pairs.push((key, "true".to_owned()));
+            pairs.push(KeyValue::new(key, "true"));
         }
     }
     if !pairs.is_empty() {
@@ -138,8 +139,8 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
         "source" => return pool.set("balance", value::quote("source"), number),
         "uri" if line.has_word("whole") => Some(value::quote("uri")),
         "uri" => Some(value::quote("path")),
-        "url_param" => Some(value::table(&[("query", value::quote(line.word(2)))])),
-        "hdr" => Some(value::table(&[("header", value::quote(argument))])),
+        "url_param" => Some(value::table(&[KeyValue::new("query", value::quote(line.word(2)))])),
+        "hdr" => Some(value::table(&[KeyValue::new("header", value::quote(argument))])),
         "hash" => hash(line.word(2)),
         _ => None,
     };
@@ -155,8 +156,9 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
     match settings.single.get("hash-balance-factor").filter(|factor| factor.word(1) != "0") {
         Some(factor) => {
             let at = factor.source;
-            let factor = ("load-factor", factor.word(1).to_owned());
-            let bounded = value::table(&[("by", value::quote("bounded-hash")), factor]);
+            let factor = KeyValue::new("load-factor", factor.word(1).to_owned());
+            let bounded =
+                value::table(&[KeyValue::new("by", value::quote("bounded-hash")), factor]);
             pool.set("balance", bounded, number);
             pool.add_sources("balance", &[at]);
         }
@@ -172,9 +174,9 @@ fn hash(fetch: &str) -> Option<String> {
         "src" => value::quote("address"),
         "path" => value::quote("path"),
         "pathq" | "url" => value::quote("uri"),
-        "req.cook" | "cook" => value::table(&[("cookie", argument)]),
-        "req.hdr" | "hdr" => value::table(&[("header", argument)]),
-        "urlp" | "url_param" => value::table(&[("query", argument)]),
+        "req.cook" | "cook" => value::table(&[KeyValue::new("cookie", argument)]),
+        "req.hdr" | "hdr" => value::table(&[KeyValue::new("header", argument)]),
+        "urlp" | "url_param" => value::table(&[KeyValue::new("query", argument)]),
         _ => return None,
     })
 }
@@ -235,7 +237,11 @@ fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut Conversi
     }
     // Marks the name prefix as read. It is not needed, because servers are named by their addresses.
     line.word(1);
-    let pairs = [("dns", value::quote(host)), ("port", port.to_owned()), ("max", most.to_owned())];
+    let pairs = [
+        KeyValue::new("dns", value::quote(host)),
+        KeyValue::new("port", port.to_owned()),
+        KeyValue::new("max", most.to_owned()),
+    ];
     pool.set("servers-from", value::table(&pairs), line.source);
     true
 }
@@ -260,11 +266,11 @@ fn write_common_settings(
         pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.source);
     }
     if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {
-        let mut pairs = vec![("kind", value::quote("text"))];
+        let mut pairs = vec![KeyValue::new("kind", value::quote("text"))];
         if !port.is_empty() {
-            pairs.push(("port", port));
+            pairs.push(KeyValue::new("port", port));
         }
-        pairs.extend(every.map(|ms| ("every", duration::format_duration(ms))));
+        pairs.extend(every.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
         pool.set("agent", value::table(&pairs), first.source);
     }
     for other in servers {
@@ -322,18 +328,18 @@ fn server_entry(
     check: &CheckSettings,
 ) -> String {
     let port = server.port.unwrap_or(80);
-    let mut pairs: Vec<(&str, String)> = vec![
-        ("name", value::quote(&name)),
-        ("address", value::quote(&format!("{}:{port}", server.host))),
+    let mut pairs: Vec<KeyValue> = vec![
+        KeyValue::new("name", value::quote(&name)),
+        KeyValue::new("address", value::quote(&format!("{}:{port}", server.host))),
     ];
-    pairs.extend(server.keys.iter().map(|(key, value)| (*key, value.clone())));
+    pairs.extend(server.keys.iter().cloned());
     if server.backup {
-        pairs.push(("backup", "true".to_owned()));
+        pairs.push(KeyValue::new("backup", "true"));
     }
     match times {
-        Some(_) if !server.checked => pairs.push(("probe", value::quote("off"))),
+        Some(_) if !server.checked => pairs.push(KeyValue::new("probe", value::quote("off"))),
         Some(common) if *common != server.times => {
-            pairs.push(("probe", check.to_toml(&server.times)))
+            pairs.push(KeyValue::new("probe", check.to_toml(&server.times)))
         }
         _ => {}
     }

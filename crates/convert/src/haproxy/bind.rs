@@ -3,7 +3,7 @@
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::lex::{ConfigLine, KeywordReader};
 
@@ -26,7 +26,7 @@ pub struct BindLine {
     pub http2: Option<&'static str>,
     /// Connections begin with a PROXY protocol header.
     pub header: bool,
-    pub socket: Vec<(&'static str, String)>,
+    pub socket: Vec<KeyValue>,
     pub source: SourcePlace,
 }
 
@@ -214,16 +214,16 @@ impl BindLine {
                 self.http2 = Some(if offered { "tls" } else { "off" });
             }
             "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
-            "interface" => self.socket.push(("interface", value::quote(next()))),
-            "backlog" => self.socket.push(("backlog", next().to_owned())),
-            "mss" => self.socket.push(("mss", next().to_owned())),
+            "interface" => self.socket.push(KeyValue::new("interface", value::quote(next()))),
+            "backlog" => self.socket.push(KeyValue::new("backlog", next().to_owned())),
+            "mss" => self.socket.push(KeyValue::new("mss", next().to_owned())),
             "tcp-ut" => {
                 let time = crate::duration::parse_duration(next(), 1)
                     .map(crate::duration::format_duration);
-                self.socket.extend(time.map(|time| ("user-timeout", time)));
+                self.socket.extend(time.map(|time| KeyValue::new("user-timeout", time)));
             }
-            "tfo" => self.socket.push(("fast-open", "256".to_owned())),
-            "transparent" => self.socket.push(("transparent", "true".to_owned())),
+            "tfo" => self.socket.push(KeyValue::new("fast-open", "256")),
+            "transparent" => self.socket.push(KeyValue::new("transparent", "true")),
             _ => return false,
         }
         true

@@ -2,7 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
@@ -30,9 +30,9 @@ pub fn write(
         let reason = "answers are compressed with gzip, brotli or zstd";
         return notes.left_out(line.source, &line.text(), reason, instead);
     }
-    let mut pairs = vec![("codings", value::quote("gzip"))];
+    let mut pairs = vec![KeyValue::new("codings", value::quote("gzip"))];
     let types = from.single.get("compression type").map(|types| value::quote_all(types.rest(2)));
-    pairs.extend(types.map(|types| ("types", types)));
+    pairs.extend(types.map(|types| KeyValue::new("types", types)));
     service.set("compress", value::table(&pairs), line.source);
     let types = from.single.get("compression type").map(|types| types.source);
     service.add_sources("compress", &types.into_iter().collect::<Vec<_>>());

@@ -2,6 +2,7 @@
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::notes::UnsupportedReason;
+use crate::value::KeyValue;
 
 use super::pools::BackendPools;
 
@@ -328,6 +329,9 @@ fn server_count_condition(
     let pool = pools.written_name(&parts.argument).ok_or_else(|| {
         UnsupportedReason::new(format!("there is no backend `{}`", parts.argument), "")
     })?;
-    let pairs = [("of", crate::value::quote(pool)), ("up", crate::value::quote(&range(parts)?))];
+    let pairs = [
+        KeyValue::new("of", crate::value::quote(pool)),
+        KeyValue::new("up", crate::value::quote(&range(parts)?)),
+    ];
     Ok(RuleCondition::Key("servers", vec![crate::value::table(&pairs)]))
 }

@@ -3,7 +3,7 @@
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
@@ -16,11 +16,12 @@ pub fn write(
     backends: &[&ProxySettings],
     notes: &mut ConversionNotes,
 ) {
-    let mut pairs = vec![("x-forwarded", value::quote("pass")), ("via", "false".to_owned())];
+    let mut pairs =
+        vec![KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
     let all = backends.iter().copied().chain([settings]);
     let options: Vec<&ConfigLine> = all.filter_map(|one| one.options.get("forwardfor")).collect();
     if let Some(first) = options.first() {
-        pairs.push(("client-field", client_field(first, notes)));
+        pairs.push(KeyValue::new("client-field", client_field(first, notes)));
     }
     for other in options.iter().skip(1).filter(|other| other.all_words() != options[0].all_words())
     {
@@ -51,9 +52,10 @@ fn client_field(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
         }
         words.mark_converted();
     }
-    let mut pairs = vec![("name", value::quote(&name)), ("mode", value::quote(mode))];
+    let mut pairs =
+        vec![KeyValue::new("name", value::quote(&name)), KeyValue::new("mode", value::quote(mode))];
     if !except.is_empty() {
-        pairs.push(("except", value::list(except)));
+        pairs.push(KeyValue::new("except", value::list(except)));
     }
     value::table(&pairs)
 }

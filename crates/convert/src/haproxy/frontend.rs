@@ -8,7 +8,8 @@ use crate::names::UniqueNames;
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, empty_pool, value};
+use crate::value::{self, KeyValue};
+use crate::{duration, empty_pool};
 
 use super::acl::AclTable;
 use super::bind::{self, BindLine, FileBases};
@@ -163,10 +164,10 @@ impl FrontendWriter<'_> {
         self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
     }
 
-    fn refuse_action(&self) -> (&'static str, String) {
+    fn refuse_action(&self) -> KeyValue {
         match self.settings.http {
-            true => ("answer", "503".to_owned()),
-            false => ("deny", "true".to_owned()),
+            true => KeyValue::new("answer", "503"),
+            false => KeyValue::new("deny", "true"),
         }
     }
 
@@ -186,7 +187,7 @@ impl FrontendWriter<'_> {
             let when = RuleCondition::texts("path", &[line.word(1)]);
             rules.push(FrontendRule {
                 when,
-                keys: vec![("answer", "200".to_owned())],
+                keys: vec![KeyValue::new("answer", "200")],
                 source: line.source,
                 text: line.text(),
             });
@@ -216,7 +217,7 @@ impl FrontendWriter<'_> {
                             .iter()
                             .map(|ending| FrontendRule::from_final_rule(when.clone(), ending)),
                     );
-                    let mut keys = vec![("pool", value::quote(pool))];
+                    let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
                     keys.extend(self.rewrite_fields(&own.fields, &steps.fields));
                     if self.is_empty_backend(line.word(1)) {
                         keys = vec![self.refuse_action()];
@@ -263,7 +264,7 @@ impl FrontendWriter<'_> {
             let text = format!("default_backend {name}");
             rules.push(FrontendRule {
                 when: RuleCondition::Is(true),
-                keys: vec![("pool", pool), fields],
+                keys: vec![KeyValue::new("pool", pool), fields],
                 source,
                 text,
             });
@@ -282,13 +283,9 @@ impl FrontendWriter<'_> {
         }
     }
 
-    fn rewrite_fields(
-        &self,
-        own: &HeaderEdits,
-        inner: &HeaderEdits,
-    ) -> Option<(&'static str, String)> {
+    fn rewrite_fields(&self, own: &HeaderEdits, inner: &HeaderEdits) -> Option<KeyValue> {
         let written = inner.to_rewrite(own).filter(|_| self.settings.http);
-        written.map(|written| ("rewrite", written))
+        written.map(|written| KeyValue::new("rewrite", written))
     }
 
     fn service(
@@ -325,22 +322,21 @@ impl FrontendWriter<'_> {
         } else if let Some(line) = limit {
             service.set(
                 "limit",
-                value::table(&[("connections", line.word(1).to_owned())]),
+                value::table(&[KeyValue::new("connections", line.word(1).to_owned())]),
                 line.source,
             );
         }
-        let mut socket: Vec<(&str, String)> =
-            binds.iter().flat_map(|bind| bind.socket.clone()).collect();
+        let mut socket: Vec<KeyValue> = binds.iter().flat_map(|bind| bind.socket.clone()).collect();
         if let Some(line) = settings.single.get("backlog")
-            && !socket.iter().any(|(key, _)| *key == "backlog")
+            && !socket.iter().any(|one| one.key == "backlog")
         {
-            socket.push(("backlog", line.word(1).to_owned()));
+            socket.push(KeyValue::new("backlog", line.word(1).to_owned()));
             line.mark_converted();
         }
         if binds.iter().any(|bind| bind.header) {
             service.set_required(
                 "accept-proxy",
-                value::table(&[("from", EVERYBODY.to_owned())]),
+                value::table(&[KeyValue::new("from", EVERYBODY.to_owned())]),
                 binds[0].source,
             );
         }

@@ -3,20 +3,21 @@
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::source::SourcePlace;
+use crate::value::KeyValue;
 
 use super::http_rules::FinalRule;
 
 /// A rule that does not yet depend on whether its listener uses TLS.
 pub struct FrontendRule {
     pub when: RuleCondition,
-    pub keys: Vec<(&'static str, String)>,
+    pub keys: Vec<KeyValue>,
     pub source: SourcePlace,
     pub text: String,
 }
 
 impl FrontendRule {
     pub fn from_final_rule(when: RuleCondition, ending: &FinalRule) -> FrontendRule {
-        let keys = vec![(ending.key, ending.value.clone())];
+        let keys = vec![KeyValue::new(ending.key, ending.value.clone())];
         FrontendRule {
             when: when.and(ending.when.clone()),
             keys,
@@ -37,7 +38,7 @@ pub fn write(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Docum
         if let Some(when) = when.to_when() {
             table.set("when", when, SourcePlace::NONE);
         }
-        for (key, value) in &rule.keys {
+        for KeyValue { key, value } in &rule.keys {
             table.set(key, value.clone(), SourcePlace::NONE);
         }
         document.push(table);

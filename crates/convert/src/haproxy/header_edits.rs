@@ -3,7 +3,7 @@
 use crate::condition::RuleCondition;
 use crate::header_field::check_field;
 use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::log_format;
@@ -26,8 +26,8 @@ impl HeaderEdits {
     pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
         let both = |a: &[String], b: &[String]| [a, b].concat();
         let host = self.host.as_ref().or(before.host.as_ref());
-        let mut pairs: Vec<(&str, String)> =
-            host.map(|host| ("host", value::quote(host))).into_iter().collect();
+        let mut pairs: Vec<KeyValue> =
+            host.map(|host| KeyValue::new("host", value::quote(host))).into_iter().collect();
         let lists = [
             ("set", both(&before.set, &self.set)),
             ("add", both(&before.add, &self.add)),
@@ -38,7 +38,7 @@ impl HeaderEdits {
         ]
         .into_iter()
         .filter(|(_, list)| !list.is_empty());
-        pairs.extend(lists.map(|(key, list)| (key, value::quote_all(&list))));
+        pairs.extend(lists.map(|(key, list)| KeyValue::new(key, value::quote_all(&list))));
         (!pairs.is_empty()).then(|| value::table(&pairs))
     }
 

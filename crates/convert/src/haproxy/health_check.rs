@@ -1,9 +1,10 @@
 //! Health checks of a backend as a `probe` table.
 
 use crate::condition::escape_regex;
+use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
@@ -12,7 +13,7 @@ use super::settings::ProxySettings;
 #[derive(Clone, Debug, Default)]
 pub struct CheckSettings {
     /// The keys, with their values in TOML syntax.
-    pub keys: Vec<(&'static str, String)>,
+    pub keys: Vec<KeyValue>,
     /// The source of most keys.
     pub source: SourcePlace,
     pub timeout: Option<u64>,
@@ -46,8 +47,8 @@ pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> Ch
         let line = on(name).map_or_else(Default::default, Clone::clone);
         out.source = line.source;
         let value =
-            if key == "tls" { value::table(&[("verify", "false".to_owned())]) } else { yes() };
-        out.keys.push((key, value));
+            if key == "tls" { value::table(&[KeyValue::new("verify", "false")]) } else { yes() };
+        out.keys.push(KeyValue { key, value });
         if key == "smtp" && line.len() > 2 {
             let reason = "the check greets with a name of its own";
             notes.changed(line.source, &line.text(), reason, "");
@@ -55,10 +56,10 @@ pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> Ch
         let user = line.value_of("user");
         out.keys.extend(
             user.filter(|_| matches!(key, "mysql" | "postgres"))
-                .map(|user| ("user", value::quote(user))),
+                .map(|user| KeyValue::new("user", value::quote(user))),
         );
     } else {
-        out.keys.push(("tcp", yes()));
+        out.keys.push(KeyValue::new("tcp", yes()));
         out.source = on("tcp-check").map_or(SourcePlace::NONE, |line| line.source);
         out.tcp(settings, notes);
     }
@@ -103,7 +104,7 @@ impl CheckSettings {
                     }
                 }
                 "expect" => {
-                    self.expect(line.rest(2), (line.source, &line.text()), notes);
+                    self.expect(line.rest(2), line.source, &line.text(), notes);
                     notes.converted(line.source);
                 }
                 "disable-on-404" => notes.left_out(
@@ -121,25 +122,26 @@ impl CheckSettings {
                 ),
             }
         }
-        self.keys.push(("http", value::quote(&uri)));
+        self.keys.push(KeyValue::new("http", value::quote(&uri)));
         if method != "GET" {
-            self.keys.push(("method", value::quote(&method)));
+            self.keys.push(KeyValue::new("method", value::quote(&method)));
         }
         let host = fields.iter().position(|field| field.to_ascii_lowercase().starts_with("host:"));
         if let Some(at) = host {
             let host = fields.remove(at);
-            self.keys.push(("host", value::quote(host[5..].trim())));
+            self.keys.push(KeyValue::new("host", value::quote(host[5..].trim())));
         }
         fields.retain(|field| field.contains(':'));
         if !fields.is_empty() {
-            self.keys.push(("headers", value::quote_all(&fields)));
+            self.keys.push(KeyValue::new("headers", value::quote_all(&fields)));
         }
     }
 
     fn expect(
         &mut self,
         words: &[String],
-        (source, text): (SourcePlace, &str),
+        source: SourcePlace,
+        text: &str,
         notes: &mut ConversionNotes,
     ) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -153,10 +155,10 @@ impl CheckSettings {
                         },
                     )
                     .collect();
-                self.keys.push(("status", value::list(parts)));
+                self.keys.push(KeyValue::new("status", value::list(parts)));
             }
             ["rstatus", expression] => match statuses(expression) {
-                Some(list) => self.keys.push(("status", list)),
+                Some(list) => self.keys.push(KeyValue::new("status", list)),
                 None => notes.left_out(
                     source,
                     text,
@@ -164,10 +166,12 @@ impl CheckSettings {
                     "`probe.status`",
                 ),
             },
-            ["string", ..] => {
-                self.keys.push(("expect", value::quote(&escape_regex(&words[1..].join(" ")))))
+            ["string", ..] => self
+                .keys
+                .push(KeyValue::new("expect", value::quote(&escape_regex(&words[1..].join(" "))))),
+            ["rstring", ..] => {
+                self.keys.push(KeyValue::new("expect", value::quote(&words[1..].join(" "))))
             }
-            ["rstring", ..] => self.keys.push(("expect", value::quote(&words[1..].join(" ")))),
             _ => notes.left_out(
                 source,
                 text,
@@ -178,8 +182,9 @@ impl CheckSettings {
     }
 
     fn tcp(&mut self, settings: &ProxySettings, notes: &mut ConversionNotes) {
-        let mut done = (false, false);
         let mut connected = false;
+        let mut sent = false;
+        let mut expected = false;
         for line in &settings.checks {
             let text = line.rest(2).join(" ").replace("\\r", "\r").replace("\\n", "\n");
             match (line.word(1), line.word(2)) {
@@ -188,21 +193,23 @@ impl CheckSettings {
                     notes.converted(line.source);
                     self.connect(line, notes);
                 }
-                ("send", _) if !done.0 && !done.1 => {
+                ("send", _) if !sent && !expected => {
                     line.mark_converted();
-                    self.keys.push(("send", value::quote(&text)));
-                    done.0 = true;
+                    self.keys.push(KeyValue::new("send", value::quote(&text)));
+                    sent = true;
                 }
-                ("expect", "string") if !done.1 => {
+                ("expect", "string") if !expected => {
                     line.mark_converted();
-                    self.keys
-                        .push(("expect", value::quote(&escape_regex(&line.rest(3).join(" ")))));
-                    done.1 = true;
+                    self.keys.push(KeyValue::new(
+                        "expect",
+                        value::quote(&escape_regex(&line.rest(3).join(" "))),
+                    ));
+                    expected = true;
                 }
-                ("expect", "rstring") if !done.1 => {
+                ("expect", "rstring") if !expected => {
                     line.mark_converted();
-                    self.keys.push(("expect", value::quote(&line.rest(3).join(" "))));
-                    done.1 = true;
+                    self.keys.push(KeyValue::new("expect", value::quote(&line.rest(3).join(" "))));
+                    expected = true;
                 }
                 _ => notes.left_out(
                     line.source,
@@ -220,7 +227,7 @@ impl CheckSettings {
         let mut words = line.keywords(2);
         while let Some(word) = words.keyword() {
             match word {
-                "port" => self.keys.push(("port", words.value().to_owned())),
+                "port" => self.keys.push(KeyValue::new("port", words.value().to_owned())),
                 "ssl" => tls = tls.or(Some(String::new())),
                 "sni" => tls = Some(words.value().to_owned()),
                 "default" => {}
@@ -234,11 +241,11 @@ impl CheckSettings {
             words.mark_converted();
         }
         if let Some(name) = tls {
-            let mut pairs = vec![("verify", "false".to_owned())];
+            let mut pairs = vec![KeyValue::new("verify", "false")];
             if !name.is_empty() {
-                pairs.insert(0, ("name", value::quote(&name)));
+                pairs.insert(0, KeyValue::new("name", value::quote(&name)));
             }
-            self.keys.push(("tls", value::table(&pairs)));
+            self.keys.push(KeyValue::new("tls", value::table(&pairs)));
             let reason = "the certificate that the check gets is not verified";
             notes.changed(line.source, &line.text(), reason, "`probe.tls.ca`");
         }
@@ -249,23 +256,23 @@ impl CheckSettings {
         let mut pairs = self.keys.clone();
         // HAProxy's default for `inter`; below, Steelyard's defaults for `timeout` and `doubt`.
         let every = times.interval.unwrap_or(2_000);
-        pairs.push(("every", duration::format_duration(every)));
+        pairs.push(KeyValue::new("every", duration::format_duration(every)));
         let timeout = self.timeout.unwrap_or(1_000).min(every);
         if self.timeout.is_some() || timeout != 1_000 {
-            pairs.push(("timeout", duration::format_duration(timeout)));
+            pairs.push(KeyValue::new("timeout", duration::format_duration(timeout)));
         }
         let doubt = times.fast_interval.unwrap_or(every.min(250)).min(every);
         if times.fast_interval.is_some() || doubt != 250 {
-            pairs.push(("doubt", duration::format_duration(doubt)));
+            pairs.push(KeyValue::new("doubt", duration::format_duration(doubt)));
         }
-        pairs.extend(times.rise.clone().map(|rise| ("rise", rise)));
-        pairs.extend(times.fall.clone().map(|fall| ("fall", fall)));
-        pairs.extend(times.port.clone().map(|port| ("port", port)));
+        pairs.extend(times.rise.clone().map(|rise| KeyValue::new("rise", rise)));
+        pairs.extend(times.fall.clone().map(|fall| KeyValue::new("fall", fall)));
+        pairs.extend(times.port.clone().map(|port| KeyValue::new("port", port)));
         if times.close_sessions {
-            pairs.push(("on-down", value::quote("cut")));
+            pairs.push(KeyValue::new("on-down", value::quote("cut")));
         }
-        if times.tls && !pairs.iter().any(|(key, _)| *key == "tls") {
-            pairs.push(("tls", value::table(&[("verify", "false".to_owned())])));
+        if times.tls && !pairs.iter().any(|one| one.key == "tls") {
+            pairs.push(KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")])));
         }
         value::table(&pairs)
     }

@@ -3,7 +3,7 @@
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::acl::AclTable;
 use super::directives;
@@ -108,7 +108,7 @@ impl ProxyRules {
                 if matches!(first, "tarpit" | "silent-drop") {
                     notes.changed(line.source, &line.text(), SLOW_REFUSAL, "");
                 }
-                let (key, value) = refuse_action(action, line.word(0) == "http-request");
+                let KeyValue { key, value } = refuse_action(action, line.word(0) == "http-request");
                 self.push_refusal(guard(), key, value, line, notes);
             }
             ("tcp-request" | "http-request", "accept" | "allow") => {
@@ -205,11 +205,11 @@ fn refusing_status(action: &[String]) -> Option<u16> {
     action.get(at + 1)?.parse().ok().filter(|status| *status >= 400)
 }
 
-fn refuse_action(action: &[String], request: bool) -> (&'static str, String) {
+fn refuse_action(action: &[String], request: bool) -> KeyValue {
     let at = action.iter().position(|word| word == "deny_status" || word == "status");
     match at.and_then(|at| action.get(at + 1)).filter(|_| request) {
-        Some(status) if status != "403" => ("answer", status.clone()),
-        _ => ("deny", "true".to_owned()),
+        Some(status) if status != "403" => KeyValue::new("answer", status.clone()),
+        _ => KeyValue::new("deny", "true"),
     }
 }
 
@@ -247,7 +247,7 @@ fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
         "prefix" => format!("{}{{path}}{query}", if target == "/" { "" } else { target }),
         _ => target.to_owned(),
     };
-    Ok(value::table(&[("to", value::quote(&to)), ("status", status)]))
+    Ok(value::table(&[KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status)]))
 }
 
 fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
@@ -275,11 +275,11 @@ fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
             }
         }
     }
-    let mut pairs = vec![("status", status.to_owned())];
-    pairs.extend(kind.map(|kind| ("type", value::quote(kind))));
-    pairs.extend(body.map(|body| ("body", value::quote(body))));
+    let mut pairs = vec![KeyValue::new("status", status.to_owned())];
+    pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
+    pairs.extend(body.map(|body| KeyValue::new("body", value::quote(body))));
     if !fields.is_empty() {
-        pairs.push(("headers", value::quote_all(&fields)));
+        pairs.push(KeyValue::new("headers", value::quote_all(&fields)));
     }
     Ok(value::table(&pairs))
 }

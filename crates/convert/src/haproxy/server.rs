@@ -1,8 +1,9 @@
 //! `server` lines: an address and its options.
 
+use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::bind::{FileBases, tls_version};
 use super::health_check::CheckTimes;
@@ -65,11 +66,11 @@ pub struct HaproxyServer {
     /// The address or name, without port.
     pub host: String,
     pub port: Option<u16>,
-    pub keys: Vec<(&'static str, String)>,
+    pub keys: Vec<KeyValue>,
     pub checked: bool,
     pub times: CheckTimes,
     /// The keys of the pool's `tls` table, if the server uses TLS.
-    pub tls: Option<Vec<(&'static str, String)>>,
+    pub tls: Option<Vec<KeyValue>>,
     pub http2: bool,
     /// Connections begin with a PROXY protocol header of this version.
     pub header: Option<&'static str>,
@@ -116,7 +117,7 @@ pub fn read_template(
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 4, bases, notes);
     out.verify_unless_said();
-    for (key, _) in &out.keys {
+    for KeyValue { key, .. } in &out.keys {
         let reason = format!("servers of a name have no `{key}` of their own");
         notes.left_out(line.source, &line.text(), &reason, "servers by their addresses");
     }
@@ -126,9 +127,9 @@ pub fn read_template(
 impl HaproxyServer {
     /// Enables the verification of server certificates, unless a keyword sets it.
     fn verify_unless_said(&mut self) {
-        let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
+        let verified = |keys: &Vec<KeyValue>| keys.iter().any(|one| one.key == "verify");
         if let Some(keys) = self.tls.as_mut().filter(|keys| !verified(keys)) {
-            keys.insert(0, ("verify", value::quote("on")));
+            keys.insert(0, KeyValue::new("verify", value::quote("on")));
         }
     }
 
@@ -160,14 +161,14 @@ impl HaproxyServer {
     }
 
     fn set(&mut self, key: &'static str, value: impl Into<String>) {
-        self.keys.retain(|(known, _)| *known != key);
-        self.keys.push((key, value.into()));
+        self.keys.retain(|known| known.key != key);
+        self.keys.push(KeyValue::new(key, value));
     }
 
     fn tls(&mut self, key: &'static str, value: &str) {
         let keys = self.tls.get_or_insert_default();
-        keys.retain(|(known, _)| *known != key);
-        keys.push((key, value::quote(value)));
+        keys.retain(|known| known.key != key);
+        keys.push(KeyValue::new(key, value::quote(value)));
     }
 
     /// Reads the keywords of a line from this position on.
@@ -180,7 +181,7 @@ impl HaproxyServer {
     ) {
         let mut words = line.keywords(from);
         // Settings that apply only if the line has `ssl`.
-        let mut waiting: Vec<(&'static str, String)> = Vec::new();
+        let mut waiting: Vec<KeyValue> = Vec::new();
         let mut ssl = self.tls.is_some();
         while let Some(word) = words.keyword() {
             let carried = self.read_tls_keyword(word, &mut words, bases, &mut waiting, &mut ssl)
@@ -192,7 +193,7 @@ impl HaproxyServer {
                 let instead = "`tls = { name = … }`";
                 match fixed_sni(words.value()) {
                     Some(name) => {
-                        waiting.push(("name", name.to_owned()));
+                        waiting.push(KeyValue::new("name", name.to_owned()));
                         words.mark_converted();
                     }
                     None => notes.changed(words.source(), &line.text(), reason, instead),
@@ -206,7 +207,7 @@ impl HaproxyServer {
         }
         if ssl {
             self.tls.get_or_insert_default();
-            for (key, value) in waiting {
+            for KeyValue { key, value } in waiting {
                 self.tls(key, &value);
             }
         }
@@ -218,21 +219,23 @@ impl HaproxyServer {
         word: &str,
         words: &mut KeywordReader<'_>,
         bases: &FileBases,
-        waiting: &mut Vec<(&'static str, String)>,
+        waiting: &mut Vec<KeyValue>,
         ssl: &mut bool,
     ) -> bool {
         match word {
             "ssl" => *ssl = true,
             "verify" => {
                 let verify = if words.value() == "none" { "off" } else { "on" };
-                waiting.push(("verify", verify.to_owned()));
+                waiting.push(KeyValue::new("verify", verify.to_owned()));
             }
-            "ca-file" => waiting.push(("ca", bases.authority(words.value()))),
-            "crl-file" => waiting.push(("crl", bases.authority(words.value()))),
-            "verifyhost" => waiting.push(("name", words.value().to_owned())),
-            "ssl-min-ver" => waiting
-                .extend(tls_version(words.value()).map(|version| ("minimum", version.to_owned()))),
-            "crt" => waiting.push(("certificate", bases.certificate(words.value()))),
+            "ca-file" => waiting.push(KeyValue::new("ca", bases.authority(words.value()))),
+            "crl-file" => waiting.push(KeyValue::new("crl", bases.authority(words.value()))),
+            "verifyhost" => waiting.push(KeyValue::new("name", words.value().to_owned())),
+            "ssl-min-ver" => waiting.extend(
+                tls_version(words.value())
+                    .map(|version| KeyValue::new("minimum", version.to_owned())),
+            ),
+            "crt" => waiting.push(KeyValue::new("certificate", bases.certificate(words.value()))),
             _ => return false,
         }
         true

@@ -1,9 +1,10 @@
 //! Sticky sessions: cookies and stick tables of a backend become the service's `sticky`.
 
 use crate::document::TomlTable;
+use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
@@ -57,8 +58,8 @@ fn backend_stickiness(
 /// The `sticky` of a `cookie` line. `None`, with a note, for a mode that is not supported.
 fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
     let has = |word: &str| line.has_word(word);
-    let name = ("name", value::quote(line.word(1)));
-    let by = ("by", value::quote("cookie"));
+    let name = KeyValue::new("name", value::quote(line.word(1)));
+    let by = KeyValue::new("by", value::quote("cookie"));
     if has("prefix") || !(has("insert") || has("rewrite")) {
         let reason = match has("prefix") {
             true => {
@@ -72,16 +73,16 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
     }
     note_cookie_keywords(line, notes);
     if has("rewrite") {
-        return Some(value::table(&[by, name, ("cookie", value::quote("rewrite"))]));
+        return Some(value::table(&[by, name, KeyValue::new("cookie", value::quote("rewrite"))]));
     }
-    let mut pairs = vec![by, name, ("cookie", value::quote("insert"))];
+    let mut pairs = vec![by, name, KeyValue::new("cookie", value::quote("insert"))];
     let after = |word: &str| duration::parse_duration(line.value_of(word)?, 1_000);
-    pairs.extend(after("maxidle").map(|ms| ("time", duration::format_duration(ms))));
+    pairs.extend(after("maxidle").map(|ms| KeyValue::new("time", duration::format_duration(ms))));
     if has("httponly") {
-        pairs.push(("http-only", "true".to_owned()));
+        pairs.push(KeyValue::new("http-only", "true"));
     }
     if has("secure") {
-        pairs.push(("secure", "true".to_owned()));
+        pairs.push(KeyValue::new("secure", "true"));
     }
     notes.changed(
         line.source,
@@ -121,10 +122,10 @@ fn note_cookie_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
 
 fn learned_cookie(name: &str, time: &str) -> String {
     value::table(&[
-        ("by", value::quote("cookie")),
-        ("name", value::quote(name)),
-        ("cookie", value::quote("learn")),
-        ("time", value::quote(time)),
+        KeyValue::new("by", value::quote("cookie")),
+        KeyValue::new("name", value::quote(name)),
+        KeyValue::new("cookie", value::quote("learn")),
+        KeyValue::new("time", value::quote(time)),
     ])
 }
 
@@ -141,10 +142,10 @@ fn stick_table<'s>(
         .and_then(|text| duration::parse_duration(text, 1))
         .unwrap_or(3_600_000)
         .max(1_000);
-    let mut pairs = vec![("time", duration::format_duration(time))];
+    let mut pairs = vec![KeyValue::new("time", duration::format_duration(time))];
     // The configuration's range for `entries`.
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
-    pairs.extend(size.map(|size| ("entries", size.to_string())));
+    pairs.extend(size.map(|size| KeyValue::new("entries", size.to_string())));
     let fetch = line
         .rest(1)
         .iter()
@@ -168,10 +169,10 @@ fn stick_table<'s>(
             return None;
         }
     };
-    pairs.insert(0, ("by", value::quote(by)));
-    pairs.extend(name.map(|name| ("name", value::quote(name))));
+    pairs.insert(0, KeyValue::new("by", value::quote(by)));
+    pairs.extend(name.map(|name| KeyValue::new("name", value::quote(name))));
     if by == "cookie" {
-        pairs.push(("cookie", value::quote("learn")));
+        pairs.push(KeyValue::new("cookie", value::quote("learn")));
     }
     if let Some(kept) = kept {
         note_table_keywords(kept, notes);

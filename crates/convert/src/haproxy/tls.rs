@@ -2,7 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::bind::BindLine;
 
@@ -30,8 +30,9 @@ pub fn write(
     }
     if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
         let verify = value::quote(if client.optional { "optional" } else { "required" });
-        let mut pairs = vec![("ca", value::quote(&client.ca)), ("verify", verify)];
-        pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::quote(crl))));
+        let mut pairs =
+            vec![KeyValue::new("ca", value::quote(&client.ca)), KeyValue::new("verify", verify)];
+        pairs.extend(client.crl.as_ref().map(|crl| KeyValue::new("crl", value::quote(crl))));
         tls.set_required("client", value::table(&pairs), first.source);
     }
     if binds.iter().any(|bind| bind.client != first.client) {

@@ -1,7 +1,8 @@
 //! Checkers of a real server as a `probe`.
 
+use crate::duration;
 use crate::notes::ConversionNotes;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::tree::BlockNode;
 
@@ -34,21 +35,21 @@ pub fn health_check(
     }
     let (node, mut keys) = probe?;
     let every = time(node, "delay_loop").or(delay).unwrap_or(60_000);
-    keys.push(("every", duration::format_duration(every)));
+    keys.push(KeyValue::new("every", duration::format_duration(every)));
     let limit = time(node, "connect_timeout").or(time(node, "misc_timeout")).unwrap_or(5_000);
-    keys.push(("timeout", duration::format_duration(limit.min(every))));
+    keys.push(KeyValue::new("timeout", duration::format_duration(limit.min(every))));
     let retry: u32 = node
         .take("retry")
         .or(node.take("nb_get_retry"))
         .and_then(|one| one.word(1).parse().ok())
         .unwrap_or(0);
     // The ranges of `fall` and `doubt` in the configuration.
-    keys.push(("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
-    keys.push(("rise", "1".to_owned()));
+    keys.push(KeyValue::new("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
+    keys.push(KeyValue::new("rise", "1"));
     let doubt = time(node, "delay_before_retry").unwrap_or(1_000);
-    keys.push(("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
+    keys.push(KeyValue::new("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
     if let Some(port) = node.take("connect_port") {
-        keys.push(("port", port.word(1).to_owned()));
+        keys.push(KeyValue::new("port", port.word(1).to_owned()));
     }
     Some(value::table(&keys))
 }
@@ -111,20 +112,20 @@ fn check_keys(
     node: &BlockNode,
     host: Option<&str>,
     notes: &mut ConversionNotes,
-) -> Option<Vec<(&'static str, String)>> {
+) -> Option<Vec<KeyValue>> {
     let yes = || "true".to_owned();
     Some(match node.word(0) {
-        "TCP_CHECK" => vec![("tcp", yes())],
-        "SMTP_CHECK" => vec![("smtp", yes())],
-        "PING_CHECK" => vec![("ping", yes())],
-        "UDP_CHECK" => vec![("udp", yes())],
+        "TCP_CHECK" => vec![KeyValue::new("tcp", yes())],
+        "SMTP_CHECK" => vec![KeyValue::new("smtp", yes())],
+        "PING_CHECK" => vec![KeyValue::new("ping", yes())],
+        "UDP_CHECK" => vec![KeyValue::new("udp", yes())],
         "DNS_CHECK" => {
             let word = |name: &str| node.take(name).map(|one| one.word(1).to_owned());
-            let mut keys = vec![(
+            let mut keys = vec![KeyValue::new(
                 "dns",
                 value::quote(&word("name").unwrap_or_else(|| "localhost".to_owned())),
             )];
-            keys.push((
+            keys.push(KeyValue::new(
                 "record",
                 value::quote(
                     &word("type").unwrap_or_else(|| "soa".to_owned()).to_ascii_lowercase(),
@@ -139,10 +140,11 @@ fn check_keys(
                 .map(|one| one.rest(1).join(" "))
                 .unwrap_or_default();
             let mut words = path.split_whitespace();
-            let mut keys = vec![("program", value::quote(words.next().unwrap_or_default()))];
+            let mut keys =
+                vec![KeyValue::new("program", value::quote(words.next().unwrap_or_default()))];
             let rest: Vec<&str> = words.collect();
             if !rest.is_empty() {
-                keys.push(("args", value::quote_all(&rest)));
+                keys.push(KeyValue::new("args", value::quote_all(&rest)));
             }
             if node.take("misc_dynamic").is_some() {
                 notes.left_out(
@@ -168,22 +170,18 @@ fn check_keys(
     })
 }
 
-fn http_check(
-    node: &BlockNode,
-    host: Option<&str>,
-    notes: &mut ConversionNotes,
-) -> Vec<(&'static str, String)> {
+fn http_check(node: &BlockNode, host: Option<&str>, notes: &mut ConversionNotes) -> Vec<KeyValue> {
     let mut keys = Vec::new();
     let urls: Vec<&BlockNode> = node.inner.iter().filter(|one| one.word(0) == "url").collect();
     urls.iter().for_each(|url| url.mark_converted(1));
     let word =
         |name: &str| urls.first().and_then(|url| url.take(name)).map(|one| one.word(1).to_owned());
-    keys.push(("http", value::quote(&word("path").unwrap_or_else(|| "/".to_owned()))));
+    keys.push(KeyValue::new("http", value::quote(&word("path").unwrap_or_else(|| "/".to_owned()))));
     if let Some(host) = word("virtualhost")
         .or(node.take("virtualhost").map(|one| one.word(1).to_owned()))
         .or(host.map(str::to_owned))
     {
-        keys.push(("host", value::quote(&host)));
+        keys.push(KeyValue::new("host", value::quote(&host)));
     }
     let codes: Vec<String> = urls
         .first()
@@ -196,9 +194,9 @@ fn http_check(
                 .collect()
         })
         .unwrap_or_else(|| vec![value::quote("200-299")]);
-    keys.push(("status", value::list(codes)));
+    keys.push(KeyValue::new("status", value::list(codes)));
     if node.word(0) == "SSL_GET" {
-        keys.push(("tls", value::table(&[("verify", "false".to_owned())])));
+        keys.push(KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")])));
     }
     for other in urls.iter().skip(1) {
         notes.left_out(

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use crate::document::{Document, TomlTable};
+use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::defaults::GlobalDefs;
 use super::health_check;
@@ -70,7 +71,7 @@ pub fn write(
         match *key {
             "udp" => service.set(
                 "timeout",
-                value::table(&[("udp", duration::format_duration(*ms))]),
+                value::table(&[KeyValue::new("udp", duration::format_duration(*ms))]),
                 SourcePlace::NONE,
             ),
             key => service.set(key, duration::format_duration((*ms).max(1_000)), SourcePlace::NONE),
@@ -186,7 +187,7 @@ fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes
     let seconds = if persistence.word(1).is_empty() { "360" } else { persistence.word(1) };
     let mut pairs = Vec::new();
     match duration::parse_duration(seconds, 1_000) {
-        Some(ms) => pairs.push(("time", duration::format_duration(ms))),
+        Some(ms) => pairs.push(KeyValue::new("time", duration::format_duration(ms))),
         None => {
             return notes.left_out(
                 persistence.source,
@@ -200,8 +201,8 @@ fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes
         let text = mask.word(1);
         let bits = text.parse::<std::net::Ipv4Addr>().ok().map(|mask| u32::from(mask).count_ones());
         match (bits, text.parse::<u32>().ok()) {
-            (Some(bits), _) => pairs.push(("mask4", bits.to_string())),
-            (None, Some(bits)) => pairs.push(("mask6", bits.to_string())),
+            (Some(bits), _) => pairs.push(KeyValue::new("mask4", bits.to_string())),
+            (None, Some(bits)) => pairs.push(KeyValue::new("mask6", bits.to_string())),
             _ => notes.left_out(mask.source, &mask.text(), "not a mask", "`mask4`, `mask6`"),
         }
     }
@@ -262,24 +263,25 @@ fn servers(
     {
         let Some(address) = address(real, front, forward, notes) else { continue };
         let mut pairs = vec![
-            ("name", value::quote(&names.unique_name(&address))),
-            ("address", value::quote(&address)),
+            KeyValue::new("name", value::quote(&names.unique_name(&address))),
+            KeyValue::new("address", value::quote(&address)),
         ];
         if real.word(0) == "sorry_server" {
-            pairs.push(("last-resort", "true".to_owned()));
+            pairs.push(KeyValue::new("last-resort", "true"));
             pool.push_item("servers", value::table(&pairs), real.source);
             continue;
         }
         if let Some(weight) = real.take("weight").and_then(|one| one.word(1).parse::<u32>().ok()) {
             let scaled = if weight == 0 { 0 } else { (weight / scale).max(1) };
-            pairs.push(("weight", scaled.to_string()));
+            pairs.push(KeyValue::new("weight", scaled.to_string()));
         }
         if let Some(most) = real.take("uthreshold").filter(|one| one.word(1) != "0") {
-            pairs.push(("connections", most.word(1).to_owned()));
+            pairs.push(KeyValue::new("connections", most.word(1).to_owned()));
         }
         let own = real.take("virtualhost").map(|one| one.word(1)).or(host);
         pairs.extend(
-            health_check::health_check(real, delay, own, notes).map(|probe| ("probe", probe)),
+            health_check::health_check(real, delay, own, notes)
+                .map(|probe| KeyValue::new("probe", probe)),
         );
         note_server_words(real, notes);
         pool.push_item("servers", value::table(&pairs), real.source);

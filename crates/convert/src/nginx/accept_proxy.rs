@@ -1,6 +1,6 @@
 //! The senders whose PROXY protocol headers are trusted.
 
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::scope::DirectiveScope;
 
@@ -16,5 +16,5 @@ pub fn accept_proxy(scope: &DirectiveScope<'_>) -> String {
     if networks.is_empty() {
         networks = vec!["0.0.0.0/0", "::/0"];
     }
-    value::table(&[("from", value::quote_all(&networks))])
+    value::table(&[KeyValue::new("from", value::quote_all(&networks))])
 }

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
+use crate::value::KeyValue;
 
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -12,14 +13,15 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
     let mut out = Vec::new();
     let mut allowed: Vec<RuleCondition> = Vec::new();
     for directive in lists(scope) {
-        let place = (directive.source, directive.text());
+        let source = directive.source;
+        let text = directive.text();
         let who = match directive.word(0) {
             "all" => RuleCondition::Is(true),
-            text if text.starts_with("unix") => {
-                notes.not_needed(place.0, &place.1, "clients do not come over sockets of files");
+            word if word.starts_with("unix") => {
+                notes.not_needed(source, &text, "clients do not come over sockets of files");
                 continue;
             }
-            text => RuleCondition::texts("client", &[text]),
+            word => RuleCondition::texts("client", &[word]),
         };
         if directive.name == "allow" {
             directive.mark_converted();
@@ -28,12 +30,7 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
         }
         let mut all = vec![who];
         all.extend(allowed.iter().cloned().map(RuleCondition::negate));
-        out.push(NginxRule::single_key(
-            RuleCondition::All(all),
-            "deny",
-            "true",
-            (place.0, &place.1),
-        ));
+        out.push(NginxRule::single_key(RuleCondition::All(all), "deny", "true", source, &text));
     }
     let known = ["auth_basic", "auth_request", "auth_jwt", "secure_link"];
     let mut others: Vec<&str> =
@@ -93,24 +90,25 @@ pub fn other_methods(
 /// `internal`: clients get 404, as from nginx.
 pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<NginxRule> {
     let directive = level.iter().find(|one| one.name == "internal")?;
-    let place = (directive.source, directive.text());
+    let source = directive.source;
+    let text = directive.text();
     let reason = "there are no internal redirects; clients get 404 there, as from nginx";
-    notes.changed(place.0, &place.1, reason, "");
-    Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (place.0, &place.1)))
+    notes.changed(source, &text, reason, "");
+    Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text))
 }
 
 /// Nobody is authenticated, so that everybody gets nginx's answer to who is not.
 fn unauthenticated(directive: &Directive) -> NginxRule {
-    let place = (directive.source, directive.text());
+    let source = directive.source;
     let mut rule =
-        NginxRule::single_key(RuleCondition::Is(true), "answer", "401", (place.0, &place.1));
-    let name = format!("deny-{}-line-{}", directive.name.replace('_', "-"), place.0.line());
-    rule.keys.push(("name", crate::value::quote(&name)));
+        NginxRule::single_key(RuleCondition::Is(true), "answer", "401", source, &directive.text());
+    let name = format!("deny-{}-line-{}", directive.name.replace('_', "-"), source.line());
+    rule.keys.push(KeyValue::new("name", crate::value::quote(&name)));
     rule
 }
 
 fn refusal(when: RuleCondition, directive: &Directive) -> NginxRule {
-    NginxRule::single_key(when, "deny", "true", (directive.source, &directive.text()))
+    NginxRule::single_key(when, "deny", "true", directive.source, &directive.text())
 }
 
 /// `allow` and `deny` of the innermost level that has either, in file order.

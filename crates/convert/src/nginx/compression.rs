@@ -3,7 +3,7 @@
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -31,7 +31,7 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
         return;
     };
     let kind = if first == "br" { "brotli" } else { "gzip" };
-    let mut pairs = vec![("codings", value::quote_all(&names(scope)))];
+    let mut pairs = vec![KeyValue::new("codings", value::quote_all(&names(scope)))];
     // nginx always compresses this type too.
     let mut types: Vec<&str> = vec!["text/html"];
     let listed = scope.get(&format!("{kind}_types"));
@@ -41,11 +41,11 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
         true => {
             notes.changed(source, "gzip_types *", "not what is packed already", "`compress.types`")
         }
-        false => pairs.push(("types", value::quote_all(&types))),
+        false => pairs.push(KeyValue::new("types", value::quote_all(&types))),
     }
     let least = scope.get(&format!("{kind}_min_length")).map_or("20", |one| one.word(0));
     if least.parse::<u32>().is_ok_and(|least| least > 0) {
-        pairs.push(("min", value::quote(&format!("{least}B"))));
+        pairs.push(KeyValue::new("min", value::quote(&format!("{least}B"))));
     }
     service.set("compress", value::table(&pairs), source);
     written.into_iter().for_each(Directive::mark_converted);

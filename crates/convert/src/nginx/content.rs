@@ -2,7 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::access;
 use super::compression;
@@ -186,12 +186,12 @@ impl ContentWriter<'_, '_> {
     ) -> Vec<NginxRule> {
         let added = added_fields(scope, self.field_place(), self.notes);
         if !added.is_empty() {
-            let rewrite = value::table(&[("response-add", value::list(added))]);
+            let rewrite = value::table(&[KeyValue::new("response-add", value::list(added))]);
             let own = |rule: &&mut NginxRule| {
-                !rule.keys.iter().any(|(key, _)| matches!(*key, "pool" | "rewrite"))
+                !rule.keys.iter().any(|one| matches!(one.key, "pool" | "rewrite"))
             };
             rules.iter_mut().filter(own).for_each(|rule| {
-                rule.keys.push(("rewrite", rewrite.clone()));
+                rule.keys.push(KeyValue::new("rewrite", rewrite.clone()));
             });
         }
         rules
@@ -235,8 +235,8 @@ impl ContentWriter<'_, '_> {
             None => (level, scope),
         };
         for mut rule in self.proxy_rules(place, level, &scope) {
-            if rule.keys.iter().any(|(key, _)| *key == "pool") {
-                rule.keys.extend(limit.clone().map(|limit| ("limit", limit)));
+            if rule.keys.iter().any(|one| one.key == "pool") {
+                rule.keys.extend(limit.clone().map(|limit| KeyValue::new("limit", limit)));
             }
             out.push(rule);
         }
@@ -288,7 +288,7 @@ impl ContentWriter<'_, '_> {
         let text = place.directive.text();
         let reason = "no server is named, and files are not served: 404";
         self.notes.left_out(source, &text, reason, "a web server as a pool");
-        vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (source, &text))]
+        vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text)]
     }
 
     /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
@@ -311,7 +311,8 @@ impl ContentWriter<'_, '_> {
                     always,
                     "answer",
                     "502",
-                    (pass.source, &pass.text()),
+                    pass.source,
+                    &pass.text(),
                 )];
             }
         };
@@ -324,13 +325,15 @@ impl ContentWriter<'_, '_> {
             let prefix = place.prefix;
             fields.extend(location_rewrites(scope, &target, prefix, own, self.notes));
         }
-        let rule = |when: RuleCondition, fields: &[(&'static str, String)]| NginxRule {
+        let rule = |when: RuleCondition, fields: &[KeyValue]| NginxRule {
             when,
             keys: keys(&pool, fields),
             source: pass.source,
             text: pass.text(),
         };
-        let with = |path: &str| [&[("path", value::quote(path))][..], fields.as_slice()].concat();
+        let with = |path: &str| {
+            [&[KeyValue::new("path", value::quote(path))][..], fields.as_slice()].concat()
+        };
         if let Some((when, to)) = self.internal_rewrite(level) {
             // A path that the expression does not match is forwarded unchanged.
             return vec![rule(when, &with(&to)), rule(RuleCondition::Is(true), &fields)];
@@ -364,10 +367,10 @@ impl ContentWriter<'_, '_> {
     }
 }
 
-fn keys(pool: &str, fields: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
-    let mut keys = vec![("pool", value::quote(pool))];
+fn keys(pool: &str, fields: &[KeyValue]) -> Vec<KeyValue> {
+    let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
     if !fields.is_empty() {
-        keys.push(("rewrite", value::table(fields)));
+        keys.push(KeyValue::new("rewrite", value::table(fields)));
     }
     keys
 }

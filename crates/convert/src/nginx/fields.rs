@@ -2,7 +2,7 @@
 
 use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::field_place::FieldPlace;
 use super::redirects;
@@ -26,7 +26,7 @@ pub fn fields(
     host: &str,
     place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
-) -> Vec<(&'static str, String)> {
+) -> Vec<KeyValue> {
     let mut changes = FieldChanges::default();
     changes.read_requests(scope, place, notes);
     changes.read_responses(scope, place, notes);
@@ -60,11 +60,11 @@ pub fn added_fields(
                     notes.left_out_because(one.source, &one.text(), &why);
                     continue;
                 }
-                let mut pairs = vec![("field", value::quote(&field))];
+                let mut pairs = vec![KeyValue::new("field", value::quote(&field))];
                 if one.word(2) != "always" {
-                    pairs.push(("statuses", USUAL_STATUSES.to_owned()));
+                    pairs.push(KeyValue::new("statuses", USUAL_STATUSES.to_owned()));
                 }
-                pairs.push(("own", "true".to_owned()));
+                pairs.push(KeyValue::new("own", "true"));
                 out.push(value::table(&pairs));
                 one.mark_converted();
             }
@@ -141,15 +141,15 @@ impl FieldChanges {
         }
     }
 
-    fn pairs(self) -> Vec<(&'static str, String)> {
-        let mut out: Vec<(&'static str, String)> = Vec::new();
-        out.extend(self.host.map(|host| ("host", value::quote(&host))));
+    fn pairs(self) -> Vec<KeyValue> {
+        let mut out: Vec<KeyValue> = Vec::new();
+        out.extend(self.host.map(|host| KeyValue::new("host", value::quote(&host))));
         let lists =
             [("set", self.set), ("remove", self.remove), ("answer-remove", self.answer_remove)];
         let written = lists.into_iter().filter(|(_, list)| !list.is_empty());
-        out.extend(written.map(|(key, list)| (key, value::quote_all(&list))));
+        out.extend(written.map(|(key, list)| KeyValue::new(key, value::quote_all(&list))));
         if !self.response_add.is_empty() {
-            out.push(("response-add", value::list(self.response_add)));
+            out.push(KeyValue::new("response-add", value::list(self.response_add)));
         }
         out
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::accept_proxy;
 use super::compression;
@@ -196,7 +197,8 @@ impl HttpWriter<'_, '_> {
         service.set("forward", value::quote("http"), SourcePlace::NONE);
         service.set("pool", value::quote(&pool), SourcePlace::NONE);
         // Fields of the client's address are written where locations set them; others pass, as in nginx.
-        let passed = [("x-forwarded", value::quote("pass")), ("via", "false".to_owned())];
+        let passed =
+            [KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
         service.set("forwarded", value::table(&passed), SourcePlace::NONE);
         if let Some(names) = field_names(&default.scope) {
             service.set("field-names", value::quote(names), SourcePlace::NONE);
@@ -290,8 +292,8 @@ impl HttpWriter<'_, '_> {
     /// and the rule is removed. Otherwise the default is the first pool of a rule, or the empty pool.
     fn default_pool(&mut self, rules: &mut Vec<NginxRule>) -> String {
         let plain = |rule: &NginxRule| {
-            let [("pool", pool)] = &rule.keys[..] else { return None };
-            Some(pool.trim_matches('"').to_owned())
+            let [KeyValue { key: "pool", value }] = &rule.keys[..] else { return None };
+            Some(value.trim_matches('"').to_owned())
         };
         if let Some(last) = rules.last()
             && last.when.clone().simplify(true) == RuleCondition::Is(true)
@@ -300,9 +302,9 @@ impl HttpWriter<'_, '_> {
             rules.pop();
             return pool;
         }
-        let named = rules.iter().flat_map(|rule| &rule.keys).find(|(key, _)| *key == "pool");
+        let named = rules.iter().flat_map(|rule| &rule.keys).find(|one| one.key == "pool");
         match named {
-            Some((_, pool)) => pool.trim_matches('"').to_owned(),
+            Some(pool) => pool.value.trim_matches('"').to_owned(),
             None => self.pools.empty_pool(),
         }
     }

@@ -6,7 +6,8 @@ use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, empty_pool, value};
+use crate::value::{self, KeyValue};
+use crate::{duration, empty_pool};
 
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -169,13 +170,13 @@ fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
         get(name).into_iter().for_each(Directive::mark_converted);
     }
     let on = get("verify").is_some_and(|one| one.word(0) == "on");
-    let mut pairs = vec![("verify", value::quote(if on { "on" } else { "off" }))];
+    let mut pairs = vec![KeyValue::new("verify", value::quote(if on { "on" } else { "off" }))];
     for (key, name) in [("ca", "trusted_certificate"), ("crl", "crl")] {
         let file = get(name).filter(|_| on).inspect(|file| file.mark_converted());
-        pairs.extend(file.map(|file| (key, value::quote(file.word(0)))));
+        pairs.extend(file.map(|file| KeyValue::new(key, value::quote(file.word(0)))));
     }
     let name = get("name").filter(|name| !name.word(0).contains('$'));
-    pairs.extend(name.map(|name| ("name", value::quote(name.word(0)))));
+    pairs.extend(name.map(|name| KeyValue::new("name", value::quote(name.word(0)))));
     value::table(&pairs)
 }
 
@@ -190,7 +191,7 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
     let mut sources = Vec::new();
     let mut set = |key: &'static str, name: &str| {
         if let Some((ms, at)) = scope.time(&format!("{prefix}_{name}")) {
-            pairs.push((key, duration::format_duration(ms)));
+            pairs.push(KeyValue::new(key, duration::format_duration(ms)));
             sources.push(at);
         }
     };
@@ -202,7 +203,7 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
     if let Some(own) = pool.get("timeout").map(|own| own.trim_matches(['{', '}', ' ']).to_owned())
         && let Some((_, time)) = own.split_once(" = ")
     {
-        pairs.push(("idle", time.to_owned()));
+        pairs.push(KeyValue::new("idle", time.to_owned()));
         sources.extend(pool.source_of("timeout"));
     }
     if !pairs.is_empty() {
@@ -231,11 +232,11 @@ fn write_retry(pool: &mut TomlTable, scope: &DirectiveScope<'_>) {
         .collect();
     let mut pairs = Vec::new();
     if !statuses.is_empty() {
-        pairs.push(("on", value::list(statuses)));
+        pairs.push(KeyValue::new("on", value::list(statuses)));
     }
     for (word, key) in [("timeout", "on-timeout"), ("invalid_header", "on-malformed")] {
         if next.args().iter().any(|arg| arg == word) {
-            pairs.push((key, "true".to_owned()));
+            pairs.push(KeyValue::new(key, "true"));
         }
     }
     if !pairs.is_empty() {

@@ -1,7 +1,7 @@
 //! `limit_req` and its zone as the rate limit of a rule.
 
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::tree::Directive;
 
@@ -41,9 +41,9 @@ pub fn rule_limit(
         .and_then(|burst| burst.parse::<u32>().ok())
         .unwrap_or(0);
     let pairs = [
-        ("rate", rate.to_string()),
-        ("burst", burst.saturating_add(1).to_string()),
-        ("by", value::quote("address")),
+        KeyValue::new("rate", rate.to_string()),
+        KeyValue::new("burst", burst.saturating_add(1).to_string()),
+        KeyValue::new("by", value::quote("address")),
     ];
     notes.changed(
         directive.source,

@@ -1,7 +1,7 @@
 //! `proxy_redirect`, `proxy_cookie_domain` and `proxy_cookie_path`: what is changed in Location and Set-Cookie of answers.
 
 use crate::notes::ConversionNotes;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::expressions::PassTarget;
 use super::field_place::FieldPlace;
@@ -14,7 +14,7 @@ pub fn location_rewrites(
     prefix: Option<&str>,
     place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
-) -> Option<(&'static str, String)> {
+) -> Option<KeyValue> {
     let named = scope.all("proxy_redirect");
     let mut entries = Vec::new();
     if named.is_empty() {
@@ -41,7 +41,7 @@ pub fn location_rewrites(
             }
         }
     }
-    (!entries.is_empty()).then(|| ("location", value::list(entries)))
+    (!entries.is_empty()).then(|| KeyValue::new("location", value::list(entries)))
 }
 
 /// Without a path behind the server the URL up to its first slash is replaced, else the whole by the location's prefix.
@@ -68,14 +68,14 @@ fn absolute(to: &str, place: FieldPlace<'_>) -> String {
 }
 
 fn entry(from: &str, to: &str) -> String {
-    value::table(&[("from", value::quote(from)), ("to", value::quote(to))])
+    value::table(&[
+        KeyValue::new("from", value::quote(from)),
+        KeyValue::new("to", value::quote(to)),
+    ])
 }
 
 /// Domains and paths of cookies.
-pub fn cookie_rewrites(
-    scope: &DirectiveScope<'_>,
-    notes: &mut ConversionNotes,
-) -> Vec<(&'static str, String)> {
+pub fn cookie_rewrites(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<KeyValue> {
     let mut out = Vec::new();
     for (name, key) in
         [("proxy_cookie_domain", "cookie-domain"), ("proxy_cookie_path", "cookie-path")]
@@ -98,7 +98,7 @@ pub fn cookie_rewrites(
             }
         }
         if !entries.is_empty() {
-            out.push((key, value::list(entries)));
+            out.push(KeyValue::new(key, value::list(entries)));
         }
     }
     out

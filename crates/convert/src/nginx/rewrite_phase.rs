@@ -1,7 +1,7 @@
 //! `return`, `rewrite` and `if`, which nginx runs before its access and content phases.
 
 use crate::condition::{RuleCondition, whole_path};
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::content::ContentWriter;
 use super::expressions::{if_condition, if_words};
@@ -15,17 +15,20 @@ impl ContentWriter<'_, '_> {
     pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
         let mut out = Vec::new();
         for directive in level {
-            let place = (directive.source, directive.text());
+            let source = directive.source;
+            let text = directive.text();
             match directive.name.as_str() {
-                "return" => out.extend(self.return_action(directive).map(|(key, value)| {
-                    NginxRule::single_key(RuleCondition::Is(true), key, value, (place.0, &place.1))
-                })),
+                "return" => {
+                    out.extend(self.return_action(directive).map(|KeyValue { key, value }| {
+                        NginxRule::single_key(RuleCondition::Is(true), key, value, source, &text)
+                    }))
+                }
                 "if" => out.extend(self.condition(directive)),
                 "rewrite" => match self.redirect_rule(directive) {
                     Some(rule) => out.push(rule),
                     None => self.notes.left_out(
-                        place.0,
-                        &place.1,
+                        source,
+                        &text,
                         "paths are changed by the rule that chooses the pool",
                         "`rewrite` in a rule with `path-regex`",
                     ),
@@ -62,7 +65,7 @@ impl ContentWriter<'_, '_> {
         Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
     }
 
-    fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
+    fn return_action(&mut self, directive: &Directive) -> Option<KeyValue> {
         let first = directive.word(0);
         let second = directive.args().get(1);
         let (status, text) = match first.parse::<u16>() {
@@ -76,7 +79,7 @@ impl ContentWriter<'_, '_> {
                 "the client is told 403, not nothing",
                 "",
             );
-            return Some(("deny", "true".to_owned()));
+            return Some(KeyValue::new("deny", "true"));
         }
         let filled = text.map(|text| template(text, self.tls, self.name));
         let fixed = |filled: &Option<Result<String, String>>| match filled {
@@ -92,20 +95,26 @@ impl ContentWriter<'_, '_> {
                 reason,
                 "answer at the servers",
             );
-            return Some(("answer", status.to_string()));
+            return Some(KeyValue::new("answer", status.to_string()));
         }
         match (status, filled) {
             (301 | 302 | 303 | 307 | 308, Some(Ok(to))) => {
-                let pairs = [("to", value::quote(&to)), ("status", status.to_string())];
-                Some(("redirect", value::table(&pairs)))
+                let pairs = [
+                    KeyValue::new("to", value::quote(&to)),
+                    KeyValue::new("status", status.to_string()),
+                ];
+                Some(KeyValue::new("redirect", value::table(&pairs)))
             }
             (_, Some(Ok(body))) if !body.contains('{') => {
-                let mut pairs = vec![("status", status.to_string()), ("body", value::quote(&body))];
+                let mut pairs = vec![
+                    KeyValue::new("status", status.to_string()),
+                    KeyValue::new("body", value::quote(&body)),
+                ];
                 let kind = self.media_type.as_ref().filter(|kind| *kind != "text/plain");
-                pairs.extend(kind.map(|kind| ("type", value::quote(kind))));
-                Some(("answer", value::table(&pairs)))
+                pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
+                Some(KeyValue::new("answer", value::table(&pairs)))
             }
-            (_, None) => Some(("answer", status.to_string())),
+            (_, None) => Some(KeyValue::new("answer", status.to_string())),
             (_, Some(Err(what))) => {
                 self.notes.left_out(
                     directive.source,
@@ -161,9 +170,9 @@ impl ContentWriter<'_, '_> {
         };
         let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
         self.notes.left_out(source, &text, reason, instead);
-        let action = self.return_action(refuses).unwrap_or(("deny", "true".to_owned()));
-        let (key, value) = action;
-        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (source, &text))]
+        let KeyValue { key, value } =
+            self.return_action(refuses).unwrap_or(KeyValue::new("deny", "true"));
+        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, source, &text)]
     }
 
     /// `rewrite FROM TO permanent`.
@@ -181,13 +190,15 @@ impl ContentWriter<'_, '_> {
             None if to.contains('?') || to.contains("{query}") => to,
             None => format!("{to}{{query}}"),
         };
-        let pairs = [("to", value::quote(&to)), ("status", status.to_owned())];
+        let pairs =
+            [KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status.to_owned())];
         let when = RuleCondition::texts("path-regex", &[whole_path(directive.word(0), false)]);
         Some(NginxRule::single_key(
             when,
             "redirect",
             value::table(&pairs),
-            (directive.source, &directive.text()),
+            directive.source,
+            &directive.text(),
         ))
     }
 }

@@ -4,13 +4,13 @@ use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 #[derive(Clone, Debug)]
 pub struct NginxRule {
     pub when: RuleCondition,
     /// The rule's actions, as keys and TOML values.
-    pub keys: Vec<(&'static str, String)>,
+    pub keys: Vec<KeyValue>,
     pub source: SourcePlace,
     pub text: String,
 }
@@ -21,9 +21,10 @@ impl NginxRule {
         when: RuleCondition,
         key: &'static str,
         value: impl Into<String>,
-        (source, text): (SourcePlace, &str),
+        source: SourcePlace,
+        text: &str,
     ) -> NginxRule {
-        NginxRule { when, keys: vec![(key, value.into())], source, text: text.to_owned() }
+        NginxRule { when, keys: vec![KeyValue::new(key, value)], source, text: text.to_owned() }
     }
 
     /// Adds a further condition, which is checked first.
@@ -47,7 +48,7 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
         if let Some(when) = when.to_when() {
             table.set("when", when, SourcePlace::NONE);
         }
-        for (key, value) in rule.keys {
+        for KeyValue { key, value } in rule.keys {
             // A refusal that several locations inherit stands in the service once for each.
             let value = match key {
                 "name" => value::quote(&names.unique_name(value.trim_matches('"'))),

@@ -2,10 +2,11 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::accept_proxy;
 use super::access;
@@ -99,7 +100,7 @@ impl StreamWriter<'_, '_> {
         if let Some((ms, source)) = self.scope.time("proxy_timeout") {
             service.set(
                 "timeout",
-                value::table(&[("tunnel", duration::format_duration(ms))]),
+                value::table(&[KeyValue::new("tunnel", duration::format_duration(ms))]),
                 source,
             );
         }
@@ -141,7 +142,7 @@ impl StreamWriter<'_, '_> {
         for entry in map.inner() {
             let name = entry.name.as_str();
             let target = entry.word(0);
-            let place = (entry.source, entry.text());
+            let text = entry.text();
             match name {
                 "default" => {
                     entry.mark_converted();
@@ -150,8 +151,8 @@ impl StreamWriter<'_, '_> {
                 "hostnames" => entry.mark_converted(),
                 name if name.starts_with('~') || name.ends_with(".*") => {
                     self.notes.left_out(
-                        place.0,
-                        &place.1,
+                        entry.source,
+                        &text,
                         "names are compared whole or below a domain",
                         "`sni = \"*.shop.example\"`",
                     );
@@ -166,7 +167,8 @@ impl StreamWriter<'_, '_> {
                         RuleCondition::texts("sni", &names),
                         "pool",
                         pool,
-                        (place.0, &place.1),
+                        entry.source,
+                        &text,
                     ));
                 }
             }
@@ -182,11 +184,12 @@ impl StreamWriter<'_, '_> {
                 RuleCondition::Is(true),
                 "deny",
                 "true",
-                (map.source, "map without default: refused"),
+                map.source,
+                "map without default: refused",
             ));
         }
-        let first = rules.iter().flat_map(|rule| &rule.keys).find(|(key, _)| *key == "pool");
-        default.or_else(|| first.map(|(_, pool)| pool.trim_matches('"').to_owned()))
+        let first = rules.iter().flat_map(|rule| &rule.keys).find(|one| one.key == "pool");
+        default.or_else(|| first.map(|pool| pool.value.trim_matches('"').to_owned()))
     }
 
     fn pool(&mut self, target: &str, source: SourcePlace) -> String {

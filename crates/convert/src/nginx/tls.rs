@@ -3,7 +3,7 @@
 use crate::document::{Document, TomlTable};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -61,7 +61,7 @@ pub fn write(
         // verification.
         tls.set_required(
             "client",
-            value::table(&[("verify", value::quote("required"))]),
+            value::table(&[KeyValue::new("verify", value::quote("required"))]),
             verify.source,
         );
     } else if let Some((client, source)) = client_verification(scopes, notes) {
@@ -153,13 +153,13 @@ fn client_verification(
     let required = demands.iter().flatten().any(|(demand, _)| demand.required);
     let verify = if required { "required" } else { "optional" };
     let mut pairs = vec![
-        ("ca", value::quote(&first.ca)),
-        ("verify", value::quote(verify)),
+        KeyValue::new("ca", value::quote(&first.ca)),
+        KeyValue::new("verify", value::quote(verify)),
         // nginx completes the handshake and answers with 400.
-        ("refuse", value::quote("answer")),
+        KeyValue::new("refuse", value::quote("answer")),
     ];
     if let Some(crl) = &first.crl {
-        pairs.push(("crl", value::quote(crl)));
+        pairs.push(KeyValue::new("crl", value::quote(crl)));
     }
     if demands.iter().any(Option::is_none) {
         let asked = scopes.iter().zip(&demands).filter(|(_, demand)| demand.is_some());
@@ -169,7 +169,7 @@ fn client_verification(
             .map(|all| all.concat());
         // Connections without a known name reach the first server.
         match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
-            Some(names) => pairs.push(("names", value::quote_all(&names))),
+            Some(names) => pairs.push(KeyValue::new("names", value::quote_all(&names))),
             None => {
                 let reason = "whose connections are asked is told by whole names, and those of other names are not asked: \
                               here all are asked";

@@ -1,10 +1,11 @@
 //! `upstream` blocks as pools.
 
 use crate::document::TomlTable;
+use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::{duration, value};
+use crate::value::{self, KeyValue};
 
 use super::directives;
 use super::tree::{Directive, DirectiveOption};
@@ -42,18 +43,23 @@ pub fn fill(
                 notes.changed(source, &directive.text(), reason, "`balance`");
             }
             "ip_hash" => {
-                let by = [("by", value::quote("source")), ("mask4", "24".to_owned())];
+                let by =
+                    [KeyValue::new("by", value::quote("source")), KeyValue::new("mask4", "24")];
                 pool.set("balance", value::table(&by), source);
             }
             "hash" => hash(directive, http, pool, notes),
-            "keepalive" if http => {
-                pool.set("limit", value::table(&[("idle", directive.word(0).to_owned())]), source)
-            }
+            "keepalive" if http => pool.set(
+                "limit",
+                value::table(&[KeyValue::new("idle", directive.word(0).to_owned())]),
+                source,
+            ),
             "keepalive_timeout" if http => {
                 let time = duration::parse_duration(directive.word(0), 1_000)
                     .map(duration::format_duration);
                 match time {
-                    Some(time) => pool.set("timeout", value::table(&[("idle", time)]), source),
+                    Some(time) => {
+                        pool.set("timeout", value::table(&[KeyValue::new("idle", time)]), source)
+                    }
                     None => notes.left_out(source, &directive.text(), "not a time", "`timeout`"),
                 }
             }
@@ -96,8 +102,8 @@ fn server(
     }
     let address = with_port(address, port);
     let mut pairs = vec![
-        ("name", value::quote(&names.unique_name(&address))),
-        ("address", value::quote(&address)),
+        KeyValue::new("name", value::quote(&names.unique_name(&address))),
+        KeyValue::new("address", value::quote(&address)),
     ];
     for option in directive.options(1) {
         let DirectiveOption { text: word, source } = option;
@@ -138,13 +144,13 @@ fn server(
 }
 
 /// A server parameter with an equivalent key of a Steelyard server.
-fn server_key(name: &str, given: &str) -> Option<(&'static str, String)> {
+fn server_key(name: &str, given: &str) -> Option<KeyValue> {
     Some(match name {
-        "weight" => ("weight", given.to_owned()),
-        "max_conns" if given != "0" => ("connections", given.to_owned()),
-        "backup" => ("backup", "true".to_owned()),
-        "down" => ("state", value::quote("disabled")),
-        "drain" => ("state", value::quote("drain")),
+        "weight" => KeyValue::new("weight", given.to_owned()),
+        "max_conns" if given != "0" => KeyValue::new("connections", given.to_owned()),
+        "backup" => KeyValue::new("backup", "true"),
+        "down" => KeyValue::new("state", value::quote("disabled")),
+        "drain" => KeyValue::new("state", value::quote("drain")),
         _ => return None,
     })
 }
@@ -156,7 +162,9 @@ pub fn with_port(text: &str, port: u16) -> String {
 }
 
 fn hash(directive: &Directive, http: bool, pool: &mut TomlTable, notes: &mut ConversionNotes) {
-    let named = |key: &str, name: &str| Some(value::table(&[(key, value::quote(name))]));
+    let named = |key: &'static str, name: &str| {
+        Some(value::table(&[KeyValue::new(key, value::quote(name))]))
+    };
     let key =
         directive.word(0).trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     let hashed = match key {

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
+use crate::value::KeyValue;
 
 use super::access;
 use super::content::ContentWriter;
@@ -109,7 +110,8 @@ impl<'t> ServerBlock<'t> {
                 RuleCondition::Is(true),
                 "answer",
                 "404",
-                (source, "server: files are not served"),
+                source,
+                "server: files are not served",
             ));
         }
         out
@@ -140,12 +142,13 @@ fn slash_redirect(path: &str, place: &location::LocationBlock<'_>) -> Option<Ngi
     let passed = |one: &&Directive| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass");
     place.directive.inner().iter().find(passed)?;
     let to = crate::value::quote(&format!("{path}/{{query}}"));
-    let redirect = crate::value::table(&[("to", to), ("status", "301".to_owned())]);
+    let redirect = crate::value::table(&[KeyValue::new("to", to), KeyValue::new("status", "301")]);
     let when = RuleCondition::texts("path", &[path]);
     Some(NginxRule::single_key(
         when,
         "redirect",
         redirect,
-        (place.directive.source, &place.directive.text()),
+        place.directive.source,
+        &place.directive.text(),
     ))
 }
