@@ -50,12 +50,12 @@ pub enum TomlValue {
     /// A value on the key's line.
     Single(String),
     /// A list with one line per item.
-    List(Vec<ListItem>),
+    List(Vec<SourcedValue>),
 }
 
-/// One item of a list, in TOML syntax.
+/// A value in TOML syntax, and where it comes from.
 #[derive(Clone, Debug)]
-pub struct ListItem {
+pub struct SourcedValue {
     pub value: String,
     pub source: SourcePlace,
 }
@@ -74,9 +74,30 @@ pub enum LineContent {
     Fixed,
     Table(usize),
     /// A key of a table.
-    Entry(usize, usize),
+    Entry(EntryPosition),
     /// An item of a key's list.
-    Item(usize, usize, usize),
+    Item(ItemPosition),
+}
+
+/// The indices that lead to a key of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryPosition {
+    pub table: usize,
+    pub entry: usize,
+}
+
+/// The indices that lead to an item of a key's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ItemPosition {
+    pub list: EntryPosition,
+    pub item: usize,
+}
+
+/// The text of a document, and the origin of each line.
+#[derive(Default)]
+pub struct RenderedDocument {
+    pub text: String,
+    pub line_contents: Vec<LineContent>,
 }
 
 impl TomlTable {
@@ -121,8 +142,13 @@ impl TomlTable {
     pub fn push_item(&mut self, key: &'static str, value: String, source: SourcePlace) {
         let known = self.entries.iter_mut().find(|entry| entry.key == key);
         match known.map(|entry| &mut entry.value) {
-            Some(TomlValue::List(list)) => list.push(ListItem { value, source }),
-            _ => self.insert(key, TomlValue::List(vec![ListItem { value, source }]), source, false),
+            Some(TomlValue::List(list)) => list.push(SourcedValue { value, source }),
+            _ => self.insert(
+                key,
+                TomlValue::List(vec![SourcedValue { value, source }]),
+                source,
+                false,
+            ),
         }
     }
 
@@ -206,9 +232,9 @@ impl Document {
         out
     }
 
-    /// The text, and the origin of each line.
-    pub fn render(&self, file: &str) -> (String, Vec<LineContent>) {
-        let mut page = TomlWriter::default();
+    /// Writes the text. `file`: the name of the source file, for comments.
+    pub fn render(&self, file: &str) -> RenderedDocument {
+        let mut page = RenderedDocument::default();
         for (at, table) in self.tables.iter().enumerate() {
             if table.entries.is_empty() {
                 continue;
@@ -228,28 +254,22 @@ impl Document {
             };
             page.line(&header, LineContent::Table(at));
             for (which, entry) in table.entries.iter().enumerate() {
-                page.entry(entry, (at, which));
+                page.entry(entry, EntryPosition { table: at, entry: which });
             }
         }
-        (page.text, page.line_contents)
+        page
     }
 }
 
-#[derive(Default)]
-struct TomlWriter {
-    text: String,
-    line_contents: Vec<LineContent>,
-}
-
-impl TomlWriter {
+impl RenderedDocument {
     fn line(&mut self, text: &str, slot: LineContent) {
         self.text.push_str(text);
         self.text.push('\n');
         self.line_contents.push(slot);
     }
 
-    fn entry(&mut self, entry: &TomlEntry, (table, which): (usize, usize)) {
-        let slot = LineContent::Entry(table, which);
+    fn entry(&mut self, entry: &TomlEntry, at: EntryPosition) {
+        let slot = LineContent::Entry(at);
         match &entry.value {
             TomlValue::Single(value) => {
                 self.line(
@@ -259,9 +279,9 @@ impl TomlWriter {
             }
             TomlValue::List(items) => {
                 self.line(&format!("{} = [", entry.key), slot);
-                for (at, item) in items.iter().enumerate() {
+                for (which, item) in items.iter().enumerate() {
                     let text = format!("  {},{}", item.value, origin_comment(item.source));
-                    self.line(&text, LineContent::Item(table, which, at));
+                    self.line(&text, LineContent::Item(ItemPosition { list: at, item: which }));
                 }
                 self.line("]", slot);
             }

@@ -1,5 +1,15 @@
 //! Durations of other dialects, in Steelyard's format.
 
+use crate::source::SourcePlace;
+
+/// A time that the source file sets, and where it sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimeSetting {
+    /// The time in milliseconds.
+    pub ms: u64,
+    pub source: SourcePlace,
+}
+
 /// A time in milliseconds, in the configuration's format.
 pub fn format_duration(ms: u64) -> String {
     /// The configuration's units in milliseconds, the largest first. The first unit that divides the time is written.

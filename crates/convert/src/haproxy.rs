@@ -59,8 +59,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
                 read.push((section, ProxySettings::read(section, notes)));
             }
             SectionKind::Other => {
-                let (reason, instead) = directives::unsupported_section(&section.keyword);
-                notes.left_out(section.source, &section.keyword, reason, instead);
+                let why = directives::unsupported_section(&section.keyword);
+                notes.left_out_because(section.source, &section.keyword, &why);
             }
         }
     }
@@ -82,7 +82,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
         let ports = ports.get(&section.name).map_or(&[][..], Vec::as_slice);
         let name = pools.written_name(&section.name).unwrap_or_default().to_owned();
-        backend::write(section, settings, (&name, ports), &bases, document, notes);
+        backend::write(section, settings, &name, ports, &bases, document, notes);
     }
     notes.settle_written(document);
     for (section, settings) in &read {

@@ -27,7 +27,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
             "global_defs" => {}
             "virtual_server_group" => groups_of_addresses.push(node),
             "virtual_server" => {
-                virtual_server::write(node, &nodes, &defaults, (document, &mut services), notes)
+                virtual_server::write(node, &nodes, &defaults, document, &mut services, notes)
             }
             "vrrp_instance" => vrrp::write(node, &defaults, &mut groups, document, notes),
             "vrrp_sync_group" => {

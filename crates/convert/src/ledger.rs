@@ -109,6 +109,13 @@ pub struct Ledger {
     statements: Vec<StatementAccount>,
 }
 
+/// The source of a new statement's words, and their accounts.
+#[derive(Debug)]
+pub struct EnteredStatement {
+    pub source: SourcePlace,
+    pub accounts: WordAccounts,
+}
+
 /// A statement with at least one word that has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsettledStatement {
@@ -122,14 +129,14 @@ pub struct UnsettledStatement {
 
 impl Ledger {
     /// Enters a statement with this many words. `text` is for messages.
-    pub fn enter(&mut self, line: u32, text: &str, words: usize) -> (SourcePlace, WordAccounts) {
+    pub fn enter(&mut self, line: u32, text: &str, words: usize) -> EnteredStatement {
         let accounts = WordAccounts::new(words);
         let text = shorten(text);
         let covers = Cell::new(None);
         let words = accounts.clone();
         self.statements.push(StatementAccount { line, text, words, parent: 0, covers });
         let place = u32::try_from(self.statements.len()).unwrap_or(u32::MAX);
-        (SourcePlace::new(line, place), accounts)
+        EnteredStatement { source: SourcePlace::new(line, place), accounts }
     }
 
     /// The number of statements.
@@ -214,7 +221,8 @@ mod tests {
     #[test]
     fn a_word_that_is_read_and_forgotten_is_found() {
         let mut ledger = Ledger::default();
-        let (bind, words) = ledger.enter(3, "bind :80 mss 1400", 4);
+        let EnteredStatement { source: bind, accounts: words } =
+            ledger.enter(3, "bind :80 mss 1400", 4);
         words.mark_read(0);
         words.mark_read(1);
         ledger.settle(bind, NoteKind::Converted);
@@ -228,7 +236,8 @@ mod tests {
     #[test]
     fn words_that_need_an_outcome_of_their_own_are_not_covered_by_the_line() {
         let mut ledger = Ledger::default();
-        let (server, words) = ledger.enter(1, "server a b:1 weight 3 check", 6);
+        let EnteredStatement { source: server, accounts: words } =
+            ledger.enter(1, "server a b:1 weight 3 check", 6);
         words.mark_read_from(0);
         words.account_singly(3);
         ledger.settle(server, NoteKind::Converted);

@@ -53,12 +53,22 @@ impl UnsupportedReason {
     }
 }
 
+/// The parts of a note by which duplicates are known.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NoteIdentity {
+    kind: NoteKind,
+    /// The line from 1; 0 means the whole file or no line.
+    line: u32,
+    directive: String,
+    reason: String,
+}
+
 /// The notes of one conversion without duplicates, and the account of its words.
 #[derive(Debug, Default)]
 pub struct ConversionNotes {
     file: String,
     list: Vec<ConversionNote>,
-    seen: HashSet<(NoteKind, u32, String, String)>,
+    seen: HashSet<NoteIdentity>,
     unlisted: u64,
     left_out: u64,
     unreadable: bool,
@@ -140,9 +150,9 @@ impl ConversionNotes {
         let line = source.line();
         let directive = shorten(directive);
         // A line that several objects inherit gets one note for each reason.
-        if self.list.len() < LISTED
-            && !self.seen.insert((kind, line, directive.clone(), reason.to_owned()))
-        {
+        let seen =
+            || NoteIdentity { kind, line, directive: directive.clone(), reason: reason.to_owned() };
+        if self.list.len() < LISTED && !self.seen.insert(seen()) {
             return None;
         }
         if kind == NoteKind::LeftOut {

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::config::{ConfigFinding, load};
 
-use crate::document::{Document, LineContent, TomlValue};
+use crate::document::{
+    Document, EntryPosition, ItemPosition, LineContent, RenderedDocument, TomlValue,
+};
 use crate::notes::ConversionNotes;
 use crate::rule_fallback::{RuleFallback, is_refusal};
 use crate::source::SourcePlace;
@@ -23,7 +25,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
         document.remove_incomplete();
     }
     for _ in 0..ROUNDS {
-        let (text, slots) = document.render(notes.file());
+        let RenderedDocument { text, line_contents } = document.render(notes.file());
         let Err(findings) = load(&text, "converted") else {
             let of_use = |path: &str| {
                 path.starts_with("service.")
@@ -35,7 +37,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
         let mut out = RemovedItems::default();
         for finding in findings.errors() {
             let at = (finding.line as usize).saturating_sub(1);
-            let slot = slots.get(at).copied().unwrap_or(LineContent::Fixed);
+            let slot = line_contents.get(at).copied().unwrap_or(LineContent::Fixed);
             out.mark_removed(document, slot, finding, notes);
         }
         if out.is_empty() {
@@ -64,8 +66,8 @@ fn owning_table(document: &Document, at: usize) -> usize {
 #[derive(Default)]
 struct RemovedItems {
     tables: BTreeSet<usize>,
-    entries: BTreeSet<(usize, usize)>,
-    items: BTreeSet<(usize, usize, usize)>,
+    entries: BTreeSet<EntryPosition>,
+    items: BTreeSet<ItemPosition>,
     fallbacks: BTreeMap<usize, RuleFallback>,
 }
 
@@ -97,10 +99,11 @@ impl RemovedItems {
                 };
                 (at, document.tables[at].source, new)
             }
-            LineContent::Entry(at, which) => {
+            LineContent::Entry(position) => {
+                let at = position.table;
                 let table = &document.tables[at];
-                let entry = &document.tables[at].entries[which];
-                let new = if let Some(fallback) = RuleFallback::for_entry(table, which) {
+                let entry = &table.entries[position.entry];
+                let new = if let Some(fallback) = RuleFallback::for_entry(table, position.entry) {
                     self.fallbacks.insert(at, fallback).is_none()
                 } else if entry.essential {
                     // Without a required key, the service or pool that owns the table is removed.
@@ -108,15 +111,16 @@ impl RemovedItems {
                 } else if table.atomic {
                     self.tables.insert(at)
                 } else {
-                    self.entries.insert((at, which))
+                    self.entries.insert(position)
                 };
                 (at, entry.source, new)
             }
-            LineContent::Item(at, which, item) => {
-                let TomlValue::List(items) = &document.tables[at].entries[which].value else {
+            LineContent::Item(position) => {
+                let EntryPosition { table: at, entry } = position.list;
+                let TomlValue::List(items) = &document.tables[at].entries[entry].value else {
                     return;
                 };
-                (at, items[item].source, self.items.insert((at, which, item)))
+                (at, items[position.item].source, self.items.insert(position))
             }
         };
         if !new {
@@ -149,14 +153,15 @@ impl RemovedItems {
             .filter(|table| !table.repeated)
             .map(|table| format!("{}.", table.path))
             .collect();
-        for (at, which, item) in self.items.iter().rev() {
-            if let TomlValue::List(items) = &mut document.tables[*at].entries[*which].value {
+        for ItemPosition { list, item } in self.items.iter().rev() {
+            let entry = &mut document.tables[list.table].entries[list.entry];
+            if let TomlValue::List(items) = &mut entry.value {
                 items.remove(*item);
             }
         }
         let empty = |value: &TomlValue| matches!(value, TomlValue::List(items) if items.is_empty());
-        for (at, which) in self.entries.iter().rev() {
-            document.tables[*at].entries.remove(*which);
+        for EntryPosition { table, entry } in self.entries.iter().rev() {
+            document.tables[*table].entries.remove(*entry);
         }
         for table in &mut document.tables {
             table.entries.retain(|entry| !empty(&entry.value));

@@ -1,6 +1,6 @@
 //! One command: its object, its action, its target and its keywords. Objects and actions may be shortened.
 
-use crate::ledger::WordAccounts;
+use crate::ledger::{EnteredStatement, WordAccounts};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
@@ -59,7 +59,8 @@ impl DispatcherCommand {
         match (meant.next(), meant.next()) {
             (Some(object), other) if other.is_none() || object == short || short.len() == 1 => {
                 let arguments: Vec<String> = words.collect();
-                let (source, accounts) = notes.ledger.enter(line, &text, arguments.len());
+                let EnteredStatement { source, accounts } =
+                    notes.ledger.enter(line, &text, arguments.len());
                 Some(DispatcherCommand { object, arguments, source, accounts, text })
             }
             _ => {

@@ -7,8 +7,15 @@ use crate::source::SourcePlace;
 
 use super::command::DispatcherCommand;
 
-/// Settings of an object: keyword to value and line.
-pub type KeywordSettings = BTreeMap<String, (String, SourcePlace)>;
+/// The value of a keyword, and the command that set it last.
+#[derive(Clone, Debug)]
+pub struct KeywordSetting {
+    pub value: String,
+    pub source: SourcePlace,
+}
+
+/// Settings of an object by keyword.
+pub type KeywordSettings = BTreeMap<String, KeywordSetting>;
 
 #[derive(Debug, Default)]
 pub struct DispatcherConfig {
@@ -227,11 +234,15 @@ impl DispatcherConfig {
             "start" => drop(self.manager.get_or_insert_default()),
             "stop" => self.manager = None,
             "proportions" => {
-                let numbers = (command.rest(1).join(" "), command.source);
+                let numbers =
+                    KeywordSetting { value: command.rest(1).join(" "), source: command.source };
                 self.manager.get_or_insert_default().insert("proportions".to_owned(), numbers);
             }
             "interval" | "sensitivity" | "smoothing" => {
-                let number = (command.argument(1).to_owned(), command.source);
+                let number = KeywordSetting {
+                    value: command.argument(1).to_owned(),
+                    source: command.source,
+                };
                 self.manager.get_or_insert_default().insert(command.argument(0).to_owned(), number);
             }
             "quiesce" | "unquiesce" => {
@@ -283,7 +294,10 @@ impl DispatcherConfig {
             }
             ("stop", Some(at)) => drop(self.advisors.remove(at)),
             ("interval" | "timeout" | "connecttimeout" | "receivetimeout", Some(at)) => {
-                let time = (command.argument(3).to_owned(), command.source);
+                let time = KeywordSetting {
+                    value: command.argument(3).to_owned(),
+                    source: command.source,
+                };
                 self.advisors[at].keys.insert(action.to_owned(), time);
             }
             _ => {
@@ -310,12 +324,14 @@ fn object<'o>(
 fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from: usize) {
     // `proportions` of a cluster takes four numbers, not one value.
     if command.argument(from) == "proportions" {
-        let numbers = command.rest(from + 1).join(" ");
-        keys.insert("proportions".to_owned(), (numbers, command.source));
+        let value = command.rest(from + 1).join(" ");
+        let numbers = KeywordSetting { value, source: command.source };
+        keys.insert("proportions".to_owned(), numbers);
         return;
     }
     for (key, value) in command.pairs(from) {
-        keys.insert(key.to_ascii_lowercase(), (value.to_owned(), command.source));
+        let setting = KeywordSetting { value: value.to_owned(), source: command.source };
+        keys.insert(key.to_ascii_lowercase(), setting);
     }
 }
 
@@ -329,23 +345,21 @@ fn note_malformed(command: &DispatcherCommand, notes: &mut ConversionNotes) {
 }
 
 pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str> {
-    keys.get(key).map(|(value, _)| value.as_str())
+    keys.get(key).map(|setting| setting.value.as_str())
 }
 
 /// The source of a keyword. An absent keyword has the source `NONE`.
 pub fn keyword_line(keys: &KeywordSettings, key: &str) -> SourcePlace {
-    keys.get(key).map_or(SourcePlace::NONE, |(_, source)| *source)
+    keys.get(key).map_or(SourcePlace::NONE, |setting| setting.source)
 }
 
-/// The value and the source of a keyword of the port, of its cluster, or of the executor.
+/// A keyword of the port, of its cluster, or of the executor.
 pub fn inherited_keyword<'p>(
     picture: &'p DispatcherConfig,
     cluster: &'p Cluster,
     port: &'p ClusterPort,
     key: &str,
-) -> Option<(&'p str, SourcePlace)> {
-    let of = |keys: &'p KeywordSettings| {
-        keyword_value(keys, key).map(|value| (value, keyword_line(keys, key)))
-    };
+) -> Option<&'p KeywordSetting> {
+    let of = |keys: &'p KeywordSettings| keys.get(key);
     of(&port.keys).or_else(|| of(&cluster.keys)).or_else(|| of(&picture.executor))
 }

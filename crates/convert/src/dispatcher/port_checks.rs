@@ -1,5 +1,6 @@
 //! Health checks and dynamic weights of a port's servers, from its advisor and the manager's settings.
 
+use crate::document::SourcedValue;
 use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -22,7 +23,7 @@ impl PortChecks<'_> {
         &self,
         servers: &[&PortObject],
         notes: &mut ConversionNotes,
-    ) -> Option<(String, SourcePlace)> {
+    ) -> Option<SourcedValue> {
         let manager = self.config.manager.as_ref()?;
         let fixed = |server: &&&PortObject| {
             matches!(keyword_value(&server.keys, "fixedweight"), Some("yes" | "y"))
@@ -40,10 +41,8 @@ impl PortChecks<'_> {
             );
         }
         let own = self.cluster.keys.get("proportions").or(manager.get("proportions"));
-        let (numbers, source) = own
-            .map_or(("50 50 0 0", SourcePlace::NONE), |(numbers, source)| {
-                (numbers.as_str(), *source)
-            });
+        let numbers = own.map_or("50 50 0 0", |own| own.value.as_str());
+        let source = own.map_or(SourcePlace::NONE, |own| own.source);
         let parts: Vec<u32> =
             numbers.split_whitespace().filter_map(|text| text.parse().ok()).collect();
         let [mut active, new, latency, system] = parts[..] else {
@@ -69,31 +68,29 @@ impl PortChecks<'_> {
             KeyValue::new("new", new.to_string()),
             KeyValue::new("latency", latency.to_string()),
         ];
-        let seconds = manager.get("interval").and_then(|(text, _)| duration::parse_seconds(text));
+        let seconds = manager.get("interval").and_then(|own| duration::parse_seconds(&own.value));
         pairs.extend(seconds.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
-        pairs.extend(
-            manager.get("sensitivity").map(|(text, _)| KeyValue::new("sensitivity", text.clone())),
-        );
+        pairs
+            .extend(manager.get("sensitivity").map(|own| KeyValue::new("sensitivity", &own.value)));
         let smoothing =
-            manager.get("smoothing").and_then(|(text, _)| duration::parse_seconds(text));
+            manager.get("smoothing").and_then(|own| duration::parse_seconds(&own.value));
         pairs.extend(
             smoothing.map(|thousandths| KeyValue::new("smoothing", (thousandths / 10).to_string())),
         );
         pairs.extend(
             inherited_keyword(self.config, self.cluster, self.port, "weightbound")
-                .map(|(bound, _)| KeyValue::new("bound", bound.to_owned())),
+                .map(|bound| KeyValue::new("bound", &bound.value)),
         );
-        Some((value::table(&pairs), source))
+        Some(SourcedValue { value: value::table(&pairs), source })
     }
 
     /// The health check that corresponds to the advisor of this port.
-    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, SourcePlace)> {
+    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<SourcedValue> {
         let own = |one: &&Advisor| {
             one.port == self.port.number
                 && one.cluster.as_ref().is_none_or(|name| *name == self.cluster.name)
         };
         let advisor = self.config.advisors.iter().find(own)?;
-        let yes = || "true".to_owned();
         let request = self
             .port
             .servers
@@ -109,17 +106,17 @@ impl PortChecks<'_> {
                     KeyValue::new("method", value::quote(method)),
                 ]
             }
-            "connect" => vec![KeyValue::new("tcp", yes())],
+            "connect" => vec![KeyValue::new("tcp", "true")],
             "ssl" => vec![KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")]))],
-            "ftp" => vec![KeyValue::new("ftp", yes())],
-            "smtp" => vec![KeyValue::new("smtp", yes())],
-            "imap" => vec![KeyValue::new("imap", yes())],
-            "pop3" => vec![KeyValue::new("pop3", yes())],
-            "nntp" => vec![KeyValue::new("nntp", yes())],
-            "telnet" => vec![KeyValue::new("telnet", yes())],
-            "ldap" => vec![KeyValue::new("ldap", yes())],
-            "sip" => vec![KeyValue::new("sip", yes())],
-            "ping" => vec![KeyValue::new("ping", yes())],
+            "ftp" => vec![KeyValue::new("ftp", "true")],
+            "smtp" => vec![KeyValue::new("smtp", "true")],
+            "imap" => vec![KeyValue::new("imap", "true")],
+            "pop3" => vec![KeyValue::new("pop3", "true")],
+            "nntp" => vec![KeyValue::new("nntp", "true")],
+            "telnet" => vec![KeyValue::new("telnet", "true")],
+            "ldap" => vec![KeyValue::new("ldap", "true")],
+            "sip" => vec![KeyValue::new("sip", "true")],
+            "ping" => vec![KeyValue::new("ping", "true")],
             "dns" => vec![KeyValue::new("dns", value::quote("localhost"))],
             other => {
                 let instead = "`probe = { program = … }`, or `agent`";
@@ -146,7 +143,7 @@ impl PortChecks<'_> {
         let every = advisor
             .keys
             .get("interval")
-            .and_then(|(text, _)| duration::parse_seconds(text))
+            .and_then(|own| duration::parse_seconds(&own.value))
             .unwrap_or(7_000);
         pairs.push(KeyValue::new("every", duration::format_duration(every)));
         let limit = ["timeout", "receivetimeout", "connecttimeout"]
@@ -156,6 +153,6 @@ impl PortChecks<'_> {
             "timeout",
             duration::format_duration(limit.unwrap_or(1_000).min(every)),
         ));
-        Some((value::table(&pairs), advisor.source))
+        Some(SourcedValue { value: value::table(&pairs), source: advisor.source })
     }
 }

@@ -13,7 +13,7 @@ const NETWORKS: usize = 62;
 
 /// The condition of a rule. `http`: the service inspects requests.
 pub fn condition(rule: &PortObject, http: bool) -> Result<RuleCondition, UnsupportedReason> {
-    let get = |key: &str| rule.keys.get(key).map_or("", |(value, _)| value.as_str());
+    let get = |key: &str| rule.keys.get(key).map_or("", |setting| setting.value.as_str());
     let begin = get("beginrange");
     let end = get("endrange");
     match get("type") {

@@ -10,8 +10,8 @@ use crate::value::{self, KeyValue};
 use crate::{duration, empty_pool};
 
 use super::config::{
-    Cluster, ClusterPort, DispatcherConfig, KeywordSettings, PortObject, keyword_line,
-    keyword_value,
+    Cluster, ClusterPort, DispatcherConfig, KeywordSetting, KeywordSettings, PortObject,
+    keyword_line, keyword_value,
 };
 use super::port_checks::PortChecks;
 use super::{config, rule};
@@ -82,7 +82,7 @@ pub fn write_config(
 }
 
 fn note_unsupported(what: &str, keys: &KeywordSettings, notes: &mut ConversionNotes) {
-    for (key, (value, source)) in keys {
+    for (key, KeywordSetting { value, source }) in keys {
         if !USED.contains(&key.as_str()) {
             let directive = format!("{what} … {key} {value}");
             match key.as_str() {
@@ -119,7 +119,7 @@ struct PortWriter<'w> {
 }
 
 impl PortWriter<'_> {
-    fn key(&self, key: &str) -> Option<(&str, SourcePlace)> {
+    fn key(&self, key: &str) -> Option<&KeywordSetting> {
         config::inherited_keyword(self.config, self.cluster, self.port, key)
     }
 
@@ -129,7 +129,7 @@ impl PortWriter<'_> {
         });
         let tls = keyword_value(&self.port.keys, "protocol")
             .is_some_and(|one| one.eq_ignore_ascii_case("ssl"));
-        match self.key("method").map(|(method, _)| method) {
+        match self.key("method").map(|method| method.value.as_str()) {
             Some("nat") => "nat",
             Some("cbr" | "content") if tls => "tcp",
             Some("cbr" | "content") => "http",
@@ -163,40 +163,38 @@ impl PortWriter<'_> {
         rules.sort_by_key(priority);
         for one in rules {
             note_unsupported("rule", &one.keys, self.notes);
-            rest.extend(self.rule(one, (name, &path, forward), document));
+            rest.extend(self.rule(one, name, &path, forward, document));
         }
         rest.into_iter().for_each(|table| document.push(table));
     }
 
     fn service_keys(&mut self, service: &mut TomlTable, forward: &str) {
         let packets = matches!(forward, "mac" | "nat" | "tunnel");
-        let protocol =
-            self.key("protocol").map(|(text, source)| (text.to_ascii_lowercase(), source));
-        match protocol.as_ref().filter(|_| packets).map(|(text, source)| (text.as_str(), *source)) {
-            Some(("udp", source)) => service.set_required("protocol", value::quote("udp"), source),
-            Some(("tcp/udp" | "both", source)) => {
-                service.set_required("protocol", value::quote_all(&["tcp", "udp"]), source)
+        if let Some(protocol) = self.key("protocol").filter(|_| packets) {
+            let words: &[&str] = match protocol.value.to_ascii_lowercase().as_str() {
+                "udp" => &["udp"],
+                "tcp/udp" | "both" => &["tcp", "udp"],
+                _ => &[],
+            };
+            if !words.is_empty() {
+                service.set_required("protocol", value::quote_all(words), protocol.source);
             }
-            _ => {}
         }
-        if let Some((seconds, source)) = self.key("stickytime").filter(|(text, _)| *text != "0") {
-            let mut pairs = vec![KeyValue::new(
-                "time",
-                duration::parse_duration(seconds, 1_000)
-                    .map_or_else(|| value::quote(seconds), duration::format_duration),
-            )];
-            if let Some((bits, _)) = self.key("stickymask").filter(|(bits, _)| *bits != "32") {
+        if let Some(time) = self.key("stickytime").filter(|time| time.value != "0") {
+            let written = duration::parse_duration(&time.value, 1_000)
+                .map_or_else(|| value::quote(&time.value), duration::format_duration);
+            let mut pairs = vec![KeyValue::new("time", written)];
+            if let Some(mask) = self.key("stickymask").filter(|mask| mask.value != "32") {
                 let key = if self.ip.is_ipv4() { "mask4" } else { "mask6" };
-                pairs.push(KeyValue::new(key, bits));
+                pairs.push(KeyValue::new(key, &mask.value));
             }
-            service.set("sticky", value::table(&pairs), source);
+            service.set("sticky", value::table(&pairs), time.source);
         }
         for (theirs, ours) in [("staletimeout", "stale-timeout"), ("fintimeout", "fin-timeout")] {
-            let time = self
-                .key(theirs)
-                .and_then(|(text, source)| Some((duration::parse_duration(text, 1_000)?, source)));
-            if let Some((ms, source)) = time.filter(|_| packets) {
-                service.set(ours, duration::format_duration(ms), source);
+            if let Some(time) = self.key(theirs).filter(|_| packets)
+                && let Some(ms) = duration::parse_duration(&time.value, 1_000)
+            {
+                service.set(ours, duration::format_duration(ms), time.source);
             }
         }
         let kind =
@@ -211,11 +209,11 @@ impl PortWriter<'_> {
         let mut pool = TomlTable::new(format!("pool.{name}"), port.source, &port.text);
         pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
         let judged = PortChecks { config: self.config, cluster: self.cluster, port };
-        if let Some((judge, source)) = judged.dynamic_weights(servers, self.notes) {
-            pool.set("judge", judge, source);
+        if let Some(judge) = judged.dynamic_weights(servers, self.notes) {
+            pool.set("judge", judge.value, judge.source);
         }
-        if let Some((probe, source)) = judged.health_check(self.notes) {
-            pool.set("probe", probe, source);
+        if let Some(probe) = judged.health_check(self.notes) {
+            pool.set("probe", probe.value, probe.source);
         }
         let mut sources: Vec<&str> = Vec::new();
         let mut names = UniqueNames::default();
@@ -301,7 +299,9 @@ impl PortWriter<'_> {
     fn rule(
         &mut self,
         one: &PortObject,
-        (name, path, forward): (&str, &str, &str),
+        name: &str,
+        path: &str,
+        forward: &str,
         document: &mut Document,
     ) -> Option<TomlTable> {
         let http = forward == "http";

@@ -1,7 +1,7 @@
 //! A backend as a pool.
 
 use crate::document::{Document, TomlTable};
-use crate::duration;
+use crate::duration::{self, TimeSetting};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -11,14 +11,15 @@ use super::bind::FileBases;
 use super::health_check::{self, CheckSettings, CheckTimes};
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
-use super::server::{self, HaproxyServer};
-use super::settings::ProxySettings;
+use super::server::{self, AgentCheckSettings, HaproxyServer};
+use super::settings::{ProxySettings, ServerLine};
 
 /// Writes the pool. `ports`: the ports on which its clients connect, for servers without a port.
 pub fn write(
     section: &HaproxySection,
     settings: &ProxySettings,
-    (name, ports): (&str, &[u16]),
+    name: &str,
+    ports: &[u16],
     bases: &FileBases,
     document: &mut Document,
     notes: &mut ConversionNotes,
@@ -189,7 +190,7 @@ fn servers(
     notes: &mut ConversionNotes,
 ) -> Vec<HaproxyServer> {
     let mut out = Vec::new();
-    for (line, defaults) in &settings.servers {
+    for ServerLine { line, defaults } in &settings.servers {
         if line.word(0) == "server-template" {
             if server_template(line, pool, notes) {
                 out.push(server::read_template(line, defaults, bases, notes));
@@ -265,12 +266,14 @@ fn write_common_settings(
     if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
         pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.source);
     }
-    if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {
+    if let Some(AgentCheckSettings { port, interval }) =
+        servers.iter().find_map(|one| one.agent.clone())
+    {
         let mut pairs = vec![KeyValue::new("kind", value::quote("text"))];
         if !port.is_empty() {
             pairs.push(KeyValue::new("port", port));
         }
-        pairs.extend(every.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
+        pairs.extend(interval.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
         pool.set("agent", value::table(&pairs), first.source);
     }
     for other in servers {
@@ -305,8 +308,8 @@ fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversion
 
 fn timeouts(path: &str, settings: &ProxySettings, document: &mut Document) {
     let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-    let mut set = |key: &'static str, time: Option<(u64, SourcePlace)>| {
-        if let Some((ms, source)) = time {
+    let mut set = |key: &'static str, time: Option<TimeSetting>| {
+        if let Some(TimeSetting { ms, source }) = time {
             times.set(key, duration::format_duration(ms), source);
         }
     };

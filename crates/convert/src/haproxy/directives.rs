@@ -1,7 +1,7 @@
 //! Directives that are not converted: those that are not needed, and those with a replacement.
 
 use crate::note_kind::NoteKind;
-use crate::notes::ConversionNotes;
+use crate::notes::{ConversionNotes, UnsupportedReason};
 
 use super::lex::ConfigLine;
 
@@ -369,8 +369,8 @@ pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes
 }
 
 /// The reason why a section is not converted, and its replacement.
-pub fn unsupported_section(word: &str) -> (&'static str, &'static str) {
-    match word.split(' ').next().unwrap_or_default() {
+pub fn unsupported_section(word: &str) -> UnsupportedReason {
+    let (reason, instead) = match word.split(' ').next().unwrap_or_default() {
         "resolvers" => (
             "names are resolved with the system's resolvers",
             "`servers-from = { dns = …, resolver = … }`",
@@ -386,5 +386,6 @@ pub fn unsupported_section(word: &str) -> (&'static str, &'static str) {
         "cache" => ("answers are not cached", "a cache behind or before the balancer"),
         "mailers" => ("no mail is sent", "`[[global.hook]]`"),
         _ => ("there is no such thing", ""),
-    }
+    };
+    UnsupportedReason::new(reason, instead)
 }

@@ -102,7 +102,7 @@ fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedRe
             }
         }
     }
-    let (name, mut how) = split_suffix(name);
+    let NamedFetch { name, mut how } = split_suffix(name);
     let mut values = Vec::new();
     let mut operator = None;
     let mut rest = words.get(1..).unwrap_or(&[]).iter().map(String::as_str);
@@ -141,8 +141,14 @@ fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedRe
     Ok(CriterionParts { name, argument: argument.to_owned(), how, ignore_case, operator, values })
 }
 
+/// The name of a fetch without the suffix that says how it is compared.
+struct NamedFetch<'w> {
+    name: &'w str,
+    how: MatchMethod,
+}
+
 /// `path_beg` is `path -m beg`.
-fn split_suffix(name: &str) -> (&str, MatchMethod) {
+fn split_suffix(name: &str) -> NamedFetch<'_> {
     for (suffix, how) in [
         ("_beg", MatchMethod::Prefix),
         ("_end", MatchMethod::Suffix),
@@ -152,10 +158,10 @@ fn split_suffix(name: &str) -> (&str, MatchMethod) {
         ("_reg", MatchMethod::Regex),
     ] {
         if let Some(name) = name.strip_suffix(suffix) {
-            return (name, how);
+            return NamedFetch { name, how };
         }
     }
-    (name, MatchMethod::Exact)
+    NamedFetch { name, how: MatchMethod::Exact }
 }
 
 fn match_method(word: &str) -> Option<MatchMethod> {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::duration::{self, TimeSetting};
+use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
-use crate::{duration, empty_pool};
 
 use super::acl::AclTable;
 use super::bind::{self, BindLine, FileBases};
@@ -20,7 +21,7 @@ use super::header_edits::HeaderEdits;
 use super::http_rules::{self, ProxyRules};
 use super::pools::BackendPools;
 use super::section::{HaproxySection, SectionKind};
-use super::settings::ProxySettings;
+use super::settings::{DefaultBackend, ProxySettings, ServerLine};
 use super::stick_table;
 use super::tls;
 
@@ -97,7 +98,7 @@ impl FrontendWriter<'_> {
         let section = self.section;
         let settings = self.settings;
         if section.kind == SectionKind::Frontend {
-            for (server, defaults) in &settings.servers {
+            for ServerLine { line: server, defaults } in &settings.servers {
                 let reason = "a frontend has no servers";
                 notes.left_out(server.source.whole(), &server.text(), reason, "a backend");
                 defaults
@@ -148,8 +149,12 @@ impl FrontendWriter<'_> {
 
     /// The backends that the frontend uses, the default backend first.
     fn used_backends(&self) -> Vec<String> {
-        let mut used: Vec<String> =
-            self.default_backend().into_iter().map(|(name, _)| name).collect();
+        let mut used: Vec<String> = self
+            .settings
+            .default_backend(self.section)
+            .into_iter()
+            .map(|default| default.name)
+            .collect();
         for line in &self.settings.use_backends {
             if !used.iter().any(|known| known == line.word(1)) {
                 used.push(line.word(1).to_owned());
@@ -169,13 +174,6 @@ impl FrontendWriter<'_> {
             true => KeyValue::new("answer", "503"),
             false => KeyValue::new("deny", "true"),
         }
-    }
-
-    fn default_backend(&self) -> Option<(String, SourcePlace)> {
-        let named = self.settings.single.get("default_backend");
-        let own = (self.section.kind == SectionKind::Listen && !self.settings.servers.is_empty())
-            .then(|| (self.section.name.clone(), self.section.source));
-        named.map(|line| (line.word(1).to_owned(), line.source)).or(own)
     }
 
     fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
@@ -240,8 +238,9 @@ impl FrontendWriter<'_> {
     ) {
         let taken =
             |name: &str| self.pools.written_name(name).is_some() && !self.is_empty_backend(name);
-        let default = self.default_backend().filter(|(name, _)| taken(name));
-        let Some((name, source)) = default else {
+        let default =
+            self.settings.default_backend(self.section).filter(|default| taken(&default.name));
+        let Some(DefaultBackend { name, source }) = default else {
             let refused = self.refuse_action();
             let text = "no default_backend with servers: what no rule took is refused".to_owned();
             rules.push(FrontendRule {
@@ -311,7 +310,9 @@ impl FrontendWriter<'_> {
         service.set(
             "pool",
             value::quote(pool),
-            self.default_backend().map_or(SourcePlace::NONE, |(_, source)| source),
+            self.settings
+                .default_backend(self.section)
+                .map_or(SourcePlace::NONE, |default| default.source),
         );
         if settings.http {
             forwarded::write(&mut service, settings, &self.used_settings(used), notes);
@@ -364,8 +365,8 @@ impl FrontendWriter<'_> {
     fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
         let settings = self.settings;
         let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-        let mut set = |key: &'static str, time: Option<(u64, SourcePlace)>| {
-            if let Some((ms, source)) = time {
+        let mut set = |key: &'static str, time: Option<TimeSetting>| {
+            if let Some(TimeSetting { ms, source }) = time {
                 times.set(key, duration::format_duration(ms), source);
             }
         };
@@ -385,7 +386,7 @@ impl FrontendWriter<'_> {
             set("tunnel", settings.time("tunnel").or(shorter));
             // The longer of both times has no effect then.
             let both: Vec<SourcePlace> =
-                client.into_iter().chain(server).map(|(_, source)| source).collect();
+                client.into_iter().chain(server).map(|time| time.source).collect();
             times.add_sources("tunnel", &both);
         }
         if !times.entries.is_empty() {

@@ -24,8 +24,8 @@ pub struct CheckSettings {
 /// The health check of servers with `check`.
 pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> CheckSettings {
     let mut out = CheckSettings {
-        timeout: settings.time("check").map(|(ms, _)| ms),
-        time_source: settings.time("check").map(|(_, source)| source).into_iter().collect(),
+        timeout: settings.time("check").map(|time| time.ms),
+        time_source: settings.time("check").map(|time| time.source).into_iter().collect(),
         ..CheckSettings::default()
     };
     let on = |name: &str| settings.options.get(name);

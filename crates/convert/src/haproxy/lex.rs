@@ -118,7 +118,9 @@ pub fn lines(text: &str, ledger: &mut Ledger) -> Vec<ConfigLine> {
     for (text, number) in text.lines().zip(1u32..) {
         let mut line = line(text);
         if !line.words.is_empty() {
-            (line.source, line.accounts) = ledger.enter(number, &line.text(), line.words.len());
+            let entered = ledger.enter(number, &line.text(), line.words.len());
+            line.source = entered.source;
+            line.accounts = entered.accounts;
             out.push(line);
         }
     }

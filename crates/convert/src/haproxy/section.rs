@@ -99,11 +99,18 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
     reader.finish(notes)
 }
 
+/// A `defaults` section, with the lines that it inherits first.
+struct DefaultsSection {
+    /// Empty for a section without a name.
+    name: String,
+    lines: Vec<ConfigLine>,
+}
+
 #[derive(Default)]
 struct SectionReader {
     done: Vec<HaproxySection>,
     current: Option<HaproxySection>,
-    in_defaults: Option<(String, Vec<ConfigLine>)>,
+    in_defaults: Option<DefaultsSection>,
     defaults: Rc<Vec<ConfigLine>>,
     named: HashMap<String, Rc<Vec<ConfigLine>>>,
     /// The line that begins the current section.
@@ -134,7 +141,7 @@ impl SectionReader {
         match kind {
             None => {
                 let lines = inherited.map(|lines| lines.to_vec()).unwrap_or_default();
-                self.in_defaults = Some((name.to_owned(), lines));
+                self.in_defaults = Some(DefaultsSection { name: name.to_owned(), lines });
             }
             Some(kind) => {
                 self.current = Some(HaproxySection {
@@ -150,8 +157,8 @@ impl SectionReader {
     }
 
     fn inner(&mut self, line: ConfigLine, notes: &mut ConversionNotes) {
-        if let Some((_, lines)) = &mut self.in_defaults {
-            lines.push(line);
+        if let Some(defaults) = &mut self.in_defaults {
+            defaults.lines.push(line);
         } else if let Some(section) = &mut self.current {
             section.lines.push(line);
         } else {
@@ -165,7 +172,7 @@ impl SectionReader {
             notes.ledger.adopt(header.statement().map_or(end, |at| at + 1), end, header);
         }
         self.done.extend(self.current.take());
-        if let Some((name, lines)) = self.in_defaults.take() {
+        if let Some(DefaultsSection { name, lines }) = self.in_defaults.take() {
             self.defaults = Rc::new(lines);
             if !name.is_empty() {
                 self.named.insert(name, self.defaults.clone());

@@ -59,6 +59,15 @@ const ALONE: [&str; 12] = [
     "tfo",
 ];
 
+/// The settings of a server's agent check.
+#[derive(Clone, Debug, Default)]
+pub struct AgentCheckSettings {
+    /// Empty if no port is set.
+    pub port: String,
+    /// In milliseconds.
+    pub interval: Option<u64>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct HaproxyServer {
     /// The server's name in HAProxy.
@@ -74,8 +83,7 @@ pub struct HaproxyServer {
     pub http2: bool,
     /// Connections begin with a PROXY protocol header of this version.
     pub header: Option<&'static str>,
-    /// The port and the interval of the server's agent check.
-    pub agent: Option<(String, Option<u64>)>,
+    pub agent: Option<AgentCheckSettings>,
     pub slow_start: Option<u64>,
     pub backup: bool,
     /// The server stands for all addresses of a DNS name, as `servers-from` of the pool.
@@ -261,9 +269,9 @@ impl HaproxyServer {
             "slowstart" => self.slow_start = duration::parse_duration(next(), 1),
             "proto" | "alpn" => self.http2 = next() == "h2",
             "agent-check" => drop(self.agent.get_or_insert_default()),
-            "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().0),
+            "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().port),
             "agent-inter" => {
-                self.agent.get_or_insert_default().1 = duration::parse_duration(next(), 1)
+                self.agent.get_or_insert_default().interval = duration::parse_duration(next(), 1)
             }
             "send-proxy" => self.header = Some("v1"),
             two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),

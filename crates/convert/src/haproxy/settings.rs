@@ -2,13 +2,27 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::duration;
+use crate::duration::{self, TimeSetting};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
 use super::directives;
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
+
+/// A line with `server` or `server-template`.
+#[derive(Clone, Debug)]
+pub struct ServerLine {
+    pub line: ConfigLine,
+    /// The lines of `default-server` before it.
+    pub defaults: Vec<ConfigLine>,
+}
+
+/// The backend of requests that no rule takes: a `default_backend`, or the `listen` section itself.
+pub struct DefaultBackend {
+    pub name: String,
+    pub source: SourcePlace,
+}
 
 /// Settings of a frontend, a backend or both.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +31,8 @@ pub struct ProxySettings {
     /// Set if the mode is neither http nor tcp.
     pub unsupported_mode: Option<ConfigLine>,
     pub disabled: Option<ConfigLine>,
-    /// Timeouts in milliseconds, by name.
-    pub timeouts: BTreeMap<String, (u64, SourcePlace)>,
+    /// Timeouts by name.
+    pub timeouts: BTreeMap<String, TimeSetting>,
     /// Enabled options, by name.
     pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
@@ -28,8 +42,7 @@ pub struct ProxySettings {
     /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in file order.
     pub rules: Vec<ConfigLine>,
     pub use_backends: Vec<ConfigLine>,
-    /// `server` and `server-template`, each with the lines of `default-server` before it.
-    pub servers: Vec<(ConfigLine, Vec<ConfigLine>)>,
+    pub servers: Vec<ServerLine>,
     pub sticks: Vec<ConfigLine>,
     pub checks: Vec<ConfigLine>,
 }
@@ -153,7 +166,7 @@ impl ProxySettings {
         let times = self
             .timeouts
             .iter()
-            .map(|(name, (_, source))| (name.as_str(), *source, format!("timeout {name}")));
+            .map(|(name, time)| (name.as_str(), time.source, format!("timeout {name}")));
         let all: Vec<(&str, SourcePlace, String)> = single.chain(options).chain(times).collect();
         for (name, source, text) in all {
             if notes.ledger.is_settled(source) {
@@ -193,7 +206,7 @@ impl ProxySettings {
 
     /// Whether any server of this proxy has health checks.
     fn checks_servers(&self) -> bool {
-        let all = self.servers.iter().flat_map(|(line, defaults)| defaults.iter().chain([line]));
+        let all = self.servers.iter().flat_map(|one| one.defaults.iter().chain([&one.line]));
         all.into_iter().any(|line| line.has_word("check"))
     }
 
@@ -257,7 +270,9 @@ impl ProxySettings {
             "bind" => self.binds.push(line.clone()),
             "acl" => self.acls.push(line.clone()),
             "use_backend" => self.use_backends.push(line.clone()),
-            "server" | "server-template" => self.servers.push((line.clone(), defaults.clone())),
+            "server" | "server-template" => {
+                self.servers.push(ServerLine { line: line.clone(), defaults: defaults.clone() })
+            }
             "default-server" => {
                 notes.converted(line.source);
                 defaults.push(line.clone());
@@ -298,9 +313,10 @@ impl ProxySettings {
                 | "tunnel" | "check",
                 Some(ms),
             ) => {
-                let replaced = self.timeouts.insert(name.to_owned(), (ms, line.source));
-                if let Some((_, source)) = replaced.filter(|(_, source)| *source != line.source) {
-                    notes.not_needed(source, &line.text(), REPLACED);
+                let time = TimeSetting { ms, source: line.source };
+                let replaced = self.timeouts.insert(name.to_owned(), time);
+                if let Some(old) = replaced.filter(|old| old.source != line.source) {
+                    notes.not_needed(old.source, &line.text(), REPLACED);
                 }
             }
             ("client-fin" | "server-fin" | "tarpit" | "client-hs", Some(_)) => {
@@ -320,9 +336,19 @@ impl ProxySettings {
         }
     }
 
-    /// A timeout in milliseconds and its source.
-    pub fn time(&self, name: &str) -> Option<(u64, SourcePlace)> {
+    /// A timeout by its name.
+    pub fn time(&self, name: &str) -> Option<TimeSetting> {
         self.timeouts.get(name).copied()
+    }
+
+    /// The backend of requests that no rule of this section takes.
+    pub fn default_backend(&self, section: &HaproxySection) -> Option<DefaultBackend> {
+        let named = self.single.get("default_backend");
+        let own = (section.kind == SectionKind::Listen && !self.servers.is_empty())
+            .then(|| DefaultBackend { name: section.name.clone(), source: section.source });
+        named
+            .map(|line| DefaultBackend { name: line.word(1).to_owned(), source: line.source })
+            .or(own)
     }
 
     /// Whether requests are logged.

@@ -1,20 +1,13 @@
 //! Sticky sessions: cookies and stick tables of a backend become the service's `sticky`.
 
-use crate::document::TomlTable;
+use crate::document::{SourcedValue, TomlTable};
 use crate::duration;
 use crate::notes::ConversionNotes;
-use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
-
-/// The stickiness of a backend.
-struct StickyLine {
-    value: String,
-    source: SourcePlace,
-}
 
 /// Writes the stickiness of the first backend that has it.
 pub fn write(
@@ -25,7 +18,7 @@ pub fn write(
     notes: &mut ConversionNotes,
 ) {
     let backends = used.iter().filter_map(|name| pools.settings(name));
-    let found: Vec<Option<StickyLine>> =
+    let found: Vec<Option<SourcedValue>> =
         backends.map(|backend| backend_stickiness(backend, settings.http, notes)).collect();
     let Some(first) = found.iter().flatten().next() else { return };
     let different =
@@ -46,13 +39,17 @@ fn backend_stickiness(
     backend: &ProxySettings,
     http: bool,
     notes: &mut ConversionNotes,
-) -> Option<StickyLine> {
+) -> Option<SourcedValue> {
     let cookie = backend.single.get("cookie").filter(|_| http);
-    let found = cookie.and_then(|line| Some((own_cookie(line, notes)?, line)));
+    let own = cookie.and_then(|line| {
+        Some(SourcedValue { value: own_cookie(line, notes)?, source: line.source })
+    });
     let learned = backend.single.get("appsession").filter(|_| http);
-    let found = found.or_else(|| learned.map(|line| (learned_cookie(line.word(1), "1h"), line)));
-    let found = found.or_else(|| stick_table(backend, http, notes));
-    found.map(|(value, line)| StickyLine { value, source: line.source })
+    let learned = || {
+        let line = learned?;
+        Some(SourcedValue { value: learned_cookie(line.word(1), "1h"), source: line.source })
+    };
+    own.or_else(learned).or_else(|| stick_table(backend, http, notes))
 }
 
 /// The `sticky` of a `cookie` line. `None`, with a note, for a mode that is not supported.
@@ -130,11 +127,11 @@ fn learned_cookie(name: &str, time: &str) -> String {
 }
 
 /// Converts `stick-table` with its `stick` lines.
-fn stick_table<'s>(
-    backend: &'s ProxySettings,
+fn stick_table(
+    backend: &ProxySettings,
     http: bool,
     notes: &mut ConversionNotes,
-) -> Option<(String, &'s ConfigLine)> {
+) -> Option<SourcedValue> {
     let line = backend.sticks.first()?;
     let kept = backend.single.get("stick-table");
     let word = |name: &str| kept?.value_of(name);
@@ -190,7 +187,7 @@ fn stick_table<'s>(
             ),
         }
     }
-    Some((value::table(&pairs), line))
+    Some(SourcedValue { value: value::table(&pairs), source: line.source })
 }
 
 /// Whether a `stick` line uses the same key: an address, or a field of this name in a request or its response.

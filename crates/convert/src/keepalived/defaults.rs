@@ -5,12 +5,20 @@ use crate::notes::ConversionNotes;
 
 use super::tree::BlockNode;
 
+/// An idle time after which IPVS forgets a connection.
+#[derive(Debug)]
+pub struct LvsTimeout {
+    /// The key of a service: `stale-timeout` or `fin-timeout`, or `udp` of its `timeout`.
+    pub key: &'static str,
+    pub ms: u64,
+}
+
 /// The settings of `global_defs` that other blocks need.
 #[derive(Debug, Default)]
 pub struct GlobalDefs {
     pub version: u8,
-    /// `lvs_timeouts tcp N tcpfin N udp N`, in milliseconds.
-    pub times: Vec<(&'static str, u64)>,
+    /// `lvs_timeouts tcp N tcpfin N udp N`.
+    pub times: Vec<LvsTimeout>,
     pub interface: String,
 }
 
@@ -38,8 +46,9 @@ impl GlobalDefs {
                             "udp" => "udp",
                             _ => continue,
                         };
-                        self.times
-                            .extend(duration::parse_duration(time, 1_000).map(|ms| (key, ms)));
+                        self.times.extend(
+                            duration::parse_duration(time, 1_000).map(|ms| LvsTimeout { key, ms }),
+                        );
                     }
                 }
                 "notification_email"

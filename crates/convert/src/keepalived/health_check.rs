@@ -113,12 +113,11 @@ fn check_keys(
     host: Option<&str>,
     notes: &mut ConversionNotes,
 ) -> Option<Vec<KeyValue>> {
-    let yes = || "true".to_owned();
     Some(match node.word(0) {
-        "TCP_CHECK" => vec![KeyValue::new("tcp", yes())],
-        "SMTP_CHECK" => vec![KeyValue::new("smtp", yes())],
-        "PING_CHECK" => vec![KeyValue::new("ping", yes())],
-        "UDP_CHECK" => vec![KeyValue::new("udp", yes())],
+        "TCP_CHECK" => vec![KeyValue::new("tcp", "true")],
+        "SMTP_CHECK" => vec![KeyValue::new("smtp", "true")],
+        "PING_CHECK" => vec![KeyValue::new("ping", "true")],
+        "UDP_CHECK" => vec![KeyValue::new("udp", "true")],
         "DNS_CHECK" => {
             let word = |name: &str| node.take(name).map(|one| one.word(1).to_owned());
             let mut keys = vec![KeyValue::new(

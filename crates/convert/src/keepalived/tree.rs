@@ -25,7 +25,9 @@ impl BlockNode {
     /// Creates the line and enters it into the ledger.
     fn new(words: Vec<String>, line: u32, ledger: &mut Ledger) -> BlockNode {
         let mut out = BlockNode { words, ..BlockNode::default() };
-        (out.source, out.accounts) = ledger.enter(line, &out.text(), out.words.len());
+        let entered = ledger.enter(line, &out.text(), out.words.len());
+        out.source = entered.source;
+        out.accounts = entered.accounts;
         out
     }
 

@@ -2,14 +2,14 @@
 
 use std::net::IpAddr;
 
-use crate::document::{Document, TomlTable};
+use crate::document::{Document, SourcedValue, TomlTable};
 use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::defaults::GlobalDefs;
+use super::defaults::{GlobalDefs, LvsTimeout};
 use super::health_check;
 use super::tree::BlockNode;
 
@@ -18,7 +18,7 @@ const RANGE: u32 = 256;
 
 /// The listening addresses of a virtual server.
 struct VirtualServerAddress {
-    listen: Vec<(String, SourcePlace)>,
+    listen: Vec<SourcedValue>,
     /// The port. `None` if the server has several ports or all ports.
     port: Option<u16>,
     label: String,
@@ -28,7 +28,8 @@ pub fn write(
     node: &BlockNode,
     all: &[BlockNode],
     defaults: &GlobalDefs,
-    (document, names): (&mut Document, &mut UniqueNames),
+    document: &mut Document,
+    names: &mut UniqueNames,
     notes: &mut ConversionNotes,
 ) {
     let Some(front) = virtual_address(node, all, notes) else { return };
@@ -41,8 +42,8 @@ pub fn write(
         _ => "nat",
     };
     let mut service = TomlTable::new(format!("service.{name}"), node.source, &node.text());
-    for (listen, source) in &front.listen {
-        service.push_item("listen", value::quote(listen), *source);
+    for listen in &front.listen {
+        service.push_item("listen", listen.value.clone(), listen.source);
     }
     service.set(
         "forward",
@@ -67,14 +68,12 @@ pub fn write(
         ),
     }
     sticky(node, &mut service, notes);
-    for (key, ms) in &defaults.times {
-        match *key {
-            "udp" => service.set(
-                "timeout",
-                value::table(&[KeyValue::new("udp", duration::format_duration(*ms))]),
-                SourcePlace::NONE,
-            ),
-            key => service.set(key, duration::format_duration((*ms).max(1_000)), SourcePlace::NONE),
+    for LvsTimeout { key, ms } in &defaults.times {
+        if *key == "udp" {
+            let udp = KeyValue::new("udp", duration::format_duration(*ms));
+            service.set("timeout", value::table(&[udp]), SourcePlace::NONE);
+        } else {
+            service.set(key, duration::format_duration((*ms).max(1_000)), SourcePlace::NONE);
         }
     }
     document.push(service);
@@ -159,7 +158,8 @@ impl VirtualServerAddress {
         let ip: IpAddr = first.parse().ok()?;
         let mut push = |ip: IpAddr| {
             let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
-            self.listen.push((format!("{host}:{port}"), source));
+            let value = value::quote(&format!("{host}:{port}"));
+            self.listen.push(SourcedValue { value, source });
         };
         match (ip, last) {
             (ip, "") => push(ip),

@@ -30,11 +30,11 @@ pub fn write(
         group.set("id", id.word(1), id.source);
     }
     let addresses = addresses(node, notes);
-    if let Some(source) = addresses.first().map(|(_, source)| *source) {
-        let texts: Vec<String> = addresses.iter().map(|(ip, _)| ip.to_string()).collect();
+    if let Some(source) = addresses.first().map(|one| one.source) {
+        let texts: Vec<String> = addresses.iter().map(|one| one.ip.to_string()).collect();
         group.set("addresses", value::list(texts.iter().map(|text| value::quote(text))), source);
     }
-    let v6 = addresses.iter().any(|(ip, _)| ip.is_ipv6());
+    let v6 = addresses.iter().any(|one| one.ip.is_ipv6());
     let version = match node.take("version").map(|one| one.word(1)) {
         _ if v6 => 3,
         Some("3") => 3,
@@ -90,8 +90,14 @@ fn link(node: &BlockNode, group: &mut TomlTable, notes: &mut ConversionNotes) {
     }
 }
 
-fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, SourcePlace)> {
-    let mut out: Vec<(IpAddr, SourcePlace)> = Vec::new();
+/// A virtual address of a VRRP instance.
+struct VrrpAddress {
+    ip: IpAddr,
+    source: SourcePlace,
+}
+
+fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<VrrpAddress> {
+    let mut out: Vec<VrrpAddress> = Vec::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
         for line in node.take(block).map_or(&[][..], |block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();
@@ -99,7 +105,7 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, Sour
                 notes.left_out(line.source, &line.text(), "not an address", "`addresses`");
                 continue;
             };
-            if out.first().is_some_and(|(first, _)| first.is_ipv6() != ip.is_ipv6()) {
+            if out.first().is_some_and(|first| first.ip.is_ipv6() != ip.is_ipv6()) {
                 notes.left_out(
                     line.source,
                     &line.text(),
@@ -117,8 +123,8 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, Sour
             }
             line.mark_converted(1);
             note_address_words(line, notes);
-            if !out.iter().any(|(known, _)| *known == ip) {
-                out.push((ip, line.source));
+            if !out.iter().any(|known| known.ip == ip) {
+                out.push(VrrpAddress { ip, source: line.source });
             }
         }
     }

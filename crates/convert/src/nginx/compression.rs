@@ -12,25 +12,33 @@ use super::tree::Directive;
 pub const READ: [&str; 6] =
     ["gzip", "gzip_types", "gzip_min_length", "brotli", "brotli_types", "brotli_min_length"];
 
+/// A content coding that is switched on.
+#[derive(Clone, Copy)]
+struct EnabledCoding {
+    /// Its name in HTTP: `br` or `gzip`.
+    name: &'static str,
+    source: SourcePlace,
+}
+
 /// Writes the compression if all servers agree. `scopes`: the servers' scopes, the default server first.
 pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
     let Some(scope) = scopes.first() else { return };
     if scopes.iter().any(|one| names(one) != names(scope)) {
-        for (_, source) in scopes.iter().flat_map(|one| codings(one)) {
+        for coding in scopes.iter().flat_map(|one| codings(one)) {
             let reason = "a service compresses, and its servers differ";
-            notes.left_out(source, "gzip on", reason, "`compress = true` in the service");
+            notes.left_out(coding.source, "gzip on", reason, "`compress = true` in the service");
         }
         return;
     }
     let coded = codings(scope);
     let written: Vec<&Directive> = READ.iter().filter_map(|name| scope.get(name)).collect();
-    let Some((first, source)) = coded.first().copied() else {
+    let Some(EnabledCoding { name, source }) = coded.first().copied() else {
         for one in written {
             notes.not_needed(one.source, &one.text(), "nothing is compressed");
         }
         return;
     };
-    let kind = if first == "br" { "brotli" } else { "gzip" };
+    let kind = if name == "br" { "brotli" } else { "gzip" };
     let mut pairs = vec![KeyValue::new("codings", value::quote_all(&names(scope)))];
     // nginx always compresses this type too.
     let mut types: Vec<&str> = vec!["text/html"];
@@ -51,16 +59,18 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
     written.into_iter().for_each(Directive::mark_converted);
 }
 
-/// The enabled codings and their sources.
-fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, SourcePlace)> {
+/// The enabled codings, brotli first.
+fn codings(scope: &DirectiveScope<'_>) -> Vec<EnabledCoding> {
     let on = |name| scope.get(name).is_some_and(|one| one.word(0) == "on");
     let source = |name| scope.get(name).map_or(SourcePlace::NONE, |one| one.source);
     let all = [("br", "brotli"), ("gzip", "gzip")].into_iter();
-    all.filter(|(_, name)| on(name)).map(|(coding, name)| (coding, source(name))).collect()
+    all.filter(|(_, name)| on(name))
+        .map(|(coding, name)| EnabledCoding { name: coding, source: source(name) })
+        .collect()
 }
 
 fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
-    codings(scope).into_iter().map(|(name, _)| name).collect()
+    codings(scope).into_iter().map(|coding| coding.name).collect()
 }
 
 /// Reports compression directives of a location. Here compression belongs to the service.

@@ -14,6 +14,7 @@ use super::location::{self, LocationBlock};
 use super::pools::{PoolUse, UpstreamPools};
 use super::rate_limit;
 use super::redirects::location_rewrites;
+use super::rewrite_phase::InternalRewrite;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -334,7 +335,7 @@ impl ContentWriter<'_, '_> {
         let with = |path: &str| {
             [&[KeyValue::new("path", value::quote(path))][..], fields.as_slice()].concat()
         };
-        if let Some((when, to)) = self.internal_rewrite(level) {
+        if let Some(InternalRewrite { when, to }) = self.internal_rewrite(level) {
             // A path that the expression does not match is forwarded unchanged.
             return vec![rule(when, &with(&to)), rule(RuleCondition::Is(true), &fields)];
         }

@@ -21,7 +21,7 @@ use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::tls;
 use super::tree::Directive;
-use super::vhost::{RankedName, ServerBlock};
+use super::vhost::{NameRank, RankedName, ServerBlock};
 
 /// Servers on the same addresses, the default server first.
 struct ListenGroup<'l> {
@@ -242,7 +242,7 @@ impl HttpWriter<'_, '_> {
             named.extend(server.names(self.notes).into_iter().map(|name| (name, at)));
         }
         // The default server's own names only need rules if another server has wildcards.
-        let wild = named.iter().any(|(name, at)| name.rank.0 > 0 && *at > 0);
+        let wild = named.iter().any(|(name, at)| name.rank != NameRank::Exact && *at > 0);
         named.retain(|(_, at)| *at > 0 || wild);
         named.sort_by_key(|(name, at)| (name.rank, *at));
         let mut out = Vec::new();
@@ -252,9 +252,7 @@ impl HttpWriter<'_, '_> {
             let mut texts = vec![first.text.clone()];
             let mut next = at + 1;
             while let Some((name, _)) = named.get(next).filter(|(name, other)| {
-                other == server
-                    && name.key == first.key
-                    && (name.rank == first.rank || name.rank.0 == first.rank.0 && first.rank.0 == 0)
+                other == server && name.key == first.key && name.rank == first.rank
             }) {
                 texts.push(name.text.clone());
                 next += 1;
@@ -324,8 +322,8 @@ fn write_timeouts(path: &str, scope: &DirectiveScope<'_>, document: &mut Documen
         ("idle", "keepalive_timeout"),
         ("between-bytes", "client_body_timeout"),
     ] {
-        if let Some((ms, source)) = scope.time(name) {
-            times.set(key, duration::format_duration(ms), source);
+        if let Some(time) = scope.time(name) {
+            times.set(key, duration::format_duration(time.ms), time.source);
         }
     }
     if !times.entries.is_empty() {

@@ -14,8 +14,8 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     let parts = files(text);
     let mut read: HashMap<String, Vec<Directive>> = HashMap::new();
     let mut main = Vec::new();
-    for (at, (name, first, text)) in parts.into_iter().enumerate() {
-        let directives = parse(text, first, notes);
+    for (at, DumpFile { name, first_line, text }) in parts.into_iter().enumerate() {
+        let directives = parse(text, first_line, notes);
         if at == 0 {
             main = directives;
         } else {
@@ -26,21 +26,33 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     include(main, &read, 0, &mut left, notes)
 }
 
-/// The files in the text: name, first line, content.
-fn files(text: &str) -> Vec<(String, u32, String)> {
-    let mut out = vec![(String::new(), 1, String::new())];
+/// A file in the output of `nginx -T`.
+struct DumpFile {
+    name: String,
+    /// The line of the output where the text begins, from 1.
+    first_line: u32,
+    /// The file's lines. The line that names the file stands before them as an empty one.
+    text: String,
+}
+
+/// The files in the text.
+fn files(text: &str) -> Vec<DumpFile> {
+    let mut out = vec![DumpFile { name: String::new(), first_line: 1, text: String::new() }];
     for (line, number) in text.lines().zip(1u32..) {
         let name =
             line.strip_prefix("# configuration file ").and_then(|rest| rest.strip_suffix(':'));
         match name {
-            Some(name) if out.len() == 1 && out[0].2.trim().is_empty() => {
-                out[0] = (name.to_owned(), number, String::from("\n"));
+            Some(name) => {
+                if out.len() == 1 && out[0].text.trim().is_empty() {
+                    out.clear();
+                }
+                let text = String::from("\n");
+                out.push(DumpFile { name: name.to_owned(), first_line: number, text });
             }
-            Some(name) => out.push((name.to_owned(), number, String::from("\n"))),
             None => {
-                let Some((_, _, part)) = out.last_mut() else { continue };
-                part.push_str(line);
-                part.push('\n');
+                let Some(file) = out.last_mut() else { continue };
+                file.text.push_str(line);
+                file.text.push('\n');
             }
         }
     }

@@ -29,7 +29,7 @@ pub fn read(
     let source = directive.source;
     let text = directive.text();
     let mut out = ListenAddress { tls, source, ..ListenAddress::default() };
-    let Some((host, port)) = address(directive.word(0)) else {
+    let Some(ListenHost { host, port }) = address(directive.word(0)) else {
         notes.left_out(
             source,
             &text,
@@ -102,10 +102,17 @@ impl ListenAddress {
     }
 }
 
-/// Host and port; nginx's default port is 80.
-fn address(text: &str) -> Option<(String, u16)> {
+/// The host and the port of a `listen` directive.
+struct ListenHost {
+    /// An address or a name, IPv6 addresses in brackets.
+    host: String,
+    port: u16,
+}
+
+/// Parses host and port; nginx's default port is 80.
+fn address(text: &str) -> Option<ListenHost> {
     if let Ok(port) = text.parse::<u16>() {
-        return (port > 0).then(|| ("0.0.0.0".to_owned(), port));
+        return (port > 0).then(|| ListenHost { host: "0.0.0.0".to_owned(), port });
     }
     if text.starts_with("unix:") {
         return None;
@@ -113,13 +120,14 @@ fn address(text: &str) -> Option<(String, u16)> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
         let port = port.strip_prefix(':').map_or(Some(80), |port| port.parse().ok())?;
-        return Some((format!("[{host}]"), port));
+        return Some(ListenHost { host: format!("[{host}]"), port });
     }
     let (host, port) = match text.split_once(':') {
         Some((host, port)) => (host, port.parse().ok()?),
         None => (text, 80),
     };
-    Some((if host == "*" { "0.0.0.0".to_owned() } else { host.to_owned() }, port))
+    let host = if host == "*" { "0.0.0.0" } else { host };
+    Some(ListenHost { host: host.to_owned(), port })
 }
 
 #[cfg(test)]
@@ -137,7 +145,7 @@ mod tests {
             ("unix:/x", None),
             ("10.0.0.1:x", None),
         ] {
-            let found = address(text).map(|(host, port)| format!("{host}:{port}"));
+            let found = address(text).map(|found| format!("{}:{}", found.host, found.port));
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }

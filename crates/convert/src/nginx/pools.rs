@@ -16,9 +16,26 @@ use super::upstream;
 /// The pools requested so far.
 pub struct UpstreamPools {
     names: UniqueNames,
-    known: HashMap<(String, String), Vec<(String, String)>>,
+    known: HashMap<PoolTarget, Vec<KnownPool>>,
     tables: Vec<TomlTable>,
     uses_empty_pool: bool,
+}
+
+/// What a pool was requested for.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct PoolTarget {
+    /// `http`, `https`, `grpc`, `grpcs` or `tcp`.
+    scheme: String,
+    /// An upstream's name or a host, in lower case.
+    target: String,
+}
+
+/// A pool for one combination of times, retries and TLS.
+#[derive(Debug)]
+struct KnownPool {
+    /// A text that differs for each combination.
+    settings: String,
+    name: String,
 }
 
 /// How a pool is used.
@@ -51,13 +68,14 @@ impl UpstreamPools {
         scope: &DirectiveScope<'_>,
         notes: &mut ConversionNotes,
     ) -> String {
-        let key = (used.scheme.to_owned(), used.target.to_ascii_lowercase());
+        let key =
+            PoolTarget { scheme: used.scheme.to_owned(), target: used.target.to_ascii_lowercase() };
         // Timeouts and retries belong to a location in nginx and to a pool here, so each combination needs its own
         // pool.
-        let said = use_key(used, scope);
+        let settings = use_key(used, scope);
         let known = self.known.entry(key).or_default();
-        if let Some((_, name)) = known.iter().find(|(other, _)| *other == said) {
-            return name.clone();
+        if let Some(same) = known.iter().find(|other| other.settings == settings) {
+            return same.name.clone();
         }
         if !known.is_empty() {
             let reason = "times, retries and TLS belong to a pool: the servers stand in a further one for what is said here";
@@ -86,14 +104,14 @@ impl UpstreamPools {
             note_unverified(used.scheme, scope, notes);
         }
         self.tables.push(pool);
-        known.push((said, name.clone()));
+        known.push(KnownPool { settings, name: name.clone() });
         name
     }
 
     /// Whether a pool was requested for this upstream.
     pub fn has_used(&self, upstream: &str) -> bool {
         let name = upstream.to_ascii_lowercase();
-        self.known.keys().any(|(_, target)| *target == name)
+        self.known.keys().any(|known| known.target == name)
     }
 
     /// Writes all pools.
@@ -190,9 +208,9 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
     let mut pairs = Vec::new();
     let mut sources = Vec::new();
     let mut set = |key: &'static str, name: &str| {
-        if let Some((ms, at)) = scope.time(&format!("{prefix}_{name}")) {
-            pairs.push(KeyValue::new(key, duration::format_duration(ms)));
-            sources.push(at);
+        if let Some(time) = scope.time(&format!("{prefix}_{name}")) {
+            pairs.push(KeyValue::new(key, duration::format_duration(time.ms)));
+            sources.push(time.source);
         }
     };
     set("connect", "connect_timeout");

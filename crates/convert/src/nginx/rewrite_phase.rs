@@ -10,6 +10,12 @@ use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::variables::template;
 
+/// A new path for the requests that meet a condition.
+pub(super) struct InternalRewrite {
+    pub when: RuleCondition,
+    pub to: String,
+}
+
 impl ContentWriter<'_, '_> {
     /// The `return`, `rewrite` and `if` rules of a server, which precede its locations.
     pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
@@ -44,11 +50,8 @@ impl ContentWriter<'_, '_> {
             || directive.word(1).starts_with("http")
     }
 
-    /// `rewrite … break`, as its condition and the new path.
-    pub(super) fn internal_rewrite(
-        &mut self,
-        level: &[Directive],
-    ) -> Option<(RuleCondition, String)> {
+    /// `rewrite … break`.
+    pub(super) fn internal_rewrite(&mut self, level: &[Directive]) -> Option<InternalRewrite> {
         let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
         let to = template(rewrite.word(1), self.tls, self.name).ok();
         // A query in the new path would come before the request's own query.
@@ -62,7 +65,8 @@ impl ContentWriter<'_, '_> {
             return None;
         };
         rewrite.mark_converted();
-        Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
+        let when = RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]);
+        Some(InternalRewrite { when, to })
     }
 
     fn return_action(&mut self, directive: &Directive) -> Option<KeyValue> {

@@ -1,6 +1,6 @@
 //! Directives in effect at a place: the innermost level that has a directive applies.
 
-use crate::source::SourcePlace;
+use crate::duration::{self, TimeSetting};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -66,10 +66,10 @@ impl<'t> DirectiveScope<'t> {
         levels.map(|level| level.all_of(names)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
-    /// A time in milliseconds, and its source. A number without a unit counts as seconds. `None` for a time of 0.
-    pub fn time(&self, name: &str) -> Option<(u64, SourcePlace)> {
+    /// A time. A number without a unit counts as seconds. `None` for a time of 0.
+    pub fn time(&self, name: &str) -> Option<TimeSetting> {
         let directive = self.get(name)?;
-        let ms = crate::duration::parse_duration(directive.word(0), 1_000)?;
-        (ms > 0).then_some((ms, directive.source))
+        let ms = duration::parse_duration(directive.word(0), 1_000)?;
+        (ms > 0).then_some(TimeSetting { ms, source: directive.source })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::duration;
+use crate::duration::{self, TimeSetting};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -97,7 +97,7 @@ impl StreamWriter<'_, '_> {
                 first.source,
             );
         }
-        if let Some((ms, source)) = self.scope.time("proxy_timeout") {
+        if let Some(TimeSetting { ms, source }) = self.scope.time("proxy_timeout") {
             service.set(
                 "timeout",
                 value::table(&[KeyValue::new("tunnel", duration::format_duration(ms))]),

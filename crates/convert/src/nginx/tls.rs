@@ -1,6 +1,6 @@
 //! Certificates of the servers that share a listener, as one service's `tls`.
 
-use crate::document::{Document, TomlTable};
+use crate::document::{Document, SourcedValue, TomlTable};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
@@ -64,8 +64,8 @@ pub fn write(
             value::table(&[KeyValue::new("verify", value::quote("required"))]),
             verify.source,
         );
-    } else if let Some((client, source)) = client_verification(scopes, notes) {
-        tls.set_required("client", client, source);
+    } else if let Some(client) = client_verification(scopes, notes) {
+        tls.set_required("client", client.value, client.source);
     }
     document.push(tls);
 }
@@ -101,7 +101,14 @@ struct ClientVerification {
     crl: Option<String>,
 }
 
-fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, SourcePlace)> {
+/// The verification that a server demands of its clients.
+#[derive(Clone)]
+struct ClientDemand {
+    verification: ClientVerification,
+    source: SourcePlace,
+}
+
+fn demand(scope: &DirectiveScope<'_>) -> Option<ClientDemand> {
     let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
     let verify = if verify == "optional_no_ca" { "off" } else { verify };
     let named = || scope.get("ssl_client_certificate").or(scope.get("ssl_trusted_certificate"));
@@ -110,8 +117,9 @@ fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, SourcePlace
         scope.get(used).into_iter().for_each(Directive::mark_converted);
     }
     let crl = scope.get("ssl_crl").map(|crl| crl.word(0).to_owned());
-    let demand = ClientVerification { ca: ca.word(0).to_owned(), required: verify == "on", crl };
-    Some((demand, ca.source))
+    let required = verify == "on";
+    let verification = ClientVerification { ca: ca.word(0).to_owned(), required, crl };
+    Some(ClientDemand { verification, source: ca.source })
 }
 
 /// `ssl_verify_client` of a server that names no authority for client certificates.
@@ -127,7 +135,7 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
-) -> Option<(String, SourcePlace)> {
+) -> Option<SourcedValue> {
     for verify in scopes.iter().filter_map(|scope| scope.get("ssl_verify_client")) {
         if verify.word(0) == "optional_no_ca" {
             let reason = "certificates that nobody here verifies are not asked for: servers are told of none";
@@ -145,12 +153,12 @@ fn client_verification(
         switched.for_each(Directive::mark_converted);
     }
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
-    let (first, source) = demands.iter().flatten().next()?.clone();
-    for (_, source) in demands.iter().flatten().filter(|(other, _)| *other != first) {
+    let ClientDemand { verification: first, source } = demands.iter().flatten().next()?.clone();
+    for other in demands.iter().flatten().filter(|other| other.verification != first) {
         let reason = "certificates of clients are judged alike at one listener, by what comes first: others are refused";
-        notes.left_out(*source, "ssl_client_certificate", reason, "a listener of its own");
+        notes.left_out(other.source, "ssl_client_certificate", reason, "a listener of its own");
     }
-    let required = demands.iter().flatten().any(|(demand, _)| demand.required);
+    let required = demands.iter().flatten().any(|demand| demand.verification.required);
     let verify = if required { "required" } else { "optional" };
     let mut pairs = vec![
         KeyValue::new("ca", value::quote(&first.ca)),
@@ -177,7 +185,7 @@ fn client_verification(
             }
         }
     }
-    Some((value::table(&pairs), source))
+    Some(SourcedValue { value: value::table(&pairs), source })
 }
 
 /// The names of a server as host patterns. `None` if a name is not a pattern.

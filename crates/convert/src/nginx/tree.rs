@@ -24,7 +24,9 @@ impl Directive {
     /// Creates the directive and enters it into the ledger.
     fn new(name: String, args: Vec<String>, line: u32, ledger: &mut Ledger) -> Directive {
         let mut out = Directive { name, args, ..Directive::default() };
-        (out.source, out.accounts) = ledger.enter(line, &out.text(), out.args.len() + 1);
+        let entered = ledger.enter(line, &out.text(), out.args.len() + 1);
+        out.source = entered.source;
+        out.accounts = entered.accounts;
         out.accounts.mark_read(0);
         out
     }

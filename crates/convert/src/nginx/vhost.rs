@@ -1,5 +1,7 @@
 //! One `server` block of `http`: its names and its rules.
 
+use std::cmp::Reverse;
+
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
@@ -19,11 +21,20 @@ pub struct ServerBlock<'t> {
     pub scope: DirectiveScope<'t>,
 }
 
+/// The kind of a server name. nginx looks for exact names first, then for wildcards from the longest to the shortest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NameRank {
+    Exact,
+    /// `*.shop.example`, by its length.
+    LeadingWildcard(Reverse<usize>),
+    /// `www.shop.*`, by its length.
+    TrailingWildcard(Reverse<usize>),
+}
+
 /// A server name and its position in nginx's order of evaluation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RankedName {
-    /// Exact names first, then wildcards from the longest to the shortest.
-    pub rank: (u8, usize),
+    pub rank: NameRank,
     /// The condition's key and text.
     pub key: &'static str,
     pub text: String,
@@ -50,11 +61,11 @@ impl<'t> ServerBlock<'t> {
         for directive in self.directive.inner().iter().filter(|one| one.name == "server_name") {
             directive.mark_converted();
             for name in directive.args() {
-                let longest = usize::MAX - name.len();
+                let longest = Reverse(name.len());
                 match name.as_str() {
                     "" | "_" | "localhost" | "$hostname" | "\"\"" => {
                         if name == "localhost" {
-                            add((0, 0), "host", name.clone());
+                            add(NameRank::Exact, "host", name.clone());
                         }
                     }
                     name if name.starts_with('~') => {
@@ -65,15 +76,17 @@ impl<'t> ServerBlock<'t> {
                             "`host = \"*.shop.example\"`",
                         );
                     }
-                    name if name.starts_with("*.") => add((1, longest), "host", name.to_owned()),
+                    name if name.starts_with("*.") => {
+                        add(NameRank::LeadingWildcard(longest), "host", name.to_owned())
+                    }
                     name if name.starts_with('.') => {
-                        add((0, 0), "host", name[1..].to_owned());
-                        add((1, longest), "host", format!("*{name}"));
+                        add(NameRank::Exact, "host", name[1..].to_owned());
+                        add(NameRank::LeadingWildcard(longest), "host", format!("*{name}"));
                     }
                     name if name.ends_with(".*") => {
-                        add((2, longest), "header", format!("host: {name}"))
+                        add(NameRank::TrailingWildcard(longest), "header", format!("host: {name}"))
                     }
-                    name => add((0, 0), "host", name.to_owned()),
+                    name => add(NameRank::Exact, "host", name.to_owned()),
                 }
             }
         }
