@@ -224,7 +224,7 @@ fn machine(args: &CapacityArgs, cost: Option<ProcessingCost>) -> MachineCapacity
     MachineCapacity {
         processors: facts.processors,
         descriptors: facts.descriptors,
-        ports: ports_in_range(facts.ports.0, facts.ports.1),
+        ports: ports_in_range(facts.ports.first, facts.ports.last),
         time_wait: facts.time_wait_period(),
         link: args.link,
         duplex: if args.half_duplex { Duplex::Half } else { Duplex::Full },

@@ -132,7 +132,9 @@ fn render_comparison(
             ComparisonStatus::TooFewRuns => ("too few runs", Colour::Doubt),
         };
         let signed = |value: f64| format!("{value:+.2} %");
-        let interval = row.interval_percent.map(|(low, high)| format!("{low:+.2} … {high:+.2} %"));
+        let interval = row
+            .interval_percent
+            .map(|interval| format!("{:+.2} … {:+.2} %", interval.low, interval.high));
         table.row(vec![
             row.test.clone().into(),
             row.metric.clone().into(),
@@ -145,7 +147,7 @@ fn render_comparison(
             format!("{:.2} %", row.result_deviation_percent).into(),
             format!("{:.4}", row.p_together).into(),
             interval.unwrap_or_else(|| "-".to_owned()).into(),
-            format!("{}/{}", row.runs.0, row.runs.1).into(),
+            format!("{}/{}", row.runs.baseline, row.runs.result).into(),
         ]);
     }
     let mut out = table.render(width, paint);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::result::{BenchMetric, BenchResult, MetricDirection};
 use crate::result_note::NoteSeverity;
 use crate::stats::family::holm_correction;
+use crate::stats::interval::ConfidenceInterval;
 use crate::stats::rank::{RankTestResult, compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 
@@ -37,6 +38,20 @@ pub enum ComparisonStatus {
     TooFewRuns,
 }
 
+/// The number of runs on each side of a comparison. In JSON it is a list, the baseline's first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "(usize, usize)")]
+pub struct ComparedRuns {
+    pub baseline: usize,
+    pub result: usize,
+}
+
+impl From<ComparedRuns> for (usize, usize) {
+    fn from(ComparedRuns { baseline, result }: ComparedRuns) -> (usize, usize) {
+        (baseline, result)
+    }
+}
+
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparisonRow {
@@ -54,8 +69,7 @@ pub struct ComparisonRow {
     pub baseline_deviation_percent: f64,
     /// The result's relative deviation, computed the same way.
     pub result_deviation_percent: f64,
-    /// Runs of the baseline and of the result.
-    pub runs: (usize, usize),
+    pub runs: ComparedRuns,
     /// Probability of a difference at least this large between two samples of the same source (Mann–Whitney,
     /// two-sided).
     pub p: f64,
@@ -64,7 +78,7 @@ pub struct ComparisonRow {
     /// Probability that a run of the result exceeds one of the baseline, minus the opposite: −1 to 1.
     pub effect: f64,
     /// Interval of the difference in per cent of the baseline's median, at confidence 1 − alpha.
-    pub interval_percent: Option<(f64, f64)>,
+    pub interval_percent: Option<ConfidenceInterval>,
 }
 
 /// A setup difference between the two measurements.
@@ -122,7 +136,7 @@ fn compare_results(
     let mut pairs = Vec::new();
     for sample in &left {
         match right.iter().find(|other| other.is_like(sample)) {
-            Some(other) => pairs.push((sample, other)),
+            Some(result) => pairs.push(SamplePair { baseline: sample, result }),
             None => warnings.push(format!(
                 "{} of `{}` is only in the baseline",
                 sample.metric.name, sample.test
@@ -181,7 +195,11 @@ fn samples(of: &BenchResult) -> Vec<MetricSample<'_>> {
 }
 
 /// A figure of both sides.
-type SamplePair<'a> = (&'a MetricSample<'a>, &'a MetricSample<'a>);
+#[derive(Clone, Copy)]
+struct SamplePair<'a> {
+    baseline: &'a MetricSample<'a>,
+    result: &'a MetricSample<'a>,
+}
 
 /// Returns the rows, and the alpha at which a single row is proven if no other is.
 fn compare_samples(
@@ -189,7 +207,9 @@ fn compare_samples(
     rule: SignificanceRule,
     together: bool,
 ) -> (Vec<ComparisonRow>, f64) {
-    let verdict = |(left, right): &SamplePair<'_>| ranked(&left.values, &right.values, rule.alpha);
+    let verdict = |SamplePair { baseline, result }: &SamplePair<'_>| {
+        ranked(&baseline.values, &result.values, rule.alpha)
+    };
     let verdicts: Vec<RankTestResult> = pairs.iter().map(verdict).collect();
     // Rows with too few runs can never be proven, so they do not add to the probability of an error.
     let compared_rows: Vec<usize> =
@@ -205,27 +225,31 @@ fn compare_samples(
     )
 }
 
-fn smallest_of((left, right): SamplePair<'_>) -> f64 {
-    smallest_p(left.values.len(), right.values.len())
+fn smallest_of(SamplePair { baseline, result }: SamplePair<'_>) -> f64 {
+    smallest_p(baseline.values.len(), result.values.len())
 }
 
 /// `p` is corrected for the rows that are tested together; `alone` is the alpha at which a single row is proven.
 fn compare_sample(
-    (left, right): SamplePair<'_>,
+    pair: SamplePair<'_>,
     verdict: RankTestResult,
     p: f64,
     rule: SignificanceRule,
     alone: f64,
 ) -> ComparisonRow {
+    let SamplePair { baseline: left, result: right } = pair;
     let baseline = median(&left.values);
     let result = median(&right.values);
     let percent = |value: f64| value / baseline.abs() * 100.0;
     let known = baseline != 0.0;
-    let format_interval = |interval: Option<(f64, f64)>| {
-        interval.filter(|_| known).map(|(low, high)| (percent(low), percent(high)))
+    let format_interval = |interval: Option<ConfidenceInterval>| {
+        interval.filter(|_| known).map(|ConfidenceInterval { low, high }| ConfidenceInterval {
+            low: percent(low),
+            high: percent(high),
+        })
     };
     let interval = format_interval(verdict.interval);
-    let few = smallest_of((left, right)) > alone && p > rule.alpha;
+    let few = smallest_of(pair) > alone && p > rule.alpha;
     // Together, all intervals have the confidence of one.
     let wide = if rule.threshold_percent > 0.0 && alone < rule.alpha {
         format_interval(ranked(&left.values, &right.values, alone).interval)
@@ -233,7 +257,9 @@ fn compare_sample(
         interval
     };
     let beyond = match wide {
-        Some((low, high)) => low > rule.threshold_percent || high < -rule.threshold_percent,
+        Some(ConfidenceInterval { low, high }) => {
+            low > rule.threshold_percent || high < -rule.threshold_percent
+        }
         // Relative to a baseline of 0 any proven difference exceeds the threshold.
         None => rule.threshold_percent <= 0.0 || !known,
     };
@@ -257,7 +283,7 @@ fn compare_sample(
         status,
         baseline_deviation_percent: deviation_percent(&left.values),
         result_deviation_percent: deviation_percent(&right.values),
-        runs: (left.values.len(), right.values.len()),
+        runs: ComparedRuns { baseline: left.values.len(), result: right.values.len() },
         p: verdict.p,
         p_together: p,
         effect: verdict.effect,

@@ -17,7 +17,7 @@ mod tap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::net::NetworkNamespace;
+use crate::net::{NetworkNamespace, VethEnd};
 pub use fault::LinkFault;
 pub use link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 pub use link_chain::{
@@ -54,7 +54,7 @@ impl EmulatedLink {
         let client = NetworkNamespace::new("client")?;
         let server = NetworkNamespace::new("server")?;
         let between = NetworkNamespace::new("line")?;
-        let ends = [(&client, "eth0"), (&server, "eth0")];
+        let ends = [&client, &server].map(|namespace| VethEnd { namespace, link: "eth0" });
         let wire = ForwarderHandle::connect(ends, &between, ["left", "right"], course)?;
         client.ip(&format!("addr add {CLIENT}/24 dev eth0\n"))?;
         server.ip(&format!("addr add {SERVER}/24 dev eth0\n"))?;

@@ -28,7 +28,7 @@ pub use plan::{
     ClosingSide, ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadPlanError, LoadProtocol,
     ReadSpeed,
 };
-pub use report::{LatencySummary, LoadReport};
-pub use request_mix::{MixError, RequestMix, RequestTemplate, ResponseExpectation};
+pub use report::{LatencyBucket, LatencySummary, LoadReport};
+pub use request_mix::{MixError, RequestField, RequestMix, RequestTemplate, ResponseExpectation};
 pub use run::{LoadRun, LoadStartError, Stopper};
 pub use tls::{TargetTls, TargetTlsError};

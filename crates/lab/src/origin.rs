@@ -15,6 +15,7 @@ mod options;
 mod request;
 mod request_log;
 mod route;
+mod timer;
 mod websocket;
 
 pub use content::OriginFault;

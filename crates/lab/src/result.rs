@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::load::LatencyBucket;
 use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
 use crate::rate_search::SearchResult;
@@ -75,9 +76,9 @@ pub struct BenchRun {
     pub failed: BTreeMap<String, u64>,
     #[serde(default)]
     pub series: Vec<SecondSample>,
-    /// Latency histogram: upper bounds in microseconds, and counts. Unlike percentiles, histograms can be merged.
+    /// Latency histogram. Unlike percentiles, histograms can be merged.
     #[serde(default)]
-    pub histogram: Vec<(f64, u64)>,
+    pub histogram: Vec<LatencyBucket>,
     #[serde(default)]
     pub processors: Vec<ProcessorShare>,
     /// Busy share of each processor in each second of the series, 0 to 1.

@@ -114,7 +114,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     assert_eq!((figure(run, "answered"), figure(run, "connections")), (601.0, 4.0));
     let each: Vec<u64> = run.parts.iter().map(|part| part.answered).collect();
     assert_eq!(each, [301, 300]);
-    let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
+    let counted: u64 = run.histogram.iter().map(|bucket| bucket.count).sum();
     assert_eq!(counted, 601, "histograms are merged");
     assert!(whole.provenance.settings["agents"].contains("10.67.1.3:7009"));
 

@@ -21,7 +21,7 @@ fn every_request_is_counted_and_kept_with_its_origin() {
     assert_eq!(figure(run, "status-2xx"), 2_000.0);
     // By default, nginx closes a connection after a thousand requests.
     assert!((8.0..=12.0).contains(&figure(run, "connections")));
-    let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
+    let counted: u64 = run.histogram.iter().map(|bucket| bucket.count).sum();
     assert_eq!(counted, 2_000);
     assert!(!run.processors.is_empty() && run.threads_busy.len() == 2);
     let beside = run.beside.as_ref().unwrap();

@@ -10,7 +10,9 @@ use lab::bench::http_search::search_rate;
 use lab::bench::rate_steps::RateSteps;
 use lab::bench::scenario;
 use lab::bench::url::TargetUrl;
-use lab::load::{LoadModel, LoadPlan, LoadProtocol, RequestMix, RequestTemplate, TargetTls};
+use lab::load::{
+    LoadModel, LoadPlan, LoadProtocol, RequestField, RequestMix, RequestTemplate, TargetTls,
+};
 use lab::machine::procfs::machine_facts;
 use lab::rate_search::{LatencyObjective, SearchEnd, SearchLimits, SearchResult};
 use lab::result::{BenchMetric, BenchResult, BenchRun, MetricDirection};
@@ -218,7 +220,8 @@ fn request_mix(args: &BenchHttpArgs) -> Result<(RequestMix, Option<String>), Com
         let (name, value) = field.split_once(':').ok_or_else(|| {
             CommandError::Unusable(format!("`{field}` is no field; expected 'Name: value'"))
         })?;
-        shot.fields.push((name.trim().to_owned(), value.trim().to_owned()));
+        let name = name.trim().to_owned();
+        shot.fields.push(RequestField { name, value: value.trim().to_owned() });
     }
     Ok((RequestMix { shots: vec![shot] }, None))
 }

@@ -31,9 +31,12 @@ impl ProgressLine {
             return;
         }
         match event {
-            BenchEvent::TestStarted { test, repeat: (at, of) } => {
-                self.test =
-                    if *of > 1 { format!("{test}, {at} of {of}") } else { (*test).to_owned() };
+            BenchEvent::TestStarted { test, repeat, repeats } => {
+                self.test = if *repeats > 1 {
+                    format!("{test}, {repeat} of {repeats}")
+                } else {
+                    (*test).to_owned()
+                };
                 if !self.terminal {
                     self.print_line(&format!("{} …\n", self.test));
                 }

@@ -239,8 +239,8 @@ fn render_machine_activity(out: &mut String, beside: &MachineActivity, paint: Pa
         rate(beside.context_switches),
         rate(beside.interrupts),
         gibibytes(beside.memory_total),
-        gibibytes(beside.memory_available.0),
-        gibibytes(beside.memory_available.1),
+        gibibytes(beside.memory_available.before),
+        gibibytes(beside.memory_available.after),
     ));
     for one in &beside.interfaces {
         out.push_str(&format!(

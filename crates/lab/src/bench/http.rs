@@ -60,8 +60,10 @@ impl HttpBenchmark {
 pub enum BenchEvent<'a> {
     TestStarted {
         test: &'a str,
-        /// Number of the repeat, from 1, and of all repeats.
-        repeat: (u32, u32),
+        /// Number of the repeat, from 1.
+        repeat: u32,
+        /// How many repeats are planned; 0: not known.
+        repeats: u32,
     },
     SecondElapsed(&'a SecondSample),
     /// A limit that this machine will reach.
@@ -81,19 +83,19 @@ pub fn run_benchmark(
 ) -> Result<(), DriveError> {
     let tests = planned_tests(order);
     // Agents check their own machines.
-    for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
+    for PlannedTest { plan, .. } in tests.iter().filter(|_| order.fleet.is_none()) {
         report_forecast(facts, plan, result, on_event);
     }
     warm_up(order, &tests, stop, on_event)?;
     for repeat in 1..=order.repeats {
-        for (test, plan) in &tests {
+        for PlannedTest { name: test, plan } in &tests {
             if stop.load(Ordering::Relaxed) {
                 let text =
                     format!("stopped before repeat {repeat} of {} of `{test}`", order.repeats);
                 result.add_note(NoteSeverity::Partial, text);
                 return Ok(());
             }
-            on_event(BenchEvent::TestStarted { test, repeat: (repeat, order.repeats) });
+            on_event(BenchEvent::TestStarted { test, repeat, repeats: order.repeats });
             let driven = order.drive(plan.clone(), stop, &mut |second| {
                 on_event(BenchEvent::SecondElapsed(second))
             });
@@ -125,26 +127,37 @@ pub(super) fn report_forecast(
     }
 }
 
-pub(super) fn planned_tests(order: &HttpBenchmark) -> Vec<(String, LoadPlan)> {
+/// A test of a benchmark: its name in the result, and its load.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedTest {
+    pub name: String,
+    pub plan: LoadPlan,
+}
+
+pub(super) fn planned_tests(order: &HttpBenchmark) -> Vec<PlannedTest> {
     let connections = order.plan.connections();
     if order.rates.is_empty() {
-        return vec![(format!("{connections} connections"), order.plan.clone())];
+        let name = format!("{connections} connections");
+        return vec![PlannedTest { name, plan: order.plan.clone() }];
     }
     let test = |rate: &f64| {
         let pace = LoadModel::Open { per_second: *rate, connections };
-        (format!("{rate} requests/s"), LoadPlan { pace, ..order.plan.clone() })
+        let plan = LoadPlan { pace, ..order.plan.clone() };
+        PlannedTest { name: format!("{rate} requests/s"), plan }
     };
     order.rates.iter().map(test).collect()
 }
 
 pub(super) fn warm_up(
     order: &HttpBenchmark,
-    tests: &[(String, LoadPlan)],
+    tests: &[PlannedTest],
     stop: &Arc<AtomicBool>,
     on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
-    let Some((_, plan)) = tests.first().filter(|_| !order.warm_up.is_zero()) else { return Ok(()) };
-    on_event(BenchEvent::TestStarted { test: "warm-up, not counted", repeat: (1, 1) });
+    let Some(PlannedTest { plan, .. }) = tests.first().filter(|_| !order.warm_up.is_zero()) else {
+        return Ok(());
+    };
+    on_event(BenchEvent::TestStarted { test: "warm-up, not counted", repeat: 1, repeats: 1 });
     let plan = LoadPlan { time: Some(order.warm_up), requests: None, ..plan.clone() };
     order.drive(plan, stop, &mut |second| on_event(BenchEvent::SecondElapsed(second))).map(drop)
 }
@@ -167,7 +180,7 @@ pub(super) fn assess_run(
         result.add_note_once("receive softirqs", NoteSeverity::Hint, text);
     }
     let mut complete = driven.parts.iter().all(|part| part.complete);
-    for (grave, text) in find_shortfalls(driven, plan) {
+    for RunShortfall { grave, text } in find_shortfalls(driven, plan) {
         complete &= !grave;
         result.add_note(NoteSeverity::Partial, format!("`{test}`, repeat {repeat}: {text}"));
     }
@@ -187,12 +200,19 @@ pub(super) fn assess_run(
     }
 }
 
-/// What is missing in a run, each with whether the figures then have another meaning.
-fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)> {
+/// Something that is missing in a run.
+struct RunShortfall {
+    /// Whether the figures then have another meaning.
+    grave: bool,
+    text: String,
+}
+
+fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<RunShortfall> {
     let report = &driven.report;
     let mut out = Vec::new();
     if driven.stopped {
-        out.push((true, format!("stopped after {:.1} s", report.seconds)));
+        let text = format!("stopped after {:.1} s", report.seconds);
+        out.push(RunShortfall { grave: true, text });
     }
     if report.failed > 0 {
         let causes: Vec<String> = report
@@ -207,15 +227,15 @@ fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)
             report.requests,
             causes.join(", ")
         );
-        out.push((grave, text));
+        out.push(RunShortfall { grave, text });
     }
     if report.answered == 0 {
-        out.push((true, "nothing was answered".to_owned()));
+        out.push(RunShortfall { grave: true, text: "nothing was answered".to_owned() });
     }
     if report.in_flight > 0 {
         let text =
             format!("{} requests were under way at the end and are not counted", report.in_flight);
-        out.push((false, text));
+        out.push(RunShortfall { grave: false, text });
     }
     if let LoadModel::Open { per_second, .. } = plan.pace
         && !driven.stopped
@@ -229,7 +249,7 @@ fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)
         if unsent > 0 {
             text += &format!("; when the last one was due {unsent} still waited for a connection");
         }
-        out.push((true, text));
+        out.push(RunShortfall { grave: true, text });
     }
     out
 }

@@ -31,7 +31,7 @@ pub fn search_rate(
     if order.fleet.is_none() {
         planned_tests(&first)
             .iter()
-            .for_each(|(_, plan)| report_forecast(facts, plan, result, on_event));
+            .for_each(|test| report_forecast(facts, &test.plan, result, on_event));
     }
     warm_up(&first, &planned_tests(&first), stop, on_event)?;
     let mut trial = 0;
@@ -42,7 +42,7 @@ pub fn search_rate(
         let pace = LoadModel::Open { per_second: rate, connections: order.plan.connections() };
         let plan = LoadPlan { pace, ..order.plan.clone() };
         let test = format!("trial at {rate:.0} requests/s");
-        on_event(BenchEvent::TestStarted { test: &test, repeat: (trial, 0) });
+        on_event(BenchEvent::TestStarted { test: &test, repeat: trial, repeats: 0 });
         let driven = order
             .drive(plan.clone(), stop, &mut |second| on_event(BenchEvent::SecondElapsed(second)));
         let driven = match driven {

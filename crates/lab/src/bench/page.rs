@@ -9,6 +9,7 @@ use trace::render::svg::{Svg, SvgPoint, escaped};
 
 use super::heatmap::{collect_grids, render_heatmaps};
 use super::surface::render_surfaces;
+use crate::load::LatencyBucket;
 use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
 use crate::result::{BenchResult, BenchRun};
@@ -142,13 +143,13 @@ fn draw_processor_load(page: &mut String, run: &BenchRun) {
 }
 
 /// Points of latency by the nines of its percentile: 1 is 90 %, 2 is 99 %.
-fn nines(histogram: &[(f64, u64)]) -> Vec<(f64, f64)> {
-    let all: u64 = histogram.iter().map(|(_, count)| count).sum();
+fn nines(histogram: &[LatencyBucket]) -> Vec<(f64, f64)> {
+    let all: u64 = histogram.iter().map(|bucket| bucket.count).sum();
     let mut below = 0;
-    let points = histogram.iter().filter_map(|(micros, count)| {
+    let points = histogram.iter().filter_map(|LatencyBucket { upper_us, count }| {
         below += count;
         let rest = (all - below) as f64 / all as f64;
-        (rest > 0.0).then(|| (-rest.log10(), micros / 1e6))
+        (rest > 0.0).then(|| (-rest.log10(), upper_us / 1e6))
     });
     points.collect()
 }
@@ -216,7 +217,7 @@ fn draw_machine_activity(page: &mut String, beside: &MachineActivity) {
     };
     row("context switches", beside.context_switches, "1/s");
     row("interrupts", beside.interrupts, "1/s");
-    row("memory free for programs", beside.memory_available.1 as f64, "B");
+    row("memory free for programs", beside.memory_available.after as f64, "B");
     for one in &beside.interfaces {
         row(&format!("{} received", one.name), one.received_packets, "packets/s");
         row(&format!("{} sent", one.name), one.sent_packets, "packets/s");
@@ -274,7 +275,7 @@ mod tests {
             max_us: 900.0,
             ..SecondSample::default()
         };
-        let histogram = vec![(100.0, 90), (200.0, 9), (900.0, 1)];
+        let histogram = [(100.0, 90), (200.0, 9), (900.0, 1)].map(LatencyBucket::from).into();
         let series = vec![second(1.0), second(2.0)];
         result.runs.push(BenchRun {
             test: "t".to_owned(),
@@ -295,7 +296,7 @@ mod tests {
 
     #[test]
     fn nines_are_shares_that_were_slower() {
-        let found = nines(&[(1e6, 90), (2e6, 9), (3e6, 1)]);
+        let found = nines(&[(1e6, 90), (2e6, 9), (3e6, 1)].map(LatencyBucket::from));
         assert_eq!(found.len(), 2, "the last has nothing above it");
         assert!((found[0].0 - 1.0).abs() < 1e-9 && (found[1].0 - 2.0).abs() < 1e-9);
     }

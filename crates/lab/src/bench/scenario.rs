@@ -10,7 +10,7 @@ use model::config::unit::Time;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::load::{MixError, RequestMix, RequestTemplate, ResponseExpectation};
+use crate::load::{MixError, RequestField, RequestMix, RequestTemplate, ResponseExpectation};
 
 /// Why a scenario is invalid.
 #[derive(Debug, Error)]
@@ -99,9 +99,9 @@ fn build_request(raw: RawRequest, host: &str) -> Result<RequestTemplate, Scenari
     if let Some(status) = raw.expect.status.filter(|status| !(200..=599).contains(status)) {
         return Err(ScenarioError::Status(name, status));
     }
-    let mut fields: Vec<(String, String)> = raw.headers.into_iter().collect();
-    let own = fields.iter().position(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let host = own.map_or_else(|| host.to_owned(), |at| fields.remove(at).1);
+    let mut fields: Vec<RequestField> = raw.headers.into_iter().map(RequestField::from).collect();
+    let own = fields.iter().position(|field| field.name.eq_ignore_ascii_case("host"));
+    let host = own.map_or_else(|| host.to_owned(), |at| fields.remove(at).value);
     let text = raw.expect.text.map(|text| Arc::from(text.as_bytes()));
     Ok(RequestTemplate {
         name,

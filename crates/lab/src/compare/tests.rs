@@ -177,7 +177,8 @@ fn intervals_hold_the_planted_difference() {
     let held = (0..300)
         .filter(|_| {
             let (left, right) = pairs(&mut noise, 0.97);
-            let (low, high) = compare(&left, &right, RULE).rows[0].interval_percent.unwrap();
+            let ConfidenceInterval { low, high } =
+                compare(&left, &right, RULE).rows[0].interval_percent.unwrap();
             low <= -3.0 && -3.0 <= high
         })
         .count();
@@ -227,7 +228,7 @@ fn partial_runs_do_not_count_and_differences_are_named() {
     right.add_note(crate::result_note::NoteSeverity::Partial, "stopped".to_owned());
     right.provenance.kernel = "other".to_owned();
     let found = compare(&left, &right, RULE);
-    assert_eq!(found.rows[0].runs, (3, 2));
+    assert_eq!(found.rows[0].runs, ComparedRuns { baseline: 3, result: 2 });
     assert!(found.warnings.iter().any(|text| text.contains("kernel")), "{:?}", found.warnings);
     assert!(found.warnings.iter().any(|text| text.contains("partial")));
     right.runs.iter_mut().for_each(|run| run.test = "u".to_owned());

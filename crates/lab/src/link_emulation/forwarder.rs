@@ -169,12 +169,12 @@ impl<'w> LinkForwarder<'w> {
         if !queue.apply_fault(frame) {
             return;
         }
-        let (frames, on_wire) = segmentation::wire_frames(head, frame);
+        let on_wire = segmentation::wire_frames(head, frame);
         if self.bytes_in_flight + bytes + FRAME > MAX_FRAMES_IN_FLIGHT * self.links.len() {
-            queue.count_overflow(frames);
+            queue.count_overflow(on_wire.count);
             return;
         }
-        let Some(arrival) = queue.enqueue(now, frames, on_wire) else { return };
+        let Some(arrival) = queue.enqueue(now, on_wire.count, on_wire.bytes) else { return };
         for _ in 0..=u8::from(arrival.duplicate_at) {
             self.number += 1;
             self.bytes_in_flight += bytes + FRAME;

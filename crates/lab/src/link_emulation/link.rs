@@ -12,7 +12,7 @@ use super::queue::{LinkCounts, LinkShape};
 use super::segmentation;
 use super::sys;
 use super::tap::LinkTap;
-use crate::net::{NamespaceError, NetworkNamespace, ToolError, find, run_command};
+use crate::net::{NamespaceError, NetworkNamespace, ToolError, VethEnd, find, run_command};
 
 /// Scheduling priority of the forwarding thread, above ordinary work. Without the privilege the thread keeps its
 /// priority.
@@ -58,7 +58,7 @@ impl ForwarderHandle {
     /// Creates one link between two hosts. `hosts` have the interface names in the hosts; `ends` are the names in the
     /// namespace between.
     pub fn connect(
-        hosts: [(&NetworkNamespace, &str); 2],
+        hosts: [VethEnd<'_>; 2],
         between: &NetworkNamespace,
         ends: [&str; 2],
         course: LinkSettings,
@@ -88,11 +88,8 @@ impl ForwarderHandle {
 }
 
 /// Lets a host send segment trains of this size, and the far end pass them on.
-fn set_gso_size(
-    bytes: u64,
-    links: [(&NetworkNamespace, &str); 2],
-) -> Result<(), EmulatedLinkError> {
-    for (namespace, link) in links {
+fn set_gso_size(bytes: u64, links: [VethEnd<'_>; 2]) -> Result<(), EmulatedLinkError> {
+    for VethEnd { namespace, link } in links {
         let mut ethtool = namespace.command(find("ethtool"));
         run_command(ethtool.args(["-K", link, "tx", "on", "tso", "on", "gso", "on"]))?;
         namespace.ip(&format!("link set dev {link} gso_max_size {bytes}\n"))?;
@@ -103,18 +100,19 @@ fn set_gso_size(
 /// Creates the interfaces of a link. Offloads are off, so that forwarded frames equal those on a wire: not merged, and
 /// with complete checksums. A link that suits segment trains allows them.
 pub(super) fn open_link(
-    hosts: [(&NetworkNamespace, &str); 2],
+    hosts: [VethEnd<'_>; 2],
     between: &NetworkNamespace,
     ends: [&str; 2],
     course: LinkSettings,
 ) -> Result<ForwardedLink, EmulatedLinkError> {
     let LinkSettings { shapes, mtu, tap } = course;
-    for ((host, link), end) in hosts.into_iter().zip(ends) {
+    for (host, end) in hosts.into_iter().zip(ends) {
         let name = between.name();
-        host.ip(&format!(
+        let link = host.link;
+        host.namespace.ip(&format!(
             "link add {link} mtu {mtu} type veth peer name {end} mtu {mtu} netns {name}\n"
         ))?;
-        for (namespace, link) in [(host, link), (between, end)] {
+        for VethEnd { namespace, link } in [host, VethEnd { namespace: between, link: end }] {
             let mut ethtool = namespace.command(find("ethtool"));
             run_command(
                 ethtool.args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
@@ -125,8 +123,8 @@ pub(super) fn open_link(
     let tapped = tap.is_some();
     for (side, shape) in shapes.iter().enumerate() {
         if let Some(bytes) = segmentation::max_segment_train(shape, tapped) {
-            let (host, link) = hosts[side];
-            set_gso_size(bytes, [(host, link), (between, ends[1 - side])])?;
+            let far = VethEnd { namespace: between, link: ends[1 - side] };
+            set_gso_size(bytes, [hosts[side], far])?;
         }
     }
     let [left, right] = ends;

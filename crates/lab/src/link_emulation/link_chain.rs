@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 
 use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use super::queue::LinkShape;
-use crate::net::NetworkNamespace;
+use crate::net::{NetworkNamespace, VethEnd};
 
 /// The hosts and their links; dropping them removes everything.
 #[derive(Debug)]
@@ -44,10 +44,11 @@ impl LinkChain {
         let server = NetworkNamespace::new("server")?;
         let middle = NetworkNamespace::new("middle")?;
         let between = NetworkNamespace::new("lines")?;
-        let ends = [(&client, "eth0"), (&middle, "eth0")];
+        let end = |namespace, link| VethEnd { namespace, link };
+        let ends = [end(&client, "eth0"), end(&middle, "eth0")];
         let near =
             ForwarderHandle::connect(ends, &between, ["left", "front"], LinkSettings::new(near))?;
-        let ends = [(&middle, "eth1"), (&server, "eth0")];
+        let ends = [end(&middle, "eth1"), end(&server, "eth0")];
         let far =
             ForwarderHandle::connect(ends, &between, ["back", "right"], LinkSettings::new(far))?;
         let [at_client, at_server] = CHAIN_MIDDLE;

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings, open_link};
 use super::queue::LinkShape;
-use crate::net::NetworkNamespace;
+use crate::net::{NetworkNamespace, VethEnd};
 
 /// The hosts and their links; dropping them removes everything. Interfaces of both hosts are `eth1`, `eth2`, …
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl ParallelLinks {
         for (number, shapes) in (1_u8..).zip(shapes) {
             let link = format!("eth{number}");
             let [left, right] = [format!("left{number}"), format!("right{number}")];
-            let hosts = [(&client, link.as_str()), (&server, link.as_str())];
+            let hosts = [&client, &server].map(|namespace| VethEnd { namespace, link: &link });
             let course = LinkSettings { mtu, ..LinkSettings::new(shapes.clone()) };
             ways.push(open_link(hosts, &between, [&left, &right], course)?);
             let [near, far] = ParallelLinks::addresses(number);

@@ -40,13 +40,21 @@ pub fn max_segment_train(shape: &LinkShape, tapped: bool) -> Option<u64> {
     (fast && whole && *fault == LinkFault::None && !tapped).then_some(bytes)
 }
 
-/// Number of frames of a packet on a wire, and their bytes in total. `frame` starts with the Ethernet header.
-pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> (u64, usize) {
+/// The frames that carry a packet on a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireFrames {
+    pub count: u64,
+    /// Bytes of all of them together.
+    pub bytes: usize,
+}
+
+/// The frames of a packet on a wire. `frame` starts with the Ethernet header.
+pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> WireFrames {
     let half = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
     let payload = half(PAYLOAD);
     let transport = half(TRANSPORT);
     if head[KIND] == 0 || payload == 0 {
-        return (1, frame.len());
+        return WireFrames { count: 1, bytes: frame.len() };
     }
     let heads = if head[KIND] & !CONGESTION == UDP {
         transport + 8
@@ -55,7 +63,7 @@ pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> (u64, usize) {
         transport + frame.get(transport + 12).map_or(0, |byte| usize::from(byte >> 4) * 4)
     };
     let segments = frame.len().saturating_sub(heads).div_ceil(payload).max(1);
-    (segments as u64, frame.len() + (segments - 1) * heads)
+    WireFrames { count: segments as u64, bytes: frame.len() + (segments - 1) * heads }
 }
 
 #[cfg(test)]
@@ -86,8 +94,8 @@ mod tests {
             (head(4 | CONGESTION, 1_448, 34), tcp(1_449), (2, 1_514 + 67)),
             (head(UDP, 1_000, 34), vec![0; 42 + 2_500], (3, 3 * 42 + 2_500)),
         ];
-        for (head, frame, wanted) in rows {
-            assert_eq!(wire_frames(&head, &frame), wanted, "{head:?}");
+        for (head, frame, (count, bytes)) in rows {
+            assert_eq!(wire_frames(&head, &frame), WireFrames { count, bytes }, "{head:?}");
         }
     }
 
@@ -96,8 +104,8 @@ mod tests {
         for length in [0, 14, 40, 60] {
             let frame = vec![0xff; length];
             for lie in [head(1, 1, u16::MAX), head(1, u16::MAX, 0), head(UDP, 1, 20)] {
-                let (frames, bytes) = wire_frames(&lie, &frame);
-                assert!(frames >= 1 && frames <= length.max(1) as u64 && bytes >= length);
+                let WireFrames { count, bytes } = wire_frames(&lie, &frame);
+                assert!(count >= 1 && count <= length.max(1) as u64 && bytes >= length);
             }
         }
     }

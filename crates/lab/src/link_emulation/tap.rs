@@ -13,9 +13,17 @@ pub struct LinkTap {
     buffer: Arc<Mutex<TapBuffer>>,
 }
 
+/// A packet that passed, without its Ethernet header.
+#[derive(Debug)]
+struct TappedPacket {
+    /// Nanoseconds since 1970.
+    at_ns: u64,
+    bytes: Vec<u8>,
+}
+
 #[derive(Debug, Default)]
 struct TapBuffer {
-    packets: Vec<(u64, Vec<u8>)>,
+    packets: Vec<TappedPacket>,
     bytes: usize,
     beyond: u64,
 }
@@ -33,14 +41,14 @@ impl LinkTap {
             return;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+        let at_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
         let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         if buffer.bytes + frame.len() > MOST_BYTES {
             buffer.beyond += 1;
             return;
         }
         buffer.bytes += frame.len();
-        buffer.packets.push((at, frame[LINK..].to_vec()));
+        buffer.packets.push(TappedPacket { at_ns, bytes: frame[LINK..].to_vec() });
     }
 
     /// Returns the packets since the last call, as a pcapng file.
@@ -49,11 +57,11 @@ impl LinkTap {
             std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
         let write = || {
             let mut file = PcapngWriter::begin(Vec::new(), comment, 0)?;
-            for (at_ns, bytes) in &buffer.packets {
+            for TappedPacket { at_ns, bytes } in &buffer.packets {
                 let original = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
                 file.write_packet(&OutputPacket { at_ns: *at_ns, bytes, original, comment: "" })?;
             }
-            let last = buffer.packets.last().map_or(0, |(at, _)| *at);
+            let last = buffer.packets.last().map_or(0, |packet| packet.at_ns);
             file.finish(last, buffer.beyond)
         };
         // Writing to memory does not fail.

@@ -6,7 +6,7 @@
 use super::fail::FailureCause;
 use super::http2::Http2Client;
 use super::request_mix::RequestTemplate;
-use super::response::{ResponseProgress, ResponseReader};
+use super::response::{ReceivedBody, ResponseProgress, ResponseReader, StreamProgress};
 
 /// How a peer ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,12 +126,14 @@ impl LoadClient {
         }
     }
 
-    /// Bytes of the last response's body, and whether the body contains the expected text.
-    pub fn body(&self, stream: usize) -> (u64, bool) {
+    /// The last response's body.
+    pub fn body(&self, stream: usize) -> ReceivedBody {
         match &self.reading {
-            ClientProtocol::Http(reader) => (reader.body_bytes(), reader.found_text()),
+            ClientProtocol::Http(reader) => reader.body(),
             ClientProtocol::Http2(http2) => http2.body(stream),
-            ClientProtocol::Echo { matched } => (*matched as u64, true),
+            ClientProtocol::Echo { matched } => {
+                ReceivedBody { bytes: *matched as u64, has_text: true }
+            }
         }
     }
 
@@ -154,7 +156,7 @@ impl LoadClient {
     }
 
     /// Processes received bytes and appends the progress of each stream to `settled`.
-    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
+    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<StreamProgress>) {
         let progress = match &mut self.reading {
             ClientProtocol::Http2(http2) => {
                 return http2.on_received(bytes, settled);
@@ -163,7 +165,8 @@ impl LoadClient {
             ClientProtocol::Http(reader) => reader.feed(bytes),
             ClientProtocol::Echo { matched } => match_echo(&self.out, matched, bytes),
         };
-        settled.push((0, self.finish_progress(progress)));
+        let progress = self.finish_progress(progress);
+        settled.push(StreamProgress { stream: 0, progress });
     }
 
     /// Processes bytes received without a request; returns whether the connection is still usable.
@@ -268,7 +271,7 @@ mod tests {
     fn received(client: &mut LoadClient, bytes: &[u8]) -> ResponseProgress {
         let mut settled = Vec::new();
         client.on_received(bytes, &mut settled);
-        let [(0, progress)] = settled[..] else { panic!("{settled:?}") };
+        let [StreamProgress { stream: 0, progress }] = settled[..] else { panic!("{settled:?}") };
         progress
     }
 

@@ -9,6 +9,26 @@ use thiserror::Error;
 use super::fail::FailureCause;
 use super::tally::{LoadEndCounts, LoadTally};
 
+/// A value of a histogram and how often it was recorded. In JSON it is a list of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+struct RecordedTime {
+    nanos: u64,
+    count: u64,
+}
+
+impl From<(u64, u64)> for RecordedTime {
+    fn from((nanos, count): (u64, u64)) -> RecordedTime {
+        RecordedTime { nanos, count }
+    }
+}
+
+impl From<RecordedTime> for (u64, u64) {
+    fn from(RecordedTime { nanos, count }: RecordedTime) -> (u64, u64) {
+        (nanos, count)
+    }
+}
+
 /// A tally in serialisable form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TallyRecord {
@@ -26,8 +46,8 @@ pub struct TallyRecord {
     connects: u64,
     idle_ended: u64,
     never_ended: u64,
-    /// Pairs of nanoseconds and count: latency, service, connect, waiting, lag.
-    histograms: [Vec<(u64, u64)>; 5],
+    /// Latency, service, connect, waiting, lag.
+    histograms: [Vec<RecordedTime>; 5],
 }
 
 /// Why reported counts are invalid.
@@ -49,9 +69,13 @@ pub enum TallyRecordError {
 
 impl TallyRecord {
     pub(super) fn of(tally: &LoadTally) -> TallyRecord {
-        let pairs = |histogram: &Histogram<u64>| {
+        let times = |histogram: &Histogram<u64>| {
             let recorded = histogram.iter_recorded();
-            recorded.map(|entry| (entry.value_iterated_to(), entry.count_at_value())).collect()
+            let time = recorded.map(|entry| RecordedTime {
+                nanos: entry.value_iterated_to(),
+                count: entry.count_at_value(),
+            });
+            time.collect()
         };
         TallyRecord {
             requests: tally.requests,
@@ -68,7 +92,7 @@ impl TallyRecord {
             connects: tally.connects,
             idle_ended: tally.idle_ended,
             never_ended: tally.never_ended,
-            histograms: tally.histograms().map(pairs),
+            histograms: tally.histograms().map(times),
         }
     }
 
@@ -95,9 +119,9 @@ impl TallyRecord {
         tally.connects = self.connects;
         tally.idle_ended = self.idle_ended;
         tally.never_ended = self.never_ended;
-        for (histogram, pairs) in tally.histograms_mut().into_iter().zip(&self.histograms) {
-            for (nanos, many) in pairs {
-                histogram.record_n(*nanos, *many).map_err(|_| TallyRecordError::Time(*nanos))?;
+        for (histogram, times) in tally.histograms_mut().into_iter().zip(&self.histograms) {
+            for RecordedTime { nanos, count } in times {
+                histogram.record_n(*nanos, *count).map_err(|_| TallyRecordError::Time(*nanos))?;
             }
         }
         Ok(tally)
@@ -164,7 +188,7 @@ mod tests {
         let causes = TallyRecord { failed: vec![0; 3], ..good.clone() };
         assert!(matches!(causes.to_tally(), Err(TallyRecordError::Causes(3))));
         let mut time = good;
-        time.histograms[0] = vec![(u64::MAX, 1)];
+        time.histograms[0] = vec![RecordedTime { nanos: u64::MAX, count: 1 }];
         assert!(matches!(time.to_tally(), Err(TallyRecordError::Time(u64::MAX))));
     }
 }

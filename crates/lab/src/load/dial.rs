@@ -10,8 +10,16 @@ use super::fail::FailureCause;
 use super::plan::{LoadPlan, ReadSpeed};
 use crate::sys::choose_port_late;
 
-/// Starts the `number`-th connection of a thread; `true`: the connection is already established.
-pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), Errno> {
+/// The socket of a connection that was started without waiting.
+#[derive(Debug)]
+pub struct StartedConnect {
+    pub fd: OwnedFd,
+    /// Whether the connection is already established.
+    pub established: bool,
+}
+
+/// Starts the `number`-th connection of a thread.
+pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<StartedConnect, Errno> {
     let target = plan.target;
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -30,8 +38,8 @@ pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), 
         bind(&fd, &SocketAddr::new(source, 0))?;
     }
     match connect(&fd, &target) {
-        Ok(()) => Ok((fd, true)),
-        Err(Errno::INPROGRESS) => Ok((fd, false)),
+        Ok(()) => Ok(StartedConnect { fd, established: true }),
+        Err(Errno::INPROGRESS) => Ok(StartedConnect { fd, established: false }),
         Err(error) => Err(error),
     }
 }

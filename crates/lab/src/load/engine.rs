@@ -15,11 +15,13 @@ use super::client::{LoadClient, PeerClose};
 use super::fail::FailureCause;
 use super::plan::{LoadModel, LoadPlan, LoadProtocol, ReadSpeed};
 use super::request::RequestWriter;
-use super::response::ResponseProgress;
+use super::response::StreamProgress;
 use super::schedule::{StartSchedule, share_for_thread};
 use super::tally::{LoadTally, duration_nanos};
 
-use slot::{ClientSlot, ConnectionPhase, EngineTimer, PendingRequest, StreamSlot, TimerAction};
+use slot::{
+    ClientSlot, ConnectionPhase, EngineTimer, FreedStream, PendingRequest, StreamSlot, TimerAction,
+};
 
 mod outcome;
 mod slot;
@@ -38,9 +40,8 @@ pub struct LoadEngine {
     wakes: BinaryHeap<Reverse<EngineTimer>>,
     actions: VecDeque<SocketAction>,
     /// The progress of streams after received bytes.
-    settled: Vec<(usize, ResponseProgress)>,
-    /// Streams whose request was answered or failed, with their pause before the next request.
-    freed: Vec<(StreamSlot, Duration)>,
+    settled: Vec<StreamProgress>,
+    freed: Vec<FreedStream>,
     tally: LoadTally,
     /// Requests that may still start.
     remaining: u64,
@@ -75,7 +76,8 @@ impl LoadEngine {
             LoadProtocol::Echo { .. } => LoadClient::echo(),
         };
         // Streams are assigned in rounds: first one of each connection.
-        let lanes = (0..plan.streams).flat_map(|stream| (0..slots).map(move |slot| (slot, stream)));
+        let lanes = (0..plan.streams)
+            .flat_map(|stream| (0..slots).map(move |slot| StreamSlot { slot, stream }));
         let lanes: VecDeque<StreamSlot> = lanes.collect();
         let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
         let mut engine = LoadEngine {
@@ -138,7 +140,9 @@ impl LoadEngine {
         {
             self.wakes.pop();
             match wake.action {
-                TimerAction::StartRequest => self.begin_next((wake.slot, wake.stream), now),
+                TimerAction::StartRequest => {
+                    self.begin_next(StreamSlot { slot: wake.slot, stream: wake.stream }, now)
+                }
                 TimerAction::Read if wake.connection == self.slots[wake.slot].connection => {
                     self.slots[wake.slot].paused = false;
                     self.actions.push_back(SocketAction::Read(wake.slot));
@@ -210,14 +214,15 @@ impl LoadEngine {
 
     pub fn on_received(&mut self, slot: usize, bytes: &[u8], now: MonotonicTime) {
         self.tally.bytes_in += bytes.len() as u64;
+        let lane = StreamSlot { slot, stream: 0 };
         if let ReadSpeed::Slow { pause, .. } = self.plan.reading {
             self.slots[slot].paused = true;
-            self.add_timer(now + pause, (slot, 0), TimerAction::Read);
+            self.add_timer(now + pause, lane, TimerAction::Read);
         }
         if self.slots[slot].close_deadline.take().is_some() {
             self.tally.never_ended += 1;
             self.close(slot);
-            return self.free_stream((slot, 0), self.think_time((slot, 0)), now);
+            return self.free_stream(lane, self.think_time(lane), now);
         }
         let chosen = &mut self.slots[slot];
         chosen.last_received = now;
@@ -243,12 +248,13 @@ impl LoadEngine {
     pub fn on_peer_end(&mut self, slot: usize, end: PeerClose, now: MonotonicTime) {
         if self.slots[slot].close_deadline.take().is_some() {
             self.close(slot);
-            return self.free_stream((slot, 0), self.think_time((slot, 0)), now);
+            let lane = StreamSlot { slot, stream: 0 };
+            return self.free_stream(lane, self.think_time(lane), now);
         }
         let chosen = &mut self.slots[slot];
         for stream in 0..chosen.pending.len() {
-            self.settled
-                .extend(chosen.client.on_peer_end(stream, end).map(|progress| (stream, progress)));
+            let progress = chosen.client.on_peer_end(stream, end);
+            self.settled.extend(progress.map(|progress| StreamProgress { stream, progress }));
         }
         if self.settled.is_empty() {
             self.tally.idle_ended += 1;
@@ -296,7 +302,7 @@ impl LoadEngine {
 
     fn send_request(
         &mut self,
-        (slot, stream): StreamSlot,
+        StreamSlot { slot, stream }: StreamSlot,
         intended: MonotonicTime,
         now: MonotonicTime,
     ) {
@@ -335,7 +341,8 @@ impl LoadEngine {
         chosen.paused = false;
         if chosen.close_deadline.take().is_some() {
             // The connection closed before its deadline expired, so its stream must be freed here.
-            self.freed.push(((slot, 0), self.think_time((slot, 0))));
+            let lane = StreamSlot { slot, stream: 0 };
+            self.freed.push(FreedStream { lane, pause: self.think_time(lane) });
         }
         let chosen = &mut self.slots[slot];
         chosen.connection = chosen.connection.wrapping_add(1);
@@ -346,9 +353,10 @@ impl LoadEngine {
         }
     }
 
-    fn add_timer(&mut self, at: MonotonicTime, (slot, stream): StreamSlot, what: TimerAction) {
+    fn add_timer(&mut self, due: MonotonicTime, lane: StreamSlot, action: TimerAction) {
+        let StreamSlot { slot, stream } = lane;
         let connection = self.slots[slot].connection;
-        self.wakes.push(Reverse(EngineTimer { due: at, slot, stream, connection, action: what }));
+        self.wakes.push(Reverse(EngineTimer { due, slot, stream, connection, action }));
     }
 }
 

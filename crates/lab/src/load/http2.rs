@@ -15,8 +15,8 @@ use http::{Method, Request, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fail::FailureCause;
-use super::request_mix::RequestTemplate;
-use super::response::ResponseProgress;
+use super::request_mix::{RequestField, RequestTemplate};
+use super::response::{ReceivedBody, ResponseProgress, StreamProgress};
 
 use stream::Http2ClientStream;
 
@@ -129,8 +129,7 @@ impl Http2Client {
         self.streams[stream].request_kind()
     }
 
-    /// Bytes of the response's body, and whether the body contains the expected text.
-    pub fn body(&self, stream: usize) -> (u64, bool) {
+    pub fn body(&self, stream: usize) -> ReceivedBody {
         self.streams[stream].body()
     }
 
@@ -157,7 +156,7 @@ impl Http2Client {
     }
 
     /// Processes received bytes and appends the progress of each stream to `settled`.
-    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
+    pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<StreamProgress>) {
         if let Some(open) = &self.session {
             open.wire.buffers().received.extend(bytes);
         }
@@ -172,7 +171,8 @@ impl Http2Client {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if stream.is_in_flight() {
                 stream.reset();
-                settled.push((number, ResponseProgress::Failed(FailureCause::BadAnswer)));
+                let progress = ResponseProgress::Failed(FailureCause::BadAnswer);
+                settled.push(StreamProgress { stream: number, progress });
             }
         }
     }
@@ -203,7 +203,7 @@ impl Http2Client {
     }
 
     /// Continues every stream that the library has woken; returns whether there was one.
-    fn drive_streams(&mut self, settled: &mut Vec<(usize, ResponseProgress)>) -> bool {
+    fn drive_streams(&mut self, settled: &mut Vec<StreamProgress>) -> bool {
         let mut any = false;
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if stream.is_woken() {
@@ -212,7 +212,7 @@ impl Http2Client {
                     ResponseProgress::NeedMore => {}
                     progress => {
                         self.draining |= progress == ResponseProgress::Unprocessed;
-                        settled.push((number, progress));
+                        settled.push(StreamProgress { stream: number, progress });
                     }
                 }
             }
@@ -235,7 +235,7 @@ fn build_request(shot: &RequestTemplate, secure: bool) -> Request<()> {
     let uri = Uri::builder().scheme(scheme).authority(&*shot.host).path_and_query(&*shot.target);
     let method = Method::from_bytes(shot.method.as_bytes()).unwrap_or(Method::GET);
     let mut builder = Request::builder().method(method).uri(uri.build().unwrap_or_default());
-    for (name, value) in &shot.fields {
+    for RequestField { name, value } in &shot.fields {
         builder = builder.header(name.as_str(), value.as_str());
     }
     if !shot.body.is_empty() {

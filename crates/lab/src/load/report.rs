@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::counts::{TallyRecord, TallyRecordError};
 use super::fail::FailureCause;
@@ -66,6 +66,28 @@ pub struct LoadReport {
     pub broken_threads: usize,
     #[serde(skip)]
     tally: LoadTally,
+}
+
+/// A bucket of a latency histogram. In JSON it is a list of bound and count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(f64, u64)", into = "(f64, u64)")]
+pub struct LatencyBucket {
+    /// The bucket's upper bound, microseconds.
+    pub upper_us: f64,
+    /// Responses in the bucket.
+    pub count: u64,
+}
+
+impl From<(f64, u64)> for LatencyBucket {
+    fn from((upper_us, count): (f64, u64)) -> LatencyBucket {
+        LatencyBucket { upper_us, count }
+    }
+}
+
+impl From<LatencyBucket> for (f64, u64) {
+    fn from(LatencyBucket { upper_us, count }: LatencyBucket) -> (f64, u64) {
+        (upper_us, count)
+    }
 }
 
 /// Percentiles in microseconds; all 0 without an answered request.
@@ -159,10 +181,11 @@ impl LoadReport {
         LoadReport::new(self.tally.since(&earlier.tally), span, self.broken_threads)
     }
 
-    /// Histogram of the latency of answered requests: upper bounds in microseconds, and counts.
-    pub fn histogram(&self) -> Vec<(f64, u64)> {
-        let entry = |value: hdrhistogram::iterators::IterationValue<u64>| {
-            (value.value_iterated_to() as f64 / 1e3, value.count_at_value())
+    /// Histogram of the latency of answered requests.
+    pub fn histogram(&self) -> Vec<LatencyBucket> {
+        let entry = |value: hdrhistogram::iterators::IterationValue<u64>| LatencyBucket {
+            upper_us: value.value_iterated_to() as f64 / 1e3,
+            count: value.count_at_value(),
         };
         self.tally.latency.iter_recorded().map(entry).collect()
     }

@@ -16,6 +16,26 @@ pub struct RequestMix {
     pub shots: Vec<RequestTemplate>,
 }
 
+/// A header field of a request. In JSON it is a list of name and value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(String, String)", into = "(String, String)")]
+pub struct RequestField {
+    pub name: String,
+    pub value: String,
+}
+
+impl From<(String, String)> for RequestField {
+    fn from((name, value): (String, String)) -> RequestField {
+        RequestField { name, value }
+    }
+}
+
+impl From<RequestField> for (String, String) {
+    fn from(RequestField { name, value }: RequestField) -> (String, String) {
+        (name, value)
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequestTemplate {
     /// The name in reports.
@@ -29,7 +49,7 @@ pub struct RequestTemplate {
     /// The value of `Host`, without `scheme://`.
     pub host: String,
     /// Further header fields in order.
-    pub fields: Vec<(String, String)>,
+    pub fields: Vec<RequestField>,
     /// The body; empty: none.
     pub body: Arc<[u8]>,
     /// Closed loop: pause after the response.
@@ -103,7 +123,7 @@ impl RequestTemplate {
     pub fn http1(&self, close: bool) -> Vec<u8> {
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\n", self.method, self.target, self.host);
-        for (name, value) in &self.fields {
+        for RequestField { name, value } in &self.fields {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         if close {
@@ -139,7 +159,7 @@ impl RequestTemplate {
         let short = self.target.len() <= MOST_TARGET;
         grammar(starts && short && graphic(&self.target), "the path", &self.target)?;
         grammar(graphic(&self.host), "the host", &self.host)?;
-        for (name, value) in &self.fields {
+        for RequestField { name, value } in &self.fields {
             grammar(is_token(name), "the field's name", name)?;
             let plain = value.bytes().all(|b| b == b'\t' || (b >= b' ' && b != 0x7f));
             grammar(plain, "the field's value", value)?;
@@ -246,7 +266,8 @@ mod tests {
     #[test]
     fn requests_are_written_whole() {
         let mut shot = RequestTemplate::get("shop.example", "/cart");
-        shot.fields.push(("Accept".to_owned(), "text/html".to_owned()));
+        let accept = RequestField { name: "Accept".to_owned(), value: "text/html".to_owned() };
+        shot.fields.push(accept);
         let text = String::from_utf8(shot.http1(false)).unwrap();
         assert_eq!(text, "GET /cart HTTP/1.1\r\nHost: shop.example\r\nAccept: text/html\r\n\r\n");
         shot.method = "POST".to_owned();
@@ -269,7 +290,7 @@ mod tests {
         assert!(matches!(with(&|s| s.target = "x".into()), Err(MixError::Grammar { .. })));
         assert!(matches!(with(&|s| s.host = "a\r\nb".into()), Err(MixError::Grammar { .. })));
         let field = |name: &str, value: &str| {
-            let field = (name.to_owned(), value.to_owned());
+            let field = RequestField { name: name.to_owned(), value: value.to_owned() };
             with(&move |s| s.fields.push(field.clone()))
         };
         assert!(matches!(field("a b", "x"), Err(MixError::Grammar { .. })));

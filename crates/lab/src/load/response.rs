@@ -31,6 +31,22 @@ pub enum ResponseProgress {
     Failed(FailureCause),
 }
 
+/// The progress of the response on one stream of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamProgress {
+    pub stream: usize,
+    pub progress: ResponseProgress,
+}
+
+/// What is known about the body of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivedBody {
+    /// Its bytes so far, without framing.
+    pub bytes: u64,
+    /// Whether it contains the expected text; true if none is expected.
+    pub has_text: bool,
+}
+
 /// The reading side of an HTTP connection.
 #[derive(Debug)]
 pub struct ResponseReader {
@@ -86,14 +102,10 @@ impl ResponseReader {
         self.began = false;
     }
 
-    /// Bytes of the current response's body so far, without framing.
-    pub fn body_bytes(&self) -> u64 {
-        self.body_bytes
-    }
-
-    /// Whether the body contains the text; true without one.
-    pub fn found_text(&self) -> bool {
-        self.text.as_ref().is_none_or(TextSearch::is_found)
+    /// The current response's body.
+    pub fn body(&self) -> ReceivedBody {
+        let has_text = self.text.as_ref().is_none_or(TextSearch::is_found);
+        ReceivedBody { bytes: self.body_bytes, has_text }
     }
 
     /// Processes received bytes.

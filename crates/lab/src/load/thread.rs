@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::action::SocketAction;
 use super::client::PeerClose;
-use super::dial::{classify_connect_error, start_connect};
+use super::dial::{StartedConnect, classify_connect_error, start_connect};
 use super::engine::LoadEngine;
 use super::fail::FailureCause;
 use super::plan::{ClosingSide, ConnectionReuse, LoadModel, LoadPlan};
@@ -34,14 +34,23 @@ pub struct ThreadProgress {
     pub stop: Arc<AtomicBool>,
 }
 
+/// A socket with bytes to send, waiting for its turn.
+#[derive(Clone, Copy, Debug)]
+struct PendingFlush {
+    slot: usize,
+    /// The socket's serial number when it was queued.
+    serial: u32,
+    since: MonotonicTime,
+}
+
 #[derive(Debug)]
 pub struct LoadThread {
     plan: Arc<LoadPlan>,
     engine: LoadEngine,
     poller: Poller,
     sockets: Vec<LoadSocket>,
-    /// Open loop: sockets with bytes to send, by slot and serial number, and since when.
-    outgoing: VecDeque<(usize, u32, MonotonicTime)>,
+    /// Open loop: sockets with bytes to send.
+    outgoing: VecDeque<PendingFlush>,
     /// Nanoseconds of busy waiting.
     last_poll: u64,
     /// Connections started; selects source addresses in turn.
@@ -68,21 +77,17 @@ impl LoadThread {
     ) -> LoadThread {
         let sockets = (0..plan.connections()).map(|_| LoadSocket::default()).collect();
         let scratch = vec![0; SCRATCH].into();
-        let plain = Vec::new();
-        let outgoing = VecDeque::new();
-        let looked = 0;
-        let dialled = 0;
         LoadThread {
             plan,
             engine,
             poller,
             sockets,
-            outgoing,
-            last_poll: looked,
-            connects: dialled,
+            outgoing: VecDeque::new(),
+            last_poll: 0,
+            connects: 0,
             shared,
             scratch,
-            plaintext: plain,
+            plaintext: Vec::new(),
         }
     }
 
@@ -157,7 +162,8 @@ impl LoadThread {
         if let SocketAction::Flush(slot) = action {
             match self.plan.pace {
                 LoadModel::Open { .. } => {
-                    self.outgoing.push_back((slot, self.sockets[slot].serial, now()));
+                    let serial = self.sockets[slot].serial;
+                    self.outgoing.push_back(PendingFlush { slot, serial, since: now() });
                 }
                 LoadModel::Closed { .. } => self.flush(slot),
             }
@@ -175,7 +181,9 @@ impl LoadThread {
 
     /// Sends the bytes of the next socket; `false`: the queue is empty.
     fn send_next(&mut self) -> bool {
-        let Some((slot, serial, since)) = self.outgoing.pop_front() else { return false };
+        let Some(PendingFlush { slot, serial, since }) = self.outgoing.pop_front() else {
+            return false;
+        };
         if self.sockets[slot].serial == serial {
             self.engine.record_send_delay(now().since(since));
             self.flush(slot);
@@ -230,7 +238,7 @@ impl LoadThread {
         let token = u64::from(socket.serial) << 32 | slot as u64;
         self.connects += 1;
         match start_connect(&self.plan, self.connects) {
-            Ok((fd, established)) => {
+            Ok(StartedConnect { fd, established }) => {
                 let added = self.poller.add(&fd, token);
                 socket.fd = Some(fd);
                 match added {

@@ -20,6 +20,26 @@ pub struct ProcSnapshot {
     pub owners: BTreeMap<u32, String>,
 }
 
+/// Memory that programs could use before and after a run, bytes; 0: not reported. In JSON it is a list of both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct AvailableMemory {
+    pub before: u64,
+    pub after: u64,
+}
+
+impl From<(u64, u64)> for AvailableMemory {
+    fn from((before, after): (u64, u64)) -> AvailableMemory {
+        AvailableMemory { before, after }
+    }
+}
+
+impl From<AvailableMemory> for (u64, u64) {
+    fn from(AvailableMemory { before, after }: AvailableMemory) -> (u64, u64) {
+        (before, after)
+    }
+}
+
 /// Activity between two snapshots. Rates are per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineActivity {
@@ -27,8 +47,7 @@ pub struct MachineActivity {
     pub context_switches: f64,
     /// Interrupts of all processors.
     pub interrupts: f64,
-    /// Available memory in bytes, before and after; 0: not reported.
-    pub memory_available: (u64, u64),
+    pub memory_available: AvailableMemory,
     /// Main memory in bytes.
     pub memory_total: u64,
     /// Interfaces with traffic.
@@ -90,7 +109,7 @@ pub fn activity_between(
     MachineActivity {
         context_switches: rate(&|texts| counter(&texts.stat, "ctxt")),
         interrupts: rate(&|texts| counter(&texts.stat, "intr")),
-        memory_available: (available(before), available(after)),
+        memory_available: AvailableMemory { before: available(before), after: available(after) },
         memory_total: kibibytes(&after.memory, "MemTotal:"),
         interfaces: interface_activity(before, after, seconds),
         queues: queue_activity(before, after, seconds),
@@ -253,7 +272,7 @@ mod tests {
             2.0,
         );
         assert_eq!((found.context_switches, found.interrupts), (100.0, 200.0));
-        assert_eq!((found.memory_total, found.memory_available.1), (2_097_152, 1_048_576));
+        assert_eq!((found.memory_total, found.memory_available.after), (2_097_152, 1_048_576));
         let [eth0] = found.interfaces.as_slice() else { panic!("{found:?}: lo was quiet") };
         assert_eq!((eth0.received_bits, eth0.received_packets), (8_000.0, 10.0));
         let [queue] = found.queues.as_slice() else { panic!("{found:?}: no interface has nvme0") };

@@ -8,12 +8,18 @@ use std::time::Duration;
 use model::capacity::ports::{
     LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback, ports_in_range, sustained_rate,
 };
-use serde::Serialize;
 
 use crate::load::{ClosingSide, ConnectionReuse, FailureCause, LoadModel, LoadPlan, LoadReport};
 use crate::result_note::{NoteSeverity, ResultNote};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The source ports that the kernel gives to connections (net.ipv4.ip_local_port_range).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalPortRange {
+    pub first: u16,
+    pub last: u16,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineFacts {
     pub host: String,
     pub kernel: String,
@@ -24,8 +30,7 @@ pub struct MachineFacts {
     pub descriptors: u64,
     /// Descriptors that this process has open.
     pub open: u64,
-    /// First and last source port.
-    pub ports: (u16, u16),
+    pub ports: LocalPortRange,
     pub time_wait: u64,
     /// The largest send buffer to which the kernel grows a connection's, bytes.
     pub send_buffer: u64,
@@ -164,7 +169,7 @@ pub fn generator_limits(
 }
 
 fn port_count(facts: &MachineFacts) -> u32 {
-    ports_in_range(facts.ports.0, facts.ports.1)
+    ports_in_range(facts.ports.first, facts.ports.last)
 }
 
 /// Descriptors that a run needs beside its connections.
@@ -185,7 +190,7 @@ mod tests {
         MachineFacts {
             processors: 2,
             descriptors: 1_024,
-            ports: (32_768, 60_999),
+            ports: LocalPortRange { first: 32_768, last: 60_999 },
             ..MachineFacts::default()
         }
     }

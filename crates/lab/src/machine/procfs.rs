@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::activity::ProcSnapshot;
-use super::facts::MachineFacts;
+use super::facts::{LocalPortRange, MachineFacts};
 use super::processors::ProcessorCounters;
 
 /// The processors' counters since boot.
@@ -85,7 +85,7 @@ pub fn machine_facts() -> MachineFacts {
     };
     let largest = |name: &str| numbers(name).get(2).copied().unwrap_or(0);
     let kernel = |name: &str| sysctl(&format!("kernel.{name}")).unwrap_or_default();
-    let ports = (port(0, 32_768), port(1, 60_999));
+    let ports = LocalPortRange { first: port(0, 32_768), last: port(1, 60_999) };
     let send_buffer = largest("net.ipv4.tcp_wmem");
     let receive_buffer = largest("net.ipv4.tcp_rmem");
     MachineFacts {

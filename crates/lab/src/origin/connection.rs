@@ -6,7 +6,7 @@ use model::monotonic_time::MonotonicTime;
 
 use super::content::OriginContent;
 use super::echo::EchoConnection;
-use super::http::{CloseMode, HttpOriginConnection};
+use super::http::{CloseMode, HttpOriginConnection, OriginOutput};
 
 #[derive(Debug)]
 pub enum OriginConnection {
@@ -26,11 +26,11 @@ impl OriginConnection {
         }
     }
 
-    /// Pending output: bytes, then this number of filler bytes.
-    pub fn output(&self) -> (&[u8], u64) {
+    /// The output that is still to be sent.
+    pub fn output(&self) -> OriginOutput<'_> {
         match self {
             OriginConnection::Http(http) => http.output(),
-            OriginConnection::Echo(echo) => (echo.output(), 0),
+            OriginConnection::Echo(echo) => OriginOutput { bytes: echo.output(), fill: 0 },
         }
     }
 

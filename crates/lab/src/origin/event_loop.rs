@@ -22,6 +22,7 @@ use super::counts::OriginCounters;
 use super::echo::EchoConnection;
 use super::http::{CloseMode, HttpOriginConnection};
 use super::options::{OriginKind, OriginOptions};
+use super::timer::OriginTimer;
 use crate::poller::{Poller, SocketReadiness, now};
 use crate::port::bind_socket;
 
@@ -66,7 +67,7 @@ pub struct OriginThread {
     counts: Arc<OriginCounters>,
     slots: Vec<OriginSlot>,
     free: Vec<usize>,
-    wakes: BinaryHeap<Reverse<(MonotonicTime, usize, u32)>>,
+    wakes: BinaryHeap<Reverse<OriginTimer>>,
     idle_close: Option<Duration>,
     hung: bool,
     scratch: Box<[u8]>,
@@ -120,7 +121,7 @@ impl OriginThread {
         let mut ready: Vec<SocketReadiness> = Vec::new();
         loop {
             let due = match self.wakes.peek() {
-                Some(Reverse((at, ..))) if !self.hung => *at,
+                Some(Reverse(timer)) if !self.hung => timer.due,
                 _ => MonotonicTime::NEVER,
             };
             if self.poller.wait(due, &mut ready).is_err() || !self.handle_commands() {
@@ -285,12 +286,12 @@ impl OriginThread {
                 return;
             }
             let current = &mut self.slots[slot];
-            if let Some(at) = current.connection.wake_at() {
-                self.wakes.push(Reverse((at, slot, current.serial)));
+            if let Some(due) = current.connection.wake_at() {
+                self.wakes.push(Reverse(OriginTimer { due, slot, serial: current.serial }));
             }
             if current.connection.has_input() {
                 current.connection.on_received(&[], &mut self.site, now());
-                if current.connection.output() != (&[], 0) || current.connection.ending().is_some()
+                if !current.connection.output().is_empty() || current.connection.ending().is_some()
                 {
                     continue;
                 }
@@ -306,16 +307,16 @@ impl OriginThread {
         loop {
             let current = &mut self.slots[slot];
             let Some(socket) = current.socket.as_ref() else { return false };
-            let (bytes, fill) = current.connection.output();
-            if bytes.is_empty() && fill == 0 {
+            let output = current.connection.output();
+            if output.is_empty() {
                 if let Some(ending) = current.connection.ending() {
                     self.close(slot, ending);
                     return false;
                 }
                 return true;
             }
-            let fill = self.filler.len().min(usize::try_from(fill).unwrap_or(usize::MAX));
-            let parts = [IoSlice::new(bytes), IoSlice::new(&self.filler[..fill])];
+            let fill = self.filler.len().min(usize::try_from(output.fill).unwrap_or(usize::MAX));
+            let parts = [IoSlice::new(output.bytes), IoSlice::new(&self.filler[..fill])];
             match writev(socket, &parts) {
                 Ok(sent) => current.connection.on_written(sent),
                 Err(Errno::INTR) => {}
@@ -343,15 +344,16 @@ impl OriginThread {
     fn arm_idle_timer(&mut self, slot: usize) {
         let current = &self.slots[slot];
         if let (Some(after), Some(_)) = (self.idle_close, &current.socket) {
-            self.wakes.push(Reverse((current.last + after, slot, current.serial)));
+            let due = current.last + after;
+            self.wakes.push(Reverse(OriginTimer { due, slot, serial: current.serial }));
         }
     }
 
     /// Sends delayed responses and closes idle connections.
     fn run_timers(&mut self) {
         let time = now();
-        while let Some(Reverse((at, slot, serial))) = self.wakes.peek().copied()
-            && at <= time
+        while let Some(Reverse(OriginTimer { due, slot, serial })) = self.wakes.peek().copied()
+            && due <= time
         {
             self.wakes.pop();
             let current = &mut self.slots[slot];
@@ -367,7 +369,8 @@ impl OriginThread {
                 if current.connection.is_idle() && since <= time {
                     self.close(slot, CloseMode::Close);
                 } else {
-                    self.wakes.push(Reverse((since.max(time + IDLE_RETRY), slot, serial)));
+                    let due = since.max(time + IDLE_RETRY);
+                    self.wakes.push(Reverse(OriginTimer { due, slot, serial }));
                 }
             }
         }

@@ -49,6 +49,20 @@ enum RemainingBody {
     Chunked(ChunkedDecoder),
 }
 
+/// The output of a connection that is still to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct OriginOutput<'a> {
+    pub bytes: &'a [u8],
+    /// The number of filler bytes behind them.
+    pub fill: u64,
+}
+
+impl OriginOutput<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.fill == 0
+    }
+}
+
 impl HttpOriginConnection {
     pub fn new() -> HttpOriginConnection {
         HttpOriginConnection {
@@ -79,9 +93,9 @@ impl HttpOriginConnection {
         }
     }
 
-    /// Pending output: bytes, then this number of filler bytes.
-    pub fn output(&self) -> (&[u8], u64) {
-        (&self.out[self.written..], self.fill)
+    /// The output that is still to be sent.
+    pub fn output(&self) -> OriginOutput<'_> {
+        OriginOutput { bytes: &self.out[self.written..], fill: self.fill }
     }
 
     /// Removes sent bytes from the output.
@@ -98,8 +112,7 @@ impl HttpOriginConnection {
 
     /// How the connection closes, once no output is pending.
     pub fn ending(&self) -> Option<CloseMode> {
-        let (bytes, fill) = self.output();
-        if bytes.is_empty() && fill == 0 { self.ending } else { None }
+        if self.output().is_empty() { self.ending } else { None }
     }
 
     /// When `on_received` must be called even without received bytes.

@@ -9,10 +9,17 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct RequestIdLog(Mutex<RequestIdCounts>);
 
+/// What arrived with one identifier.
+#[derive(Clone, Copy, Debug)]
+struct ArrivalRecord {
+    count: u32,
+    /// Whether one of its requests was a POST.
+    is_post: bool,
+}
+
 #[derive(Debug, Default)]
 struct RequestIdCounts {
-    /// Arrivals of each identifier, and whether its request was a POST.
-    ids: HashMap<u64, (u32, bool)>,
+    ids: HashMap<u64, ArrivalRecord>,
     beyond: u64,
 }
 
@@ -31,11 +38,11 @@ impl RequestIdLog {
     /// Records a complete request with this identifier.
     pub fn record_request(&self, id: u64, is_post: bool) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((count, post)) = records.ids.get_mut(&id) {
-            *count = count.saturating_add(1);
-            *post |= is_post;
+        if let Some(record) = records.ids.get_mut(&id) {
+            record.count = record.count.saturating_add(1);
+            record.is_post |= is_post;
         } else if records.ids.len() < LIMIT {
-            records.ids.insert(id, (1, is_post));
+            records.ids.insert(id, ArrivalRecord { count: 1, is_post });
         } else {
             records.beyond += 1;
         }
@@ -49,7 +56,7 @@ impl RequestIdLog {
     pub fn arrivals(&self) -> Arrivals {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let duplicates = |post: bool| {
-            records.ids.values().filter(|(count, is_post)| *count > 1 && *is_post == post).count()
+            records.ids.values().filter(|record| record.count > 1 && record.is_post == post).count()
         };
         Arrivals {
             distinct: records.ids.len() as u64,

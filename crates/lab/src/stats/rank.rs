@@ -3,6 +3,7 @@
 //! Exact for up to `MOST_EXACT` values, ties included: the distribution counts all assignments of the ranks. For larger
 //! samples the normal approximation with the correction for ties is used. No distribution of the noise is assumed.
 
+use super::interval::ConfidenceInterval;
 use super::normal;
 use super::sample::{median, sorted};
 
@@ -17,7 +18,7 @@ pub struct RankTestResult {
     /// The median of all differences between the second's values and the first's (Hodges–Lehmann).
     pub shift: f64,
     /// An interval of the shift at confidence 1 − alpha; `None`: too few values for one.
-    pub interval: Option<(f64, f64)>,
+    pub interval: Option<ConfidenceInterval>,
 }
 
 /// Compares a second sample with a first; neither may be empty. `alpha`: the interval's error probability.
@@ -35,7 +36,8 @@ pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> RankTestResult {
     let mut shifts: Vec<f64> = Vec::with_capacity(n * m);
     second.iter().for_each(|b| shifts.extend(first.iter().map(|a| b - a)));
     let shifts = sorted(&shifts);
-    let interval = trimmed(n, m, alpha).map(|cut| (shifts[cut], shifts[shifts.len() - 1 - cut]));
+    let interval = trimmed(n, m, alpha)
+        .map(|cut| ConfidenceInterval { low: shifts[cut], high: shifts[shifts.len() - 1 - cut] });
     RankTestResult {
         p,
         effect: 2.0 * wins / (n * m) as f64 - 1.0,
@@ -159,7 +161,7 @@ mod tests {
         assert_eq!(apart.interval, None, "three and three can prove nothing");
         let five = compare(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0], 0.01);
         assert!((five.p - 2.0 / 252.0).abs() < 1e-12);
-        assert_eq!(five.interval, Some((1.0, 9.0)));
+        assert_eq!(five.interval, Some(ConfidenceInterval { low: 1.0, high: 9.0 }));
         assert_eq!((runs_needed(0.05), runs_needed(0.01)), (4, 5));
         // Critical values of U for n = m = 10: 23 at 5 %, 16 at 1 %, two-sided (Mann and Whitney's table).
         let at = |low: usize| {
@@ -206,7 +208,7 @@ mod tests {
             prop_assert!((there.p - back.p).abs() < 1e-9);
             prop_assert!((there.effect + back.effect).abs() < 1e-9);
             prop_assert!((0.0..=1.0).contains(&there.p));
-            if let Some((low, high)) = there.interval {
+            if let Some(ConfidenceInterval { low, high }) = there.interval {
                 prop_assert!(low <= there.shift && there.shift <= high);
             }
         }

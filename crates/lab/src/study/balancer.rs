@@ -91,6 +91,13 @@ impl ReadyConditions {
     }
 }
 
+/// An environment variable of a balancer's process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvironmentVariable {
+    pub name: &'static str,
+    pub value: String,
+}
+
 impl StudyBalancer {
     /// Starts a balancer in a namespace. `body` is the configuration without `[global]`; `environment` holds its
     /// variables.
@@ -98,7 +105,7 @@ impl StudyBalancer {
         namespace: &NetworkNamespace,
         program: &Path,
         body: &str,
-        environment: &[(String, String)],
+        environment: &[EnvironmentVariable],
     ) -> Result<StudyBalancer, BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
         let dir = TemporaryDir::with_prefix(&crate::net::unique_name("study"));
@@ -112,7 +119,7 @@ impl StudyBalancer {
         let mut command = namespace.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(&file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.envs(environment.iter().map(|variable| (variable.name, &variable.value)));
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }

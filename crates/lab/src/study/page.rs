@@ -8,8 +8,8 @@ use trace::render::axis::{format_bytes, format_seconds, ticks};
 use trace::render::svg::{Svg, SvgPoint, escaped};
 
 use super::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
-    TableCell,
+    ClaimResult, PlotBar, PlotLine, PlotShape, ReportPlot, ReportSection, ReportTable,
+    SourceComparison, StudyReport, TableCell,
 };
 use crate::result_note::NoteSeverity;
 
@@ -123,7 +123,7 @@ fn draw_section(out: &mut String, section: &ReportSection) {
 }
 
 fn draw_plot(out: &mut String, plot: &ReportPlot) {
-    let (svg, height) = match &plot.drawn {
+    let SizedDrawing { svg, height } = match &plot.drawn {
         PlotShape::Bars { bars } => self::bars(bars, &plot.unit),
         PlotShape::Lines { lines } => self::lines(lines, &plot.unit),
     };
@@ -135,10 +135,16 @@ fn draw_plot(out: &mut String, plot: &ReportPlot) {
     );
 }
 
-fn bars(bars: &[(String, f64)], unit: &str) -> (Svg, f64) {
-    let most = bars.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+/// A drawing, and its height in units of the view box.
+struct SizedDrawing {
+    svg: Svg,
+    height: f64,
+}
+
+fn bars(bars: &[PlotBar], unit: &str) -> SizedDrawing {
+    let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let mut svg = Svg::default();
-    for (at, (name, value)) in bars.iter().enumerate() {
+    for (at, PlotBar { name, value }) in bars.iter().enumerate() {
         let y = at as f64 * BAR;
         let width = if most > 0.0 { value / most * (INSIDE - 140.0) } else { 0.0 };
         let words = if unit == "s" {
@@ -151,13 +157,13 @@ fn bars(bars: &[(String, f64)], unit: &str) -> (Svg, f64) {
         svg.rect("bar", NAMES, y + 3.0, width.max(0.5), BAR - 6.0, &format!("{name}: {words}"));
         svg.text("small", "start", NAMES + width + 6.0, y + 15.0, &words);
     }
-    (svg, bars.len() as f64 * BAR + 4.0)
+    SizedDrawing { svg, height: bars.len() as f64 * BAR + 4.0 }
 }
 
-fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
-    let points = || lines.iter().flat_map(|(_, points)| points);
-    let span = points().map(|(x, _)| *x).fold(0.0, f64::max).max(1e-9);
-    let most = points().map(|(_, y)| *y).fold(0.0, f64::max) * 1.05;
+fn lines(lines: &[PlotLine], unit: &str) -> SizedDrawing {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let span = points().map(|point| point.seconds).fold(0.0, f64::max).max(1e-9);
+    let most = points().map(|point| point.value).fold(0.0, f64::max) * 1.05;
     let most = if most > 0.0 { most } else { 1.0 };
     let x = |at: f64| NAMES + at / span * INSIDE;
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / most);
@@ -175,16 +181,18 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
     for mark in ticks(span, 8.0) {
         svg.text("small", "middle", x(mark), TOP + HEIGHT + 16.0, &format_seconds(mark));
     }
-    for (at, (name, points)) in lines.iter().enumerate() {
+    for (at, PlotLine { name, points }) in lines.iter().enumerate() {
         let class = format!("line c{}", at % COLOURS);
-        let points: Vec<SvgPoint> =
-            points.iter().map(|(at, value)| SvgPoint { x: x(*at), y: y(*value) }).collect();
+        let points: Vec<SvgPoint> = points
+            .iter()
+            .map(|point| SvgPoint { x: x(point.seconds), y: y(point.value) })
+            .collect();
         svg.steps(&class, &points);
         let from = TOP + HEIGHT + 34.0 + at as f64 * 16.0;
         svg.line(&class, NAMES, from - 4.0, NAMES + 24.0, from - 4.0);
         svg.text("small", "start", NAMES + 30.0, from, name);
     }
-    (svg, TOP + HEIGHT + 34.0 + lines.len() as f64 * 16.0)
+    SizedDrawing { svg, height: TOP + HEIGHT + 34.0 + lines.len() as f64 * 16.0 }
 }
 
 fn draw_parameters(out: &mut String, report: &StudyReport) {
@@ -230,6 +238,7 @@ const COLOURS: usize = 6;
 mod tests {
     use super::*;
     use crate::study::parameter::Parameters;
+    use crate::study::report::PlotPoint;
 
     #[test]
     fn a_page_holds_what_the_report_does_and_needs_nothing() {
@@ -250,10 +259,11 @@ mod tests {
             columns: vec!["a".to_owned(), "b".to_owned()],
             rows: vec![vec!["<b>".into(), 0.5.into()], vec![f64::NAN.into(), Some(7.0).into()]],
         };
-        let bars =
-            PlotShape::Bars { bars: vec![("one".to_owned(), 3.0), ("none".to_owned(), 0.0)] };
-        let lines =
-            PlotShape::Lines { lines: vec![("cpu".to_owned(), vec![(0.0, 1.0), (2.0, 0.0)])] };
+        let bar = |name: &str, value| PlotBar { name: name.to_owned(), value };
+        let bars = PlotShape::Bars { bars: vec![bar("one", 3.0), bar("none", 0.0)] };
+        let point = |seconds, value| PlotPoint { seconds, value };
+        let points = vec![point(0.0, 1.0), point(2.0, 0.0)];
+        let lines = PlotShape::Lines { lines: vec![PlotLine { name: "cpu".to_owned(), points }] };
         let plot = |drawn| ReportPlot { title: "p".to_owned(), unit: "s".to_owned(), drawn };
         report.sections.push(ReportSection {
             title: "t".to_owned(),

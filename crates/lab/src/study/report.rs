@@ -101,17 +101,57 @@ pub struct ReportPlot {
     pub drawn: PlotShape,
 }
 
+/// A named bar of a plot. In JSON it is a list of name and value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "(String, f64)")]
+pub struct PlotBar {
+    pub name: String,
+    pub value: f64,
+}
+
+impl From<PlotBar> for (String, f64) {
+    fn from(PlotBar { name, value }: PlotBar) -> (String, f64) {
+        (name, value)
+    }
+}
+
+/// A value at a time of a run. In JSON it is a list of both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "(f64, f64)")]
+pub struct PlotPoint {
+    /// Seconds since the run began.
+    pub seconds: f64,
+    pub value: f64,
+}
+
+impl From<PlotPoint> for (f64, f64) {
+    fn from(PlotPoint { seconds, value }: PlotPoint) -> (f64, f64) {
+        (seconds, value)
+    }
+}
+
+/// A named line of a plot over time. In JSON it is a list of name and points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "(String, Vec<PlotPoint>)")]
+pub struct PlotLine {
+    pub name: String,
+    pub points: Vec<PlotPoint>,
+}
+
+impl From<PlotLine> for (String, Vec<PlotPoint>) {
+    fn from(PlotLine { name, points }: PlotLine) -> (String, Vec<PlotPoint>) {
+        (name, points)
+    }
+}
+
 /// The shape of a plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "drawn")]
 pub enum PlotShape {
     /// One bar for each name.
-    Bars { bars: Vec<(String, f64)> },
+    Bars { bars: Vec<PlotBar> },
     /// Lines over time in seconds.
-    Lines {
-        /// Names with their times and values.
-        lines: Vec<(String, Vec<(f64, f64)>)>,
-    },
+    Lines { lines: Vec<PlotLine> },
 }
 
 impl StudyReport {

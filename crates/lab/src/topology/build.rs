@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::plan::{NodeKind, TopologyLink, TopologyNode, TopologyPlan};
+use super::plan::{NodeKind, TopologyLink, TopologyNode, TopologyPlan, TopologyRoute};
 use crate::link_emulation::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use crate::net::{
     ChecksumMode, FORWARDING, HOST, NamespaceError, NetworkNamespace, ToolError,
@@ -87,8 +87,8 @@ pub fn build_topology(plan: &TopologyPlan) -> Result<RunningTopology, TopologyBu
             let to = if gateway.is_ipv6() { "::/0" } else { "default" };
             lines += &format!("route add {to} via {gateway}\n");
         }
-        for (to, via) in &node.routes {
-            lines += &format!("route add {to} via {via}\n");
+        for TopologyRoute { network, next_hop } in &node.routes {
+            lines += &format!("route add {network} via {next_hop}\n");
         }
         assign_addresses(plan, &standing, number, &lines)?;
     }
@@ -125,7 +125,7 @@ fn create_node(node: &TopologyNode) -> Result<NetworkNamespace, TopologyBuildErr
         made.map_err(|source| TopologyBuildError::Tool { node: node.name.clone(), source })?;
     }
     let settings: Vec<(&str, &str)> =
-        node.settings.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        node.settings.iter().map(|set| (set.path.as_str(), set.value.as_str())).collect();
     namespace.write_sysctls(&settings).map_err(failed)?;
     Ok(namespace)
 }
@@ -136,9 +136,10 @@ fn connect_nodes(
     number: usize,
 ) -> Result<Option<ForwarderHandle>, TopologyBuildError> {
     let [first, second] = &cord.ends;
-    let hosts = [first, second].map(|end| (&standing.nodes[end.node], end.interface.as_str()));
+    let hosts = [first, second]
+        .map(|end| CableEnd { namespace: &standing.nodes[end.node], link: &end.interface });
     let Some(between) = standing._between.as_ref().filter(|_| !cord.is_plain()) else {
-        let [a, b] = hosts.map(|(namespace, link)| CableEnd { namespace, link });
+        let [a, b] = hosts;
         let laid = create_veth(a, b, cord.mtu, ChecksumMode::Offloaded);
         return laid.map(|()| None).map_err(|source| TopologyBuildError::Cable { number, source });
     };

@@ -7,9 +7,12 @@ use model::config::suggestion::nearest_match;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::link::{self, LinkDefinition};
+use super::link::{self, LinkDefinition, WrittenLinkEnd};
 use super::net::InterfaceAddress;
-use super::plan::{NodeKind, TopologyLink, TopologyLinkEnd, TopologyNode, TopologyPlan};
+use super::plan::{
+    NodeKind, TopologyLink, TopologyLinkEnd, TopologyNode, TopologyPlan, TopologyRoute,
+    TopologySetting,
+};
 use super::section::{FileSection, Mistakes};
 
 /// Why a file is invalid.
@@ -42,7 +45,7 @@ pub fn parse_topology(text: &str, name: &str) -> Result<TopologyPlan, TopologyFi
         [("host", NodeKind::Host), ("router", NodeKind::Router), ("bridge", NodeKind::Bridge)]
     {
         if let Some(value) = top.take(key) {
-            let mut names = FileSection::from_value(key, value, &mut wrong);
+            let names = FileSection::from_value(key, value, &mut wrong);
             let found = names
                 .remaining()
                 .into_iter()
@@ -124,8 +127,8 @@ fn parse_node(name: String, kind: NodeKind, value: Value, wrong: &mut Mistakes) 
     let at = section.key_path("routes");
     for (to, via) in parse_named_texts(&mut section, "routes", wrong) {
         match (to.parse::<InterfaceAddress>(), via.parse::<IpAddr>()) {
-            (Ok(to), Ok(via)) if to.address.is_ipv4() == via.is_ipv4() => {
-                node.routes.push((to, via))
+            (Ok(network), Ok(next_hop)) if network.address.is_ipv4() == next_hop.is_ipv4() => {
+                node.routes.push(TopologyRoute { network, next_hop })
             }
             _ => {
                 let text = "expected a network and whom to send to, of one family: \"10.9.0.0/16\" = \"10.0.1.7\"";
@@ -134,15 +137,15 @@ fn parse_node(name: String, kind: NodeKind, value: Value, wrong: &mut Mistakes) 
         }
     }
     let at = section.key_path("set");
-    for (key, value) in parse_named_texts(&mut section, "set", wrong) {
+    for (path, value) in parse_named_texts(&mut section, "set", wrong) {
         // Only `net/` settings belong to the namespace; others would change the machine.
-        let own =
-            key.starts_with("net/") && !key.split('/').any(|part| part == ".." || part.is_empty());
+        let own = path.starts_with("net/")
+            && !path.split('/').any(|part| part == ".." || part.is_empty());
         if own {
-            node.settings.push((key, value));
+            node.settings.push(TopologySetting { path, value });
         } else {
             let text = format!(
-                "found `{key}`, expected a setting of the network, such as net/ipv4/tcp_rmem"
+                "found `{path}`, expected a setting of the network, such as net/ipv4/tcp_rmem"
             );
             wrong.add(&at, text);
         }
@@ -156,17 +159,20 @@ fn parse_named_texts(
     section: &mut FileSection,
     key: &'static str,
     wrong: &mut Mistakes,
-) -> Vec<(String, String)> {
+) -> BTreeMap<String, String> {
     let at = section.key_path(key);
-    let Some(value) = section.take(key) else { return Vec::new() };
-    let mut table = FileSection::from_value(&at, value, wrong);
-    let mut found = Vec::new();
-    for (name, value) in table.remaining() {
-        match value {
-            Value::String(text) => found.push((name, text)),
-            Value::Integer(number) => found.push((name, number.to_string())),
-            _ => wrong.add(&at, format!("`{name}`: expected a text in quotes")),
-        }
+    let mut found = BTreeMap::new();
+    let Some(value) = section.take(key) else { return found };
+    for (name, value) in FileSection::from_value(&at, value, wrong).remaining() {
+        let text = match value {
+            Value::String(text) => text,
+            Value::Integer(number) => number.to_string(),
+            _ => {
+                wrong.add(&at, format!("`{name}`: expected a text in quotes"));
+                continue;
+            }
+        };
+        found.insert(name, text);
     }
     found
 }
@@ -178,7 +184,8 @@ fn parse_link(
     wrong: &mut Mistakes,
 ) -> Option<TopologyLink> {
     let mut ends = Vec::new();
-    for ((name, interface), addresses) in written.ends.into_iter().zip(written.addresses) {
+    for (end, addresses) in written.ends.into_iter().zip(written.addresses) {
+        let WrittenLinkEnd { node: name, interface } = end;
         let Some(node) = plan.nodes.iter().position(|node| node.name == name) else {
             let known = plan.nodes.iter().map(|node| node.name.as_str());
             let meant = match nearest_match(&name, known.clone()) {
@@ -258,7 +265,7 @@ fn check_links(plan: &TopologyPlan, wrong: &mut Mistakes) {
     for (number, node) in plan.nodes.iter().enumerate() {
         let ends = plan.links.iter().flat_map(|cord| &cord.ends).filter(|end| end.node == number);
         let nets: Vec<InterfaceAddress> = ends.flat_map(|end| end.addresses.clone()).collect();
-        let hops = node.gateways.iter().chain(node.routes.iter().map(|(_, via)| via));
+        let hops = node.gateways.iter().chain(node.routes.iter().map(|route| &route.next_hop));
         for hop in hops.filter(|hop| !nets.iter().any(|net| net.holds(**hop))) {
             let has = nets.iter().map(InterfaceAddress::to_string).collect::<Vec<_>>().join(", ");
             let has = if has.is_empty() { "no address".to_owned() } else { has };

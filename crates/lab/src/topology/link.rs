@@ -9,11 +9,18 @@ use super::net::InterfaceAddress;
 use super::section::{FileSection, Mistakes, texts};
 use crate::link_emulation::{LinkFault, LinkShape};
 
+/// The node at an end of a link, as written in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenLinkEnd {
+    pub node: String,
+    /// `None`: the next free name is taken.
+    pub interface: Option<String>,
+}
+
 /// A link as written in the file; its nodes are not resolved yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkDefinition {
-    /// Node and interface of each end.
-    pub ends: Vec<(String, Option<String>)>,
+    pub ends: Vec<WrittenLinkEnd>,
     /// Addresses of each end.
     pub addresses: [Vec<InterfaceAddress>; 2],
     /// The largest packet, bytes.
@@ -36,8 +43,10 @@ pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefini
         wrong.add(&section.key_path("ends"), text);
     }
     let ends = ends.into_iter().map(|text| match text.split_once(':') {
-        Some((node, interface)) => (node.to_owned(), Some(interface.to_owned())),
-        None => (text, None),
+        Some((node, interface)) => {
+            WrittenLinkEnd { node: node.to_owned(), interface: Some(interface.to_owned()) }
+        }
+        None => WrittenLinkEnd { node: text, interface: None },
     });
     // More ends were reported above.
     let ends = ends.take(2).collect();

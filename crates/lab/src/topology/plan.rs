@@ -27,16 +27,29 @@ pub enum NodeKind {
     Bridge,
 }
 
+/// A network that a node reaches through another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopologyRoute {
+    pub network: InterfaceAddress,
+    pub next_hop: IpAddr,
+}
+
+/// A kernel setting of a node's namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologySetting {
+    /// Its path below /proc/sys.
+    pub path: String,
+    pub value: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyNode {
     pub name: String,
     pub kind: NodeKind,
     /// Default gateways, at most one of each family.
     pub gateways: Vec<IpAddr>,
-    /// Networks and their next hops.
-    pub routes: Vec<(InterfaceAddress, IpAddr)>,
-    /// Kernel settings below /proc/sys, by path.
-    pub settings: Vec<(String, String)>,
+    pub routes: Vec<TopologyRoute>,
+    pub settings: Vec<TopologySetting>,
 }
 
 /// A link between two nodes.

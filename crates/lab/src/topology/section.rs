@@ -55,8 +55,8 @@ impl FileSection {
     }
 
     /// Returns all remaining keys with their values, for tables whose keys are names.
-    pub fn remaining(&mut self) -> Vec<(String, Value)> {
-        std::mem::take(&mut self.table).into_iter().collect()
+    pub fn remaining(self) -> Table {
+        self.table
     }
 
     pub fn text(&mut self, key: &'static str, wrong: &mut Mistakes) -> Option<String> {

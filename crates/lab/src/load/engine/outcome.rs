@@ -7,21 +7,22 @@ use std::time::Duration;
 use model::monotonic_time::MonotonicTime;
 
 use super::LoadEngine;
-use super::slot::{ConnectionPhase, StreamSlot, TimerAction};
+use super::slot::{ConnectionPhase, FreedStream, StreamSlot, TimerAction};
 use crate::load::action::SocketAction;
 use crate::load::fail::FailureCause;
 use crate::load::plan::{ClosingSide, ConnectionReuse, LoadModel};
-use crate::load::response::ResponseProgress;
+use crate::load::response::{ResponseProgress, StreamProgress};
 use crate::load::tally::ResponseTimes;
 
 impl LoadEngine {
     /// Handles the results of the connection's requests. Then the connection and its free streams continue.
     pub(super) fn settle_connection(&mut self, slot: usize, now: MonotonicTime) {
         let mut settled = std::mem::take(&mut self.settled);
-        for (stream, progress) in settled.drain(..) {
+        for StreamProgress { stream, progress } in settled.drain(..) {
+            let lane = StreamSlot { slot, stream };
             match progress {
                 ResponseProgress::NeedMore => {}
-                ResponseProgress::Failed(fail) => self.record_failure((slot, stream), fail),
+                ResponseProgress::Failed(fail) => self.record_failure(lane, fail),
                 ResponseProgress::Unprocessed => {
                     let chosen = &mut self.slots[slot];
                     if let Some(request) = &mut chosen.pending[stream] {
@@ -32,7 +33,7 @@ impl LoadEngine {
                     }
                 }
                 ResponseProgress::Complete { status, reusable } => {
-                    self.record_response((slot, stream), status, reusable, now);
+                    self.record_response(lane, status, reusable, now);
                 }
             }
         }
@@ -47,21 +48,21 @@ impl LoadEngine {
         fail: FailureCause,
         now: MonotonicTime,
     ) {
-        let chosen = &mut self.slots[lane.0];
-        if chosen.pending[lane.1]
+        let chosen = &mut self.slots[lane.slot];
+        if chosen.pending[lane.stream]
             .is_some_and(|request| request.sent_at > Some(chosen.last_received))
         {
             // No byte has arrived since this request was sent, so the connection may be dead.
             chosen.client.stop_reusing();
         }
         self.record_failure(lane, fail);
-        self.continue_connection(lane.0, now);
+        self.continue_connection(lane.slot, now);
     }
 
     /// The connection has failed with all its requests.
     pub(super) fn fail_all(&mut self, slot: usize, fail: FailureCause, now: MonotonicTime) {
         for stream in 0..self.slots[slot].pending.len() {
-            self.record_failure((slot, stream), fail);
+            self.record_failure(StreamSlot { slot, stream }, fail);
         }
         self.close(slot);
         self.continue_connection(slot, now);
@@ -69,18 +70,19 @@ impl LoadEngine {
 
     fn record_response(
         &mut self,
-        lane @ (slot, stream): StreamSlot,
+        lane: StreamSlot,
         status: u16,
         reusable: bool,
         now: MonotonicTime,
     ) {
+        let StreamSlot { slot, stream } = lane;
         let chosen = &mut self.slots[slot];
         let Some(request) = chosen.pending[stream].take() else { return };
         self.tally.in_flight -= 1;
         let which = chosen.client.request_kind(stream);
         let body = chosen.client.body(stream);
-        let wrong = self.plan.protocol.check_response(which, status, body.0, body.1);
-        self.tally.bytes_body += body.0;
+        let wrong = self.plan.protocol.check_response(which, status, body.bytes, body.has_text);
+        self.tally.bytes_body += body.bytes;
         let first = request.first_byte.unwrap_or(now);
         let times = ResponseTimes {
             latency: now.since(request.intended),
@@ -98,10 +100,11 @@ impl LoadEngine {
         if !reusable || self.plan.persist.is_single() {
             self.close(slot);
         }
-        self.freed.push((lane, self.think_time(lane)));
+        self.freed.push(FreedStream { lane, pause: self.think_time(lane) });
     }
 
-    fn record_failure(&mut self, lane @ (slot, stream): StreamSlot, fail: FailureCause) {
+    fn record_failure(&mut self, lane: StreamSlot, fail: FailureCause) {
+        let StreamSlot { slot, stream } = lane;
         let chosen = &mut self.slots[slot];
         let reused = chosen.responses > 0;
         let goes_on = chosen.client.abandon_request(stream);
@@ -112,7 +115,7 @@ impl LoadEngine {
         if request {
             self.tally.in_flight -= 1;
             self.tally.record_failure(fail, reused);
-            self.freed.push((lane, PAUSE_AFTER_FAILURE));
+            self.freed.push(FreedStream { lane, pause: PAUSE_AFTER_FAILURE });
         }
     }
 
@@ -130,14 +133,14 @@ impl LoadEngine {
             }
         }
         let mut freed = std::mem::take(&mut self.freed);
-        for (lane, pause) in freed.drain(..) {
+        for FreedStream { lane, pause } in freed.drain(..) {
             self.free_stream(lane, pause, now);
         }
         self.freed = freed;
     }
 
     /// The think time of the last request's kind.
-    pub(super) fn think_time(&self, (slot, stream): StreamSlot) -> Duration {
+    pub(super) fn think_time(&self, StreamSlot { slot, stream }: StreamSlot) -> Duration {
         let shot = self
             .plan
             .protocol

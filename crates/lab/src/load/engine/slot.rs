@@ -2,6 +2,8 @@
 //!
 //! Plain data.
 
+use std::time::Duration;
+
 use model::monotonic_time::MonotonicTime;
 
 use crate::load::client::LoadClient;
@@ -28,7 +30,19 @@ pub struct ClientSlot {
 }
 
 /// Indices of a connection and of its stream.
-pub type StreamSlot = (usize, usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamSlot {
+    pub slot: usize,
+    pub stream: usize,
+}
+
+/// A stream whose request was answered or failed.
+#[derive(Clone, Copy, Debug)]
+pub struct FreedStream {
+    pub lane: StreamSlot,
+    /// The pause before its next request.
+    pub pause: Duration,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPhase {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +21,21 @@ use crate::load::tally::{LoadEndCounts, LoadTally};
 const MS: u64 = 1_000_000;
 const ANSWER_AFTER: u64 = MS / 10;
 
+/// A response that is still to be delivered; the earliest sorts first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct SimulatedAnswer {
+    at: MonotonicTime,
+    slot: usize,
+    bytes: Vec<u8>,
+}
+
 /// An echo peer that responds after `ANSWER_AFTER`, or when a stall ends.
 struct SimulatedEcho {
     engine: LoadEngine,
     now: MonotonicTime,
-    /// Responses to be delivered: time, connection, bytes.
-    answers: BTreeSet<(MonotonicTime, usize, Vec<u8>)>,
-    /// Start and end of the stall, during which no response is sent.
-    stall: (u64, u64),
+    answers: BTreeSet<SimulatedAnswer>,
+    /// The stall, during which no response is sent.
+    stall: Range<u64>,
     /// Delay of the response to the request with this number.
     delay: fn(u64) -> u64,
     /// Period of the stall; 0: it does not repeat.
@@ -48,7 +56,7 @@ impl SimulatedEcho {
             engine,
             now: MonotonicTime(0),
             answers: BTreeSet::new(),
-            stall: (0, 0),
+            stall: 0..0,
             delay: |_| ANSWER_AFTER,
             every: 0,
             connects: 0,
@@ -57,7 +65,7 @@ impl SimulatedEcho {
 
     /// When a response that is ready at `at` is sent.
     fn leaves(&self, at: u64) -> u64 {
-        let (from, to) = self.stall;
+        let Range { start: from, end: to } = self.stall;
         let lap = at.checked_div(self.every).map_or(0, |laps| laps * self.every);
         if (from + lap..to + lap).contains(&at) { to + lap } else { at }
     }
@@ -74,9 +82,10 @@ impl SimulatedEcho {
                     self.engine.on_written(slot, bytes.len(), self.now);
                     let number = u64::from_be_bytes(bytes[..8].try_into().unwrap());
                     let at = self.leaves(self.now.0 + (self.delay)(number));
-                    self.answers.insert((MonotonicTime(at), slot, bytes));
+                    let at = MonotonicTime(at);
+                    self.answers.insert(SimulatedAnswer { at, slot, bytes });
                 }
-                SocketAction::Close(slot) => self.answers.retain(|(_, other, _)| *other != slot),
+                SocketAction::Close(slot) => self.answers.retain(|answer| answer.slot != slot),
                 SocketAction::Read(_) => {}
             }
         }
@@ -90,9 +99,9 @@ impl SimulatedEcho {
         if self.engine.is_finished(self.now) {
             return false;
         }
-        let answer = self.answers.first().map_or(MonotonicTime::NEVER, |(at, ..)| *at);
+        let answer = self.answers.first().map_or(MonotonicTime::NEVER, |answer| answer.at);
         self.now = self.engine.next_deadline().min(answer).max(self.now);
-        while let Some((at, slot, bytes)) = self.answers.first().cloned()
+        while let Some(SimulatedAnswer { at, slot, bytes }) = self.answers.first().cloned()
             && at <= self.now
         {
             self.answers.pop_first();
@@ -126,7 +135,7 @@ fn open(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
 #[test]
 fn open_loop_latency_counts_from_the_intended_start() {
     let mut world = SimulatedEcho::new(open(1_000.0));
-    world.stall = (500 * MS, 1_000 * MS);
+    world.stall = 500 * MS..1_000 * MS;
     let world = world.run();
     let tally = world.engine.tally();
     assert_eq!(tally.requests, 2_000, "the stall does not slow the asking");
@@ -151,7 +160,7 @@ fn percentiles_of_a_known_distribution_are_right() {
         plan.time = Some(Duration::from_secs(30));
     });
     world.delay = delay;
-    world.stall = (5_000 * MS, 6_000 * MS);
+    world.stall = 5_000 * MS..6_000 * MS;
     world.every = 10_000 * MS;
     let start = |number: u64| number * 2 * MS;
     let mut expected: Vec<u64> = (0..15_000)
@@ -194,7 +203,7 @@ fn the_servers_end_is_waited_for_where_it_closes() {
 #[test]
 fn closed_loop_asks_less_during_the_same_stall() {
     let mut world = SimulatedEcho::new(|_| {});
-    world.stall = (500 * MS, 1_000 * MS);
+    world.stall = 500 * MS..1_000 * MS;
     let world = world.run();
     let tally = world.engine.tally();
     assert_eq!(tally.requests, tally.answered + tally.in_flight);
@@ -208,7 +217,7 @@ fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
         open(1_000.0)(plan);
         plan.timeout = Duration::from_millis(100);
     });
-    world.stall = (500 * MS, 1_000 * MS);
+    world.stall = 500 * MS..1_000 * MS;
     let world = world.run();
     let late = world.failed(FailureCause::Timeout);
     let not_sent = world.failed(FailureCause::NotSent);

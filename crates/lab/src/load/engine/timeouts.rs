@@ -30,10 +30,10 @@ impl LoadEngine {
                 // The response has already been counted. Only this deadline shows that its server has not closed.
                 self.tally.never_ended += 1;
                 self.close(slot);
-                self.free_stream((slot, 0), Duration::ZERO, now);
+                self.free_stream(StreamSlot { slot, stream: 0 }, Duration::ZERO, now);
             }
             for stream in 0..self.slots[slot].pending.len() {
-                self.expire_request((slot, stream), now);
+                self.expire_request(StreamSlot { slot, stream }, now);
             }
         }
         while self.backlog.front().is_some_and(|intended| *intended + self.plan.timeout <= now) {
@@ -43,12 +43,12 @@ impl LoadEngine {
     }
 
     fn expire_request(&mut self, lane: StreamSlot, now: MonotonicTime) {
-        let chosen = &self.slots[lane.0];
-        if chosen.pending[lane.1].is_none_or(|request| request.deadline > now) {
+        let chosen = &self.slots[lane.slot];
+        if chosen.pending[lane.stream].is_none_or(|request| request.deadline > now) {
             return;
         }
         if chosen.phase == ConnectionPhase::Connecting {
-            return self.fail_all(lane.0, FailureCause::ConnectTimeout, now);
+            return self.fail_all(lane.slot, FailureCause::ConnectTimeout, now);
         }
         self.fail_request(lane, FailureCause::Timeout, now);
     }

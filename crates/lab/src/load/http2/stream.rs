@@ -14,16 +14,28 @@ use http::Request;
 
 use crate::load::fail::FailureCause;
 use crate::load::request_mix::RequestTemplate;
-use crate::load::response::ResponseProgress;
+use crate::load::response::{ReceivedBody, ResponseProgress};
 use crate::load::text_search::TextSearch;
+
+/// A request that no connection has accepted yet.
+#[derive(Debug)]
+struct QueuedHttp2Request {
+    head: Request<()>,
+    body: Bytes,
+}
+
+/// The part of a request's body that the library has not yet accepted, and where to send it.
+#[derive(Debug)]
+struct UnsentBody {
+    stream: SendStream<Bytes>,
+    rest: Bytes,
+}
 
 /// Holds one request at a time.
 #[derive(Debug, Default)]
 pub struct Http2ClientStream {
-    /// The queued request, until a connection accepts it.
-    waiting: Option<(Request<()>, Bytes)>,
-    /// The part of the body that the library has not yet accepted.
-    sending: Option<(SendStream<Bytes>, Bytes)>,
+    waiting: Option<QueuedHttp2Request>,
+    sending: Option<UnsentBody>,
     exchange: StreamExchange,
     text: Option<TextSearch>,
     status: u16,
@@ -54,25 +66,25 @@ impl Wake for StreamWaker {
 
 impl Http2ClientStream {
     /// Queues the next request until `send_queued`.
-    pub fn queue_request(&mut self, which: usize, request: Request<()>, shot: &RequestTemplate) {
+    pub fn queue_request(&mut self, which: usize, head: Request<()>, shot: &RequestTemplate) {
         self.request_kind = which;
         self.status = 0;
         self.body_bytes = 0;
         self.began = false;
         self.text = shot.expect.text.as_ref().map(TextSearch::new);
-        self.waiting = Some((request, Bytes::copy_from_slice(&shot.body)));
+        self.waiting = Some(QueuedHttp2Request { head, body: Bytes::copy_from_slice(&shot.body) });
     }
 
     /// Passes the queued request to the library. The next received bytes report its result.
     pub fn send_queued(&mut self, send: &mut SendRequest<Bytes>) {
-        let Some((request, body)) = self.waiting.take() else { return };
+        let Some(QueuedHttp2Request { head, body }) = self.waiting.take() else { return };
         self.waker.0.store(true, Ordering::Relaxed);
-        match send.send_request(request, body.is_empty()) {
+        match send.send_request(head, body.is_empty()) {
             Ok((answer, mut stream)) => {
                 self.exchange = StreamExchange::Head(answer);
                 if !body.is_empty() {
                     stream.reserve_capacity(body.len());
-                    self.sending = Some((stream, body));
+                    self.sending = Some(UnsentBody { stream, rest: body });
                 }
             }
             Err(_) => self.exchange = StreamExchange::Failed,
@@ -104,9 +116,9 @@ impl Http2ClientStream {
         self.request_kind
     }
 
-    /// Bytes of the response's body, and whether the body contains the expected text.
-    pub fn body(&self) -> (u64, bool) {
-        (self.body_bytes, self.text.as_ref().is_none_or(TextSearch::is_found))
+    pub fn body(&self) -> ReceivedBody {
+        let has_text = self.text.as_ref().is_none_or(TextSearch::is_found);
+        ReceivedBody { bytes: self.body_bytes, has_text }
     }
 
     /// Ends the request in flight; a queued one stays. On an open connection the library sends RST_STREAM (CANCEL).
@@ -167,7 +179,7 @@ impl Http2ClientStream {
         let waker = Waker::from(Arc::clone(&self.waker));
         let mut context = Context::from_waker(&waker);
         let mut any = false;
-        while let Some((stream, rest)) = &mut self.sending {
+        while let Some(UnsentBody { stream, rest }) = &mut self.sending {
             match stream.poll_capacity(&mut context) {
                 Poll::Pending => return any,
                 Poll::Ready(Some(Ok(0))) => {}

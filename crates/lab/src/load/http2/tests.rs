@@ -6,7 +6,7 @@ fn shot() -> RequestTemplate {
     RequestTemplate::get("shop.example", "/")
 }
 
-fn received(client: &mut Http2Client, bytes: &[u8]) -> Vec<(usize, ResponseProgress)> {
+fn received(client: &mut Http2Client, bytes: &[u8]) -> Vec<StreamProgress> {
     let mut settled = Vec::new();
     client.on_received(bytes, &mut settled);
     settled
@@ -45,7 +45,13 @@ fn frame(kind: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-const WHOLE: ResponseProgress = ResponseProgress::Complete { status: 200, reusable: true };
+fn progress(stream: usize, progress: ResponseProgress) -> StreamProgress {
+    StreamProgress { stream, progress }
+}
+
+fn whole(stream: usize) -> StreamProgress {
+    progress(stream, ResponseProgress::Complete { status: 200, reusable: true })
+}
 
 #[test]
 fn a_request_waits_in_memory_and_garbage_is_no_answer() {
@@ -60,7 +66,13 @@ fn a_request_waits_in_memory_and_garbage_is_no_answer() {
     assert_eq!(heads(&take(&mut client)), [1]);
     assert!(client.is_sent(0) && !client.has_begun(0));
     let settled = received(&mut client, b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    assert!(matches!(settled[..], [(0, ResponseProgress::Failed(_))]), "{settled:?}");
+    assert!(
+        matches!(
+            settled[..],
+            [StreamProgress { stream: 0, progress: ResponseProgress::Failed(_) }]
+        ),
+        "{settled:?}"
+    );
     assert!(client.is_finished());
 }
 
@@ -86,13 +98,13 @@ fn answers_come_in_any_order() {
     client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1, 3, 5]);
     let settled = received(&mut client, &[SETTINGS, &answer(5), &answer(1)].concat());
-    assert_eq!(settled, [(0, WHOLE), (2, WHOLE)]);
+    assert_eq!(settled, [whole(0), whole(2)]);
     assert_eq!((client.request_kind(2), client.is_finished()), (9, false));
     assert!(!client.is_in_flight(0) && client.is_in_flight(1));
     // Stream slot 2 sends another request while slot 1 still waits for its response.
     client.send_request(2, 0, &shot());
     assert_eq!(heads(&take(&mut client)), [7]);
-    assert_eq!(received(&mut client, &[answer(3), answer(7)].concat()), [(1, WHOLE), (2, WHOLE)]);
+    assert_eq!(received(&mut client, &[answer(3), answer(7)].concat()), [whole(1), whole(2)]);
 }
 
 #[test]
@@ -103,11 +115,11 @@ fn a_stream_that_is_reset_or_given_up_leaves_the_others() {
     take(&mut client);
     // RST_STREAM with REFUSED_STREAM (RFC 9113 §6.4).
     let settled = received(&mut client, &[SETTINGS, &frame(3, 3, &[0, 0, 0, 7])].concat());
-    assert_eq!(settled, [(1, ResponseProgress::Failed(FailureCause::StreamReset))]);
+    assert_eq!(settled, [progress(1, ResponseProgress::Failed(FailureCause::StreamReset))]);
     take(&mut client);
     client.abandon_stream(2);
     assert!(take(&mut client).ends_with(&frame(3, 5, &[0, 0, 0, 8])), "CANCEL is told");
-    assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
+    assert_eq!(received(&mut client, &answer(1)), [whole(0)]);
     assert!(!client.is_finished());
 }
 
@@ -123,7 +135,7 @@ fn a_farewell_lets_answers_come_and_what_is_asked_waits_for_the_next_connection(
     client.send_request(1, 0, &shot());
     assert!(heads(&take(&mut client)).is_empty(), "nothing more is asked here");
     assert!(!client.is_finished() && !client.is_in_flight(1));
-    assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
+    assert_eq!(received(&mut client, &answer(1)), [whole(0)]);
     assert!(client.is_finished());
     client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1]);
@@ -138,10 +150,10 @@ fn what_the_farewell_leaves_out_is_asked_on_the_next_connection() {
     assert_eq!(heads(&take(&mut client)), [1, 3]);
     let farewell = frame(7, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
     let settled = received(&mut client, &[SETTINGS, &farewell].concat());
-    assert_eq!(settled, [(1, ResponseProgress::Unprocessed)]);
+    assert_eq!(settled, [progress(1, ResponseProgress::Unprocessed)]);
     client.send_request(1, 0, &shot());
     assert!(heads(&take(&mut client)).is_empty());
-    assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
+    assert_eq!(received(&mut client, &answer(1)), [whole(0)]);
     client.start_connection();
     assert_eq!(heads(&take(&mut client)), [1]);
 }
@@ -164,7 +176,7 @@ fn a_body_goes_as_the_peer_has_room() {
     let rest = take(&mut client).len();
     assert!((34_465..35_000).contains(&rest), "{rest}");
     assert!(client.is_sent(0));
-    assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
+    assert_eq!(received(&mut client, &answer(1)), [whole(0)]);
     // The next request needs no further WINDOW_UPDATE of the connection.
     client.send_request(0, 0, &post);
     let sent = take(&mut client).len();

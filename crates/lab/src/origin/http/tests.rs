@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-use super::{CloseMode, HttpOriginConnection};
+use super::{CloseMode, HttpOriginConnection, OriginOutput};
 use crate::origin::content::{OriginContent, OriginFault};
 use crate::origin::request_log::RequestIdLog;
 
@@ -26,10 +26,11 @@ impl OriginTestClient {
     fn drain(&mut self) -> String {
         let mut text = Vec::new();
         loop {
-            let (bytes, fill) = self.http.output();
-            if bytes.is_empty() && fill == 0 {
+            let output = self.http.output();
+            if output.is_empty() {
                 return String::from_utf8(text).unwrap();
             }
+            let OriginOutput { bytes, fill } = output;
             let sent = bytes.len() + fill as usize;
             text.extend_from_slice(bytes);
             text.resize(text.len() + fill as usize, b'-');
@@ -166,5 +167,5 @@ fn broken_requests_and_websockets() {
     let answer = peer.ask(&format!("GET /ws HTTP/1.1\r\nHost: h\r\n{fields}\r\n\r\n"));
     assert!(answer.contains("101") && answer.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{answer}");
     peer.http.on_received(&[0x81, 0x81, 0, 0, 0, 0, b'x'], &mut peer.site, MonotonicTime(0));
-    assert_eq!(peer.http.output().0, &[0x81, 1, b'x']);
+    assert_eq!(peer.http.output().bytes, &[0x81, 1, b'x']);
 }

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::study::balancer::EnvironmentVariable;
+
 /// The system's own allocator.
 pub const SYSTEM: &str = "the system's";
 /// Other allocators and their libraries, the most common first.
@@ -24,8 +26,8 @@ const PLACES: [&str; 5] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocator {
     pub name: &'static str,
-    /// Environment variables that make a process use this allocator.
-    pub environment: Vec<(String, String)>,
+    /// Makes a process use this allocator.
+    pub environment: Vec<EnvironmentVariable>,
     /// The library that a process with this allocator maps into memory; `None`: the system's allocator.
     library: Option<PathBuf>,
 }
@@ -35,7 +37,7 @@ pub fn available_allocators() -> [Allocator; 2] {
     let own = Allocator { name: SYSTEM, environment: Vec::new(), library: None };
     let one_arena = || {
         let tunable = "glibc.malloc.arena_max=1".to_owned();
-        let environment = vec![("GLIBC_TUNABLES".to_owned(), tunable)];
+        let environment = vec![EnvironmentVariable { name: "GLIBC_TUNABLES", value: tunable }];
         Allocator { name: "the system's with one arena", environment, library: None }
     };
     [
@@ -50,7 +52,8 @@ pub fn available_allocators() -> [Allocator; 2] {
 fn find_installed(name: &'static str, file: &str) -> Option<Allocator> {
     let mut places = PLACES.iter().map(|place| Path::new(place).join(file));
     let path = places.find(|path| path.is_file())?;
-    let environment = vec![("LD_PRELOAD".to_owned(), path.display().to_string())];
+    let value = path.display().to_string();
+    let environment = vec![EnvironmentVariable { name: "LD_PRELOAD", value }];
     // Memory maps show the target of a symbolic link.
     let library = fs::canonicalize(&path).unwrap_or(path);
     Some(Allocator { name, environment, library: Some(library) })

@@ -4,8 +4,8 @@ use crate::stats::rank::{compare, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 use crate::study::parameter::Parameters;
 use crate::study::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
-    TableCell,
+    ClaimResult, PlotBar, PlotLine, PlotPoint, PlotShape, ReportPlot, ReportSection, ReportTable,
+    SourceComparison, StudyReport, TableCell,
 };
 
 /// The path of a page to the client.
@@ -30,8 +30,8 @@ pub struct FarmRun {
     pub busy: Option<f64>,
     /// The balancer's processor time for each page, milliseconds.
     pub each_ms: Option<f64>,
-    /// The balancer's processor time over the run: seconds, per cent.
-    pub trace: Vec<(f64, f64)>,
+    /// The balancer's processor time over the run, per cent.
+    pub trace: Vec<PlotPoint>,
 }
 
 /// Repeated runs of the same case.
@@ -280,7 +280,7 @@ fn figures_section(cases: &[FarmCase]) -> ReportSection {
             (case.failed() as f64).into(),
         ]
     });
-    let bars = cases.iter().map(|case| (case.name(), case.rate()));
+    let bars = cases.iter().map(|case| PlotBar { name: case.name(), value: case.rate() });
     ReportSection {
         title: "Pages a second".to_owned(),
         text: vec![
@@ -304,10 +304,10 @@ fn processor_section(cases: &[FarmCase]) -> ReportSection {
     let mut plots = Vec::new();
     for through in [FarmPath::Plain, FarmPath::Tls] {
         let of: Vec<&FarmCase> = cases.iter().filter(|case| case.path == through).collect();
-        let lines: Vec<(String, Vec<(f64, f64)>)> = of
+        let lines: Vec<PlotLine> = of
             .iter()
-            .map(|case| (case.name(), trace(case)))
-            .filter(|(_, line)| line.len() > 1)
+            .map(|case| PlotLine { name: case.name(), points: trace(case) })
+            .filter(|line| line.points.len() > 1)
             .collect();
         if !lines.is_empty() {
             let title = if through == FarmPath::Tls { "Over TLS" } else { "Plain" };
@@ -326,13 +326,13 @@ fn processor_section(cases: &[FarmCase]) -> ReportSection {
     }
 }
 
-fn trace(case: &FarmCase) -> Vec<(f64, f64)> {
+fn trace(case: &FarmCase) -> Vec<PlotPoint> {
     let longest = case.runs.iter().map(|run| run.trace.len()).max().unwrap_or(0);
     let at = |step: usize| {
-        let points: Vec<(f64, f64)> =
+        let points: Vec<PlotPoint> =
             case.runs.iter().filter_map(|run| run.trace.get(step).copied()).collect();
-        let of = |of: fn(&(f64, f64)) -> f64| median(&points.iter().map(of).collect::<Vec<_>>());
-        (of(|point| point.0), of(|point| point.1))
+        let of = |of: fn(&PlotPoint) -> f64| median(&points.iter().map(of).collect::<Vec<_>>());
+        PlotPoint { seconds: of(|point| point.seconds), value: of(|point| point.value) }
     };
     (0..longest).map(at).collect()
 }

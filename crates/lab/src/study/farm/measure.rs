@@ -17,6 +17,7 @@ use crate::origin::{OriginKind, OriginOptions, TestOrigin};
 use crate::study::balancer::StudyBalancer;
 use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
+use crate::study::report::PlotPoint;
 
 /// The ports of the service, HTTP and HTTPS; a second balancer uses the next ones.
 const PORTS: [u16; 2] = [80, 443];
@@ -230,7 +231,8 @@ fn run_load(
         if let (Some((at, used)), Some((then, had))) = (now, before)
             && at - then >= STEP
         {
-            trace.push((then, (used - had) / (at - then) * 100.0));
+            let value = (used - had) / (at - then) * 100.0;
+            trace.push(PlotPoint { seconds: then, value });
             before = now;
         }
     }

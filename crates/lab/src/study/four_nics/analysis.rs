@@ -6,8 +6,8 @@ use crate::result::{BenchMetric, BenchResult, BenchRun, MetricDirection, ResultP
 use crate::stats::sample::median;
 use crate::study::parameter::Parameters;
 use crate::study::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
-    TableCell,
+    ClaimResult, PlotBar, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison,
+    StudyReport, TableCell,
 };
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -287,7 +287,7 @@ fn comparison_section(table: &BenchComparison) -> ReportSection {
             status.into(),
             row.baseline_deviation_percent.into(),
             row.result_deviation_percent.into(),
-            (row.runs.0 as f64).into(),
+            (row.runs.baseline as f64).into(),
             row.p.into(),
         ]
     });
@@ -333,7 +333,7 @@ fn processors_section(sides: &NicRuns) -> ReportSection {
         let both = [("before", &sides.before), ("after", &sides.after)].into_iter();
         both.filter_map(move |(word, runs)| {
             let rate = figure(runs, at, |share| share.net_rx)?;
-            Some((format!("processor {at}, {word}"), rate))
+            Some(PlotBar { name: format!("processor {at}, {word}"), value: rate })
         })
     });
     ReportSection {

@@ -11,8 +11,8 @@ use crate::stats::rank::{compare, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 use crate::study::parameter::Parameters;
 use crate::study::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
-    TableCell,
+    ClaimResult, PlotBar, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison,
+    StudyReport, TableCell,
 };
 
 /// Table 1 of the source study: return addresses, closing time, forecast and measured rate.
@@ -278,10 +278,8 @@ fn rows_section(rows: &[CapacityRow]) -> ReportSection {
         ]
     });
     let bars = rows.iter().flat_map(|row| {
-        [
-            (format!("forecast, {}", row_label(row)), row.allowed),
-            (format!("measured, {}", row_label(row)), row.rate),
-        ]
+        [("forecast", row.allowed), ("measured", row.rate)]
+            .map(|(word, value)| PlotBar { name: format!("{word}, {}", row_label(row)), value })
     });
     ReportSection {
         title: "Connections a second by return addresses and closing time".to_owned(),
@@ -356,7 +354,10 @@ fn methods_section(methods: &[MethodRuns]) -> ReportSection {
         drawn: PlotShape::Bars {
             bars: methods
                 .iter()
-                .map(|method| (method.method.name(), median(&method.figures(of))))
+                .map(|method| PlotBar {
+                    name: method.method.name(),
+                    value: median(&method.figures(of)),
+                })
                 .collect(),
         },
     };

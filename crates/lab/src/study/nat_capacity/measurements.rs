@@ -19,7 +19,7 @@ pub struct CapacityRow {
     /// Connections that were not established in time, including those without a free port.
     pub no_port: u64,
     /// All failed connections, by cause.
-    pub failed: Vec<(String, u64)>,
+    pub failed: BTreeMap<String, u64>,
     /// Processor share of the load generator's busiest thread.
     pub generator_busy: f64,
 }

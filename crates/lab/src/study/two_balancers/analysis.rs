@@ -9,7 +9,7 @@ use super::source_comparison::{ComparedCases, compare_with_source};
 use super::transaction_trace::TransactionTrace;
 use crate::study::parameter::Parameters;
 use crate::study::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, StudyReport, TableCell,
+    ClaimResult, PlotBar, PlotShape, ReportPlot, ReportSection, ReportTable, StudyReport, TableCell,
 };
 
 /// The name that `explain trace` gives to inconsistent windows.
@@ -129,7 +129,7 @@ fn figures_section(parameters: &Parameters, cases: &[TransactionCase]) -> Report
                 seen.in_flight.into(),
                 window_limited_rate(ByteCount(seen.in_flight), trip).megabits().into(),
                 scale.into(),
-                seen.field.0.into(),
+                seen.field.smallest.into(),
                 seen.total.into(),
                 (*took).into(),
             ]
@@ -138,7 +138,10 @@ fn figures_section(parameters: &Parameters, cases: &[TransactionCase]) -> Report
         title: title.to_owned(),
         unit: "s".to_owned(),
         drawn: PlotShape::Bars {
-            bars: cases.iter().map(|case| (case.name.clone(), of(&case.trace))).collect(),
+            bars: cases
+                .iter()
+                .map(|case| PlotBar { name: case.name.clone(), value: of(&case.trace) })
+                .collect(),
         },
     };
     ReportSection {

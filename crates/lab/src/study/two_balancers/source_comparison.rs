@@ -79,7 +79,7 @@ fn compare_requests(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<So
     let ComparedCases { broken, small, .. } = three;
     let trip = requested_round_trip(parameters);
     let path = || parameter_differences(parameters, &["delay", "request"]);
-    let window = figure_of(broken, |seen| seen.field.0).filter(|field| *field > 0.0);
+    let window = figure_of(broken, |seen| seen.field.smallest).filter(|field| *field > 0.0);
     let request = ByteCount(parameters.size("request") as f64);
     let pieces = window.map(|window| window_limited_transfer(request, ByteCount(window), trip).0);
     let slow = figure_of(broken, |seen| seen.request);

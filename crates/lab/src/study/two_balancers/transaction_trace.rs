@@ -9,6 +9,13 @@ use trace::report_builder::{self, CaptureSource};
 
 use crate::study::context::StudyError;
 
+/// The window field after the handshake, unscaled; 0: not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AdvertisedWindow {
+    pub smallest: f64,
+    pub largest: f64,
+}
+
 /// The transaction as seen in its packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionTrace {
@@ -24,8 +31,8 @@ pub struct TransactionTrace {
     pub answer_mbit: f64,
     /// Largest number of response bytes in flight.
     pub in_flight: f64,
-    /// The balancer's smallest and largest value of the window field after the handshake, unscaled.
-    pub field: (f64, f64),
+    /// What the balancer advertised.
+    pub field: AdvertisedWindow,
     /// The window scale that the balancer announced.
     pub scale: Option<u8>,
     /// Time until the user has the response, seconds.
@@ -72,17 +79,20 @@ fn from_report(report: &TraceReport) -> Option<TransactionTrace> {
         answer: answer.seconds,
         answer_mbit: answer.realized_bandwidth_mbps.unwrap_or_default(),
         in_flight: answer.max_in_flight as f64,
-        field: fields(connection),
+        field: advertised_window(connection),
         scale: connection.server.window.scale.option,
         total: transaction.total_seconds,
         findings: findings.collect(),
     })
 }
 
-fn fields(connection: &ConnectionReport) -> (f64, f64) {
+fn advertised_window(connection: &ConnectionReport) -> AdvertisedWindow {
     let window = &connection.server.window;
     let field = |raw: Option<u16>| raw.map_or(0.0, f64::from);
-    (field(window.raw_min), field(window.raw_max.max(window.syn)))
+    AdvertisedWindow {
+        smallest: field(window.raw_min),
+        largest: field(window.raw_max.max(window.syn)),
+    }
 }
 
 fn convert_finding(finding: &BottleneckFinding) -> CaseFinding {

@@ -11,8 +11,8 @@ use crate::stats::sample::median;
 use crate::stream::request::StreamTransport;
 use crate::study::parameter::Parameters;
 use crate::study::report::{
-    ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
-    TableCell as Place,
+    ClaimResult, PlotBar, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison,
+    StudyReport, TableCell as Place,
 };
 
 /// The best throughput of a transport with a layout and a policy, over buffers and messages, Mbit/s.
@@ -206,7 +206,8 @@ fn policies_section(cells: &[StreamCell]) -> ReportSection {
     let bars = |carrier| {
         let of = pairs.iter().filter_map(|(layout, policy)| {
             let name = format!("{}, {}", layout.name(), policy.name());
-            best_throughput(cells, *layout, *policy, carrier).map(|mbit| (name, mbit * 1e6))
+            let mbit = best_throughput(cells, *layout, *policy, carrier)?;
+            Some(PlotBar { name, value: mbit * 1e6 })
         });
         PlotShape::Bars { bars: of.collect() }
     };

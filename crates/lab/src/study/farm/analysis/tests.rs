@@ -13,7 +13,9 @@ fn case(
     let run = |rate: &f64| FarmRun {
         rate: *rate,
         each_ms: allocator.map(|_| each_ms),
-        trace: vec![(0.0, 50.0), (0.2, 70.0)],
+        trace: [(0.0, 50.0), (0.2, 70.0)]
+            .map(|(seconds, value)| PlotPoint { seconds, value })
+            .into(),
         ..FarmRun::default()
     };
     FarmCase { path: through, allocator, connections, runs: rates.iter().map(run).collect() }

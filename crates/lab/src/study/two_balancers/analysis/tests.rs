@@ -1,7 +1,7 @@
 //! Constructed measurements, and the report that they must produce.
 
 use super::super::case::case_name;
-use super::super::transaction_trace::CaseFinding;
+use super::super::transaction_trace::{AdvertisedWindow, CaseFinding};
 use super::*;
 use crate::study::two_balancers::SPECS;
 
@@ -23,7 +23,7 @@ fn case(
         request,
         answer,
         in_flight: 40_000.0,
-        field: (256.0, 65_160.0),
+        field: AdvertisedWindow { smallest: 256.0, largest: 65_160.0 },
         total: request + answer,
         findings: found.into_iter().collect(),
         ..TransactionTrace::default()
