@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use lab::net::{ChecksumMode, NetworkNamespace, VethEnd, create_veth, find};
+use lab::net::{ChecksumMode, NetworkNamespace, SysctlSetting, VethEnd, create_veth, find};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use tests::e2e::balancer::program;
@@ -104,8 +104,11 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     source.ip("addr add 10.77.0.1/24 dev eth0\n").unwrap();
     sink.ip("addr add 10.77.0.2/24 dev eth0\n").unwrap();
     // ICMP errors caused by the flood would be network work too.
-    sink.write_sysctls(&[("net/ipv4/icmp_ratelimit", "1000"), ("net/ipv4/icmp_ratemask", "8")])
-        .unwrap();
+    sink.write_sysctls(&[
+        SysctlSetting { path: "net/ipv4/icmp_ratelimit", value: "1000" },
+        SysctlSetting { path: "net/ipv4/icmp_ratemask", value: "8" },
+    ])
+    .unwrap();
     let dir = TestDir::new();
     let kept = dir.path().join("state/steering.json");
     let stop = AtomicBool::new(false);

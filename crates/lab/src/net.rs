@@ -15,7 +15,7 @@ mod veth;
 
 pub use bpffs::{BpfFs, BpfFsError};
 pub use congestion_control::{Congestion, FORWARDING, HOST};
-pub use namespace::{NamespaceError, NetworkNamespace};
+pub use namespace::{NamespaceError, NetworkNamespace, SysctlSetting};
 pub use namespace_name::{OwnerProcess, unique_name};
 pub use site::{SiteError, SiteHost, TestSite};
 pub use site_layout::{BalancerArms, HostAddresses, RETURNS, SERVICE_V4, SERVICE_V6, SiteLayout};

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lab::link_emulation::{EmulatedLink, LinkShape};
+use lab::net::SysctlSetting;
 use serde_json::Value;
 use tests::e2e::balancer::is_long;
 use tests::e2e::captures::{RecordedCaptures, record};
@@ -66,8 +67,15 @@ impl PlantedCase {
             0 => "4096 6291456 8388608".to_owned(),
             bytes => format!("4096 {bytes} {bytes}"),
         };
-        line.client.write_sysctls(&[("net/ipv4/tcp_rmem", &room)]).unwrap();
-        line.server.write_sysctls(&[("net/ipv4/tcp_wmem", "4096 6291456 8388608")]).unwrap();
+        line.client
+            .write_sysctls(&[SysctlSetting { path: "net/ipv4/tcp_rmem", value: &room }])
+            .unwrap();
+        line.server
+            .write_sysctls(&[SysctlSetting {
+                path: "net/ipv4/tcp_wmem",
+                value: "4096 6291456 8388608",
+            }])
+            .unwrap();
         Some(record(
             &line,
             control,

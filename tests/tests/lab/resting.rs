@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
-use lab::net::NetworkNamespace;
+use lab::net::{NetworkNamespace, SysctlSetting};
 use model::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback};
 use tests::e2e::wait;
 use tests::skip::skip;
@@ -36,9 +36,9 @@ fn ports_come_again_where_forecasts_say_so() {
         let mode = reuse.to_string();
         let on = stamps.to_string();
         host.write_sysctls(&[
-            ("net/ipv4/ip_local_port_range", "40000 40003"),
-            ("net/ipv4/tcp_tw_reuse", &mode),
-            ("net/ipv4/tcp_timestamps", &on),
+            SysctlSetting { path: "net/ipv4/ip_local_port_range", value: "40000 40003" },
+            SysctlSetting { path: "net/ipv4/tcp_tw_reuse", value: &mode },
+            SysctlSetting { path: "net/ipv4/tcp_timestamps", value: &on },
         ])
         .unwrap();
         let rule = TimeWaitPolicy::from_sysctls(Some(reuse), Some(stamps), None);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lab::net::find;
+use lab::net::{SysctlSetting, find};
 
 use super::topology::{Client, LinkTopology, long, mtu, rate};
 use super::traffic::{StreamFigures, stream, stream_six};
@@ -75,9 +75,9 @@ fn best_unadapting(bundle: &str, how: &str) -> Option<StreamFigures> {
     let world = LinkTopology::open(&[NEAR, FAR], bundle)?;
     for host in [&world.lines.client, &world.lines.server] {
         let fixed_window = [
-            ("net/ipv4/tcp_recovery", "3"),
-            ("net/ipv4/tcp_dsack", "0"),
-            ("net/ipv4/tcp_timestamps", "0"),
+            SysctlSetting { path: "net/ipv4/tcp_recovery", value: "3" },
+            SysctlSetting { path: "net/ipv4/tcp_dsack", value: "0" },
+            SysctlSetting { path: "net/ipv4/tcp_timestamps", value: "0" },
         ];
         host.write_sysctls(&fixed_window).unwrap();
     }

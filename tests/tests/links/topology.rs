@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use api::types::{BundleStatus, LinkStatus};
 use lab::link_emulation::{EmulatedLinkError, LinkShape, ParallelLinks};
-use lab::net::{BpfFs, NamespaceError, NetworkNamespace};
+use lab::net::{BpfFs, NamespaceError, NetworkNamespace, SysctlSetting};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
 use tests::e2e::cli_environment::{CommandOutput, run_command};
@@ -133,15 +133,18 @@ impl LinkTopology {
         };
         for host in [&lines.client, &lines.server] {
             host.write_sysctls(&[
-                ("net/ipv4/conf/all/rp_filter", "0"),
-                ("net/ipv4/conf/default/rp_filter", "0"),
-                ("net/ipv6/conf/all/accept_dad", "0"),
-                ("net/ipv6/conf/default/accept_dad", "0"),
+                SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
+                SysctlSetting { path: "net/ipv4/conf/default/rp_filter", value: "0" },
+                SysctlSetting { path: "net/ipv6/conf/all/accept_dad", value: "0" },
+                SysctlSetting { path: "net/ipv6/conf/default/accept_dad", value: "0" },
             ])
             .unwrap();
             for number in 1..=delays.len() {
-                host.write_sysctls(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")])
-                    .unwrap();
+                host.write_sysctls(&[SysctlSetting {
+                    path: &format!("net/ipv4/conf/eth{number}/rp_filter"),
+                    value: "0",
+                }])
+                .unwrap();
             }
         }
         for (host, end) in [(&lines.client, 1), (&lines.server, 2)] {

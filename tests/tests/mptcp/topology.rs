@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use api::types::MptcpStatus;
 use lab::link_emulation::{EmulatedLinkError, LinkShape, ParallelLinks};
-use lab::net::{NamespaceError, NetworkNamespace};
+use lab::net::{NamespaceError, NetworkNamespace, SysctlSetting};
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use tests::e2e::balancer::{is_long, program};
 use tests::e2e::cli_environment::{CommandOutput, run_command};
@@ -56,8 +56,11 @@ impl MptcpTopology {
             return None;
         }
         for host in [&lines.client, &lines.server] {
-            host.write_sysctls(&[("net/mptcp/enabled", "1"), ("net/ipv4/conf/all/rp_filter", "0")])
-                .unwrap();
+            host.write_sysctls(&[
+                SysctlSetting { path: "net/mptcp/enabled", value: "1" },
+                SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
+            ])
+            .unwrap();
         }
         let sink = lines.server.run_inside(|| TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
         let http = OriginOptions { ..OriginOptions::new("o", OriginKind::Http { body: 64 }) };

@@ -1,6 +1,6 @@
 //! `steelyard doctor server`: its findings are correct, and its commands fix them.
 
-use lab::net::{NetworkNamespace, SiteLayout, TestSite, find, run_command};
+use lab::net::{NetworkNamespace, SiteLayout, SysctlSetting, TestSite, find, run_command};
 use serde_json::Value;
 use tests::e2e::cli_environment::CommandOutput;
 use tests::e2e::packet_balancer::{PacketBalancer, ready};
@@ -40,8 +40,8 @@ fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() 
         .unwrap();
     server
         .write_sysctls(&[
-            ("net/ipv4/conf/all/arp_ignore", "0"),
-            ("net/ipv4/conf/all/arp_announce", "0"),
+            SysctlSetting { path: "net/ipv4/conf/all/arp_ignore", value: "0" },
+            SysctlSetting { path: "net/ipv4/conf/all/arp_announce", value: "0" },
         ])
         .unwrap();
     let (code, answer) = doctor(server, &[]);

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use lab::link_emulation::{CLIENT, EmulatedLink, LinkShape, SERVER};
+use lab::net::SysctlSetting;
 use lab::port::ReservedPort;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tests::e2e::balancer::TestBalancer;
@@ -69,7 +70,12 @@ fn a_path_that_loses_packets() {
     };
     let Some(line) = far(shape) else { return };
     // The client's receive buffer holds the whole response.
-    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
+    line.client
+        .write_sysctls(&[SysctlSetting {
+            path: "net/ipv4/tcp_rmem",
+            value: "4096 6291456 8388608",
+        }])
+        .unwrap();
     let (_origin, balancer) = beyond(&line, "");
     for _ in 0..times() {
         fetch_over(&line, &balancer, "/6000000");

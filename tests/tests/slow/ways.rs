@@ -4,6 +4,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use lab::link_emulation::LinkShape;
+use lab::net::SysctlSetting;
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::Value;
 use tests::e2e::balancer::TestBalancer;
@@ -127,7 +128,12 @@ fn losses(kind: ExchangeTransport) {
         ..LinkShape::default()
     };
     let Some(line) = far(shape) else { return };
-    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
+    line.client
+        .write_sysctls(&[SysctlSetting {
+            path: "net/ipv4/tcp_rmem",
+            value: "4096 6291456 8388608",
+        }])
+        .unwrap();
     let way = ExchangeRoute::new(kind);
     let (_origin, balancer) = beyond(&line, &way.service());
     let front = balancer.front();

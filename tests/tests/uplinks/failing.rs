@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use lab::net::SysctlSetting;
 use rustix::process::Signal;
 use tests::e2e::balancer::is_long;
 use tests::e2e::wait;
@@ -53,7 +54,9 @@ fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
     let Some(world) = UplinkTopology::open(DUAL) else { return };
     let v4 = serve(&world.server, V4.into());
     let v6 = serve(&world.server, V6.into());
-    world.routers[0].write_sysctls(&[("net/ipv6/conf/all/forwarding", "0")]).unwrap();
+    world.routers[0]
+        .write_sysctls(&[SysctlSetting { path: "net/ipv6/conf/all/forwarding", value: "0" }])
+        .unwrap();
     wait::until("IPv6 is down", || world.one("one", "ipv6").state == "down");
     assert_eq!(world.one("one", "ipv4").state, "up");
     assert!(lines(&world.host, v6, 20).iter().all(|line| line.from == own6(2)));

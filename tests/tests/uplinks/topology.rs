@@ -10,7 +10,7 @@
 use std::net::IpAddr;
 
 use api::types::{UplinkStatus, UplinksStatus};
-use lab::net::{BpfFs, NamespaceError, NetworkNamespace};
+use lab::net::{BpfFs, NamespaceError, NetworkNamespace, SysctlSetting};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
 use tests::e2e::cli_environment::{CommandOutput, run_command};
@@ -69,11 +69,11 @@ impl UplinkTopology {
         let routers = [made("first")?, made("second")?];
         for one in [&host, &inside, &server, &routers[0], &routers[1]] {
             one.write_sysctls(&[
-                ("net/ipv4/ip_forward", "1"),
-                ("net/ipv6/conf/all/forwarding", "1"),
-                ("net/ipv4/conf/all/rp_filter", "0"),
-                ("net/ipv4/conf/default/rp_filter", "0"),
-                ("net/ipv6/conf/default/accept_dad", "0"),
+                SysctlSetting { path: "net/ipv4/ip_forward", value: "1" },
+                SysctlSetting { path: "net/ipv6/conf/all/forwarding", value: "1" },
+                SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
+                SysctlSetting { path: "net/ipv4/conf/default/rp_filter", value: "0" },
+                SysctlSetting { path: "net/ipv6/conf/default/accept_dad", value: "0" },
             ])
             .unwrap();
         }
@@ -195,7 +195,10 @@ impl UplinkTopology {
     /// Sets whether a router forwards packets.
     pub fn forwards(&self, router: usize, forwards: bool) {
         let word = if forwards { "1" } else { "0" };
-        let settings = [("net/ipv4/ip_forward", word), ("net/ipv6/conf/all/forwarding", word)];
+        let settings = [
+            SysctlSetting { path: "net/ipv4/ip_forward", value: word },
+            SysctlSetting { path: "net/ipv6/conf/all/forwarding", value: word },
+        ];
         self.routers[router].write_sysctls(&settings).unwrap();
     }
 

@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use lab::net::SysctlSetting;
 use rustix::process::Signal;
 use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
@@ -21,9 +22,9 @@ pub fn open(group: &str) -> VrrpTopology {
     world
         .server
         .write_sysctls(&[
-            ("net/ipv4/conf/all/arp_ignore", "1"),
-            ("net/ipv4/conf/all/arp_announce", "2"),
-            ("net/ipv4/conf/eth0/arp_ignore", "1"),
+            SysctlSetting { path: "net/ipv4/conf/all/arp_ignore", value: "1" },
+            SysctlSetting { path: "net/ipv4/conf/all/arp_announce", value: "2" },
+            SysctlSetting { path: "net/ipv4/conf/eth0/arp_ignore", value: "1" },
         ])
         .unwrap();
     world.server.ip(&format!("addr add {}/32 dev lo\n", V4.shared())).unwrap();

@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use lab::net::NetworkNamespace;
+use lab::net::{NetworkNamespace, SysctlSetting};
 use tests::e2e::tools;
 
 /// Creates a host at the bridge. Its MAC address ends in the same number as its IP addresses.
 pub fn host(hub: &NetworkNamespace, role: &str, last: u8, port: &str) -> NetworkNamespace {
     let host = NetworkNamespace::new(role).unwrap();
     host.write_sysctls(&[
-        ("net/ipv6/conf/default/accept_dad", "0"),
-        ("net/ipv6/conf/all/accept_dad", "0"),
-        ("net/ipv6/conf/default/router_solicitations", "0"),
+        SysctlSetting { path: "net/ipv6/conf/default/accept_dad", value: "0" },
+        SysctlSetting { path: "net/ipv6/conf/all/accept_dad", value: "0" },
+        SysctlSetting { path: "net/ipv6/conf/default/router_solicitations", value: "0" },
     ])
     .unwrap();
     let mut ip = Command::new(tools::program("ip"));

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use api::types::{ReplicationStatus, Report};
-use lab::net::{BpfFs, NetworkNamespace};
+use lab::net::{BpfFs, NetworkNamespace, SysctlSetting};
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use tests::e2e::balancer::program;
 use tests::e2e::cli_environment::run_command;
@@ -64,9 +64,9 @@ pub fn wire(more: &str) -> ReplicatedPair {
     for one in [&world.server, &server] {
         let rows = ["all/arp_ignore", "eth0/arp_ignore"].map(|row| format!("net/ipv4/conf/{row}"));
         one.write_sysctls(&[
-            (&rows[0], "1"),
-            (&rows[1], "1"),
-            ("net/ipv4/conf/all/arp_announce", "2"),
+            SysctlSetting { path: &rows[0], value: "1" },
+            SysctlSetting { path: &rows[1], value: "1" },
+            SysctlSetting { path: "net/ipv4/conf/all/arp_announce", value: "2" },
         ])
         .unwrap();
         one.ip(&format!(

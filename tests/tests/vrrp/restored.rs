@@ -1,5 +1,6 @@
 //! Addresses and links that another program removes from an active member are restored.
 
+use lab::net::SysctlSetting;
 use tests::e2e::wait;
 
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
@@ -130,7 +131,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     let name =
         name.filter_map(|name| name.split('@').next()).find(|name| name.starts_with("vrrp6"));
     let key = format!("net/ipv6/conf/{}/disable_ipv6", name.unwrap());
-    world.namespace(First).write_sysctls(&[(&key, "1")]).unwrap();
+    world.namespace(First).write_sysctls(&[SysctlSetting { path: &key, value: "1" }]).unwrap();
     world.until(Second, V6, "active");
     world.until(First, V6, "idle");
     let reason = world.status(First, V6).unwrap().reason;
@@ -138,7 +139,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     wait::until("that is told", || world.told(First).contains("member-refused: group front6"));
     assert_eq!(world.status(First, V4).unwrap().state, "active", "the other family stays");
     world.serves(V6);
-    world.namespace(First).write_sysctls(&[(&key, "0")]).unwrap();
+    world.namespace(First).write_sysctls(&[SysctlSetting { path: &key, value: "0" }]).unwrap();
     world.until(First, V6, "active");
     world.until(Second, V6, "standby");
     world.serves(V6);
@@ -166,7 +167,10 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
     wait::until("that is told", || {
         world.told(First).contains("kernel-restored: the dead man's gate was taken off eth0")
     });
-    world.namespace(First).write_sysctls(&[("net/ipv4/conf/eth0/arp_ignore", "0")]).unwrap();
+    world
+        .namespace(First)
+        .write_sysctls(&[SysctlSetting { path: "net/ipv4/conf/eth0/arp_ignore", value: "0" }])
+        .unwrap();
     wait::until("it is set again", || {
         world
             .told(First)

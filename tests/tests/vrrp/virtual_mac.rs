@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
 
+use lab::net::SysctlSetting;
 use rustix::process::Signal;
 use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
@@ -263,7 +264,10 @@ fn beside_keepalived(ours: MemberIndex) {
     let mut world = VrrpTopology::new(GROUP);
     // Without `arp_ignore`, the interfaces of keepalived's two instances answer for each other's addresses and for the
     // interface's.
-    world.namespace(theirs).write_sysctls(&[("net/ipv4/conf/all/arp_ignore", "1")]).unwrap();
+    world
+        .namespace(theirs)
+        .write_sysctls(&[SysctlSetting { path: "net/ipv4/conf/all/arp_ignore", value: "1" }])
+        .unwrap();
     let start = |world: &VrrpTopology| {
         let lines = |_| " version 3\n advert_int 0.3\n use_vmac\n".to_owned();
         Keepalived::with(world, theirs, lines)

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use lab::net::{ChecksumMode, NetworkNamespace, VethEnd, create_veth};
+use lab::net::{ChecksumMode, NetworkNamespace, SysctlSetting, VethEnd, create_veth};
 use libbpf_rs::{
     MapCore, MapFlags, Object, ObjectBuilder, ProgramInput, TC_INGRESS, TcHookBuilder, Xdp,
     XdpFlags,
@@ -64,7 +64,8 @@ impl PacketPath {
             Some(balancer) => {
                 laid(end(&source, "eth0"), end(balancer, "front"))?;
                 laid(end(&sink, "eth0"), end(balancer, "eth0"))?;
-                balancer.write_sysctls(&[("net/ipv4/ip_forward", "1")])?;
+                balancer
+                    .write_sysctls(&[SysctlSetting { path: "net/ipv4/ip_forward", value: "1" }])?;
                 balancer
                     .ip("addr add 203.0.113.1/24 dev front\naddr add 10.10.0.2/24 dev eth0\n\
                      addr add 10.10.0.3/24 dev eth0\naddr add 198.51.100.10/32 dev lo\n")?;

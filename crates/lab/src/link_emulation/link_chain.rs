@@ -11,7 +11,7 @@ use std::net::Ipv4Addr;
 
 use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use super::queue::LinkShape;
-use crate::net::{NetworkNamespace, VethEnd};
+use crate::net::{NetworkNamespace, SysctlSetting, VethEnd};
 
 /// The hosts and their links; dropping them removes everything.
 #[derive(Debug)]
@@ -53,11 +53,11 @@ impl LinkChain {
             ForwarderHandle::connect(ends, &between, ["back", "right"], LinkSettings::new(far))?;
         let [at_client, at_server] = CHAIN_MIDDLE;
         middle.write_sysctls(&[
-            ("net/ipv4/ip_forward", "1"),
-            ("net/ipv4/conf/all/rp_filter", "0"),
-            ("net/ipv4/conf/eth0/rp_filter", "0"),
-            ("net/ipv4/conf/eth1/rp_filter", "0"),
-            ("net/ipv4/conf/all/send_redirects", "0"),
+            SysctlSetting { path: "net/ipv4/ip_forward", value: "1" },
+            SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
+            SysctlSetting { path: "net/ipv4/conf/eth0/rp_filter", value: "0" },
+            SysctlSetting { path: "net/ipv4/conf/eth1/rp_filter", value: "0" },
+            SysctlSetting { path: "net/ipv4/conf/all/send_redirects", value: "0" },
         ])?;
         // The last address is deprecated, so that the middle's own connections use another source address.
         middle.ip(&format!(
@@ -76,9 +76,9 @@ impl LinkChain {
     /// Adds the service's address to the server's loopback without announcing it by ARP, for direct server return.
     pub fn enable_direct_return(&self) -> Result<(), EmulatedLinkError> {
         self.server.write_sysctls(&[
-            ("net/ipv4/conf/all/arp_ignore", "1"),
-            ("net/ipv4/conf/all/arp_announce", "2"),
-            ("net/ipv4/conf/all/rp_filter", "0"),
+            SysctlSetting { path: "net/ipv4/conf/all/arp_ignore", value: "1" },
+            SysctlSetting { path: "net/ipv4/conf/all/arp_announce", value: "2" },
+            SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
         ])?;
         self.server.ip(&format!("addr add {CHAIN_SERVICE}/32 dev lo\n"))?;
         Ok(())

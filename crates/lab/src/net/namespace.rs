@@ -52,6 +52,14 @@ pub enum NamespaceError {
     },
 }
 
+/// A kernel setting of a namespace's network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SysctlSetting<'a> {
+    /// Its path below /proc/sys, such as `net/ipv4/ip_forward`.
+    pub path: &'a str,
+    pub value: &'a str,
+}
+
 /// A namespace; dropping it removes it with its links.
 #[derive(Debug)]
 pub struct NetworkNamespace {
@@ -109,9 +117,9 @@ impl NetworkNamespace {
     }
 
     /// Writes settings below /proc/sys, such as `net/ipv4/ip_forward`.
-    pub fn write_sysctls(&self, settings: &[(&str, &str)]) -> Result<(), NamespaceError> {
+    pub fn write_sysctls(&self, settings: &[SysctlSetting<'_>]) -> Result<(), NamespaceError> {
         self.run_inside(|| {
-            settings.iter().try_for_each(|(key, value)| {
+            settings.iter().try_for_each(|SysctlSetting { path: key, value }| {
                 std::fs::write(format!("/proc/sys/{key}"), value).map_err(|source| {
                     let key = (*key).to_owned();
                     let value = (*value).to_owned();

@@ -23,6 +23,7 @@ use super::context::{StudyContext, StudyError, finish_study};
 use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
 use crate::link_emulation::{EmulatedLink, LinkFault, LinkSettings, LinkShape, LinkTap, SERVER};
+use crate::net::SysctlSetting;
 
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {
@@ -140,11 +141,14 @@ fn measure_case(
     })?;
     // The client's receive buffer must not be the limit; the balancer has the source study's receive window.
     let memory = parameters.size("receive-memory");
-    line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 262144 16777216")])?;
-    line.server.write_sysctls(&[(
-        "net/ipv4/tcp_rmem",
-        &format!("4096 {memory} {}", memory.max(6 << 20)),
-    )])?;
+    line.client.write_sysctls(&[SysctlSetting {
+        path: "net/ipv4/tcp_rmem",
+        value: "4096 262144 16777216",
+    }])?;
+    line.server.write_sysctls(&[SysctlSetting {
+        path: "net/ipv4/tcp_rmem",
+        value: &format!("4096 {memory} {}", memory.max(6 << 20)),
+    }])?;
     let transaction = TransactionSpec {
         request: parameters.size("request"),
         answer: parameters.size("answer"),

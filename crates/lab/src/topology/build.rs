@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::plan::{NodeKind, TopologyLink, TopologyNode, TopologyPlan, TopologyRoute};
 use crate::link_emulation::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use crate::net::{
-    ChecksumMode, FORWARDING, HOST, NamespaceError, NetworkNamespace, ToolError,
+    ChecksumMode, FORWARDING, HOST, NamespaceError, NetworkNamespace, SysctlSetting, ToolError,
     VethEnd as CableEnd, VethError, create_veth,
 };
 
@@ -124,8 +124,11 @@ fn create_node(node: &TopologyNode) -> Result<NetworkNamespace, TopologyBuildErr
         let made = namespace.ip(&lines);
         made.map_err(|source| TopologyBuildError::Tool { node: node.name.clone(), source })?;
     }
-    let settings: Vec<(&str, &str)> =
-        node.settings.iter().map(|set| (set.path.as_str(), set.value.as_str())).collect();
+    let settings: Vec<SysctlSetting<'_>> = node
+        .settings
+        .iter()
+        .map(|set| SysctlSetting { path: &set.path, value: &set.value })
+        .collect();
     namespace.write_sysctls(&settings).map_err(failed)?;
     Ok(namespace)
 }

@@ -12,7 +12,7 @@ use crate::load::{
     LoadReport, LoadRun,
 };
 use crate::machine::procfs::machine_facts;
-use crate::net::{BpfFs, SERVICE_V4, SiteLayout, TestSite};
+use crate::net::{BpfFs, SERVICE_V4, SiteLayout, SysctlSetting, TestSite};
 use crate::origin::{OriginKind, OriginOptions, TestOrigin};
 use crate::study::balancer::StudyBalancer;
 use crate::study::context::{StudyContext, StudyError};
@@ -46,8 +46,8 @@ impl NatSite {
         // A client port in TIME_WAIT must not be reused: it would meet the NAT entry that waits with it. So the limit
         // must cover all of them: the kernel drops TIME_WAIT sockets beyond it at once.
         site.client.write_sysctls(&[
-            ("net/ipv4/tcp_tw_reuse", "0"),
-            ("net/ipv4/tcp_max_tw_buckets", MOST_RESTING),
+            SysctlSetting { path: "net/ipv4/tcp_tw_reuse", value: "0" },
+            SysctlSetting { path: "net/ipv4/tcp_max_tw_buckets", value: MOST_RESTING },
         ])?;
         let body = parameters.size("answer");
         let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));

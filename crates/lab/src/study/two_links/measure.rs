@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::stream_cell::{LinkLayout, SpreadPolicy, StreamCell};
 use crate::link_emulation::{LinkShape, ParallelLinks};
-use crate::net::{BpfFs, NetworkNamespace};
+use crate::net::{BpfFs, NetworkNamespace, SysctlSetting};
 use crate::stream::client;
 use crate::stream::request::{StreamDirection, StreamRequest, StreamTransport, VERSION};
 use crate::stream::server::{StreamServerCounts, serve_streams};
@@ -58,11 +58,14 @@ fn measure_layout(
     let lines = ParallelLinks::open(&shapes)?;
     for host in [&lines.client, &lines.server] {
         host.write_sysctls(&[
-            ("net/ipv4/conf/all/rp_filter", "0"),
-            ("net/ipv4/conf/default/rp_filter", "0"),
+            SysctlSetting { path: "net/ipv4/conf/all/rp_filter", value: "0" },
+            SysctlSetting { path: "net/ipv4/conf/default/rp_filter", value: "0" },
         ])?;
         for number in 1..=shapes.len() {
-            host.write_sysctls(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")])?;
+            host.write_sysctls(&[SysctlSetting {
+                path: &format!("net/ipv4/conf/eth{number}/rp_filter"),
+                value: "0",
+            }])?;
         }
     }
     if shapes.len() == 1 {
