@@ -20,7 +20,7 @@ use remote::RemoteDaemon;
 use serde::de::DeserializeOwned;
 use transport::DaemonTransport;
 
-use crate::routes;
+use crate::routes::{self, QueryParameter};
 use crate::types::{
     Applied, Audit, AuditRecord, Capacity, CaptureAction, Captures, Event, Events, Generations,
     History, NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked,
@@ -86,7 +86,10 @@ impl ApiClient {
     /// Counters and times; with an interval the daemon measures rates over it first (at most
     /// [`INTERVAL_MS_MAX`](crate::types::report::INTERVAL_MS_MAX)), and the deadline grows by it.
     pub async fn report(&self, interval: Option<Duration>) -> Result<Report, ApiError> {
-        let path = routes::with_query(routes::REPORT, &[("interval-ms", interval.map(millis))]);
+        let path = routes::with_query(
+            routes::REPORT,
+            &[QueryParameter::new("interval-ms", interval.map(millis))],
+        );
         let ceiling =
             CallLimits { time: self.limits.time + interval.unwrap_or_default(), ..self.limits };
         self.call_json(
@@ -116,25 +119,28 @@ impl ApiClient {
 
     /// The last refused requests, of one service or of all.
     pub async fn refused(&self, service: Option<&str>) -> Result<RefusedRequests, ApiError> {
-        let pairs = [("service", service.map(str::to_owned))];
+        let pairs = [QueryParameter::new("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::REFUSED, &pairs)).await
     }
 
     /// Whose time the slowest exchanges took.
     pub async fn explain_slow(&self, query: &SlowQuery) -> Result<SlowExplained, ApiError> {
         let pairs = [
-            ("service", query.service.clone()),
-            ("share-percent", query.share_percent.map(|share| share.to_string())),
-            ("since-ms", query.since_ms.map(|since| since.to_string())),
-            ("server", query.server.clone()),
-            ("from", query.from.clone()),
+            QueryParameter::new("service", query.service.clone()),
+            QueryParameter::new(
+                "share-percent",
+                query.share_percent.map(|share| share.to_string()),
+            ),
+            QueryParameter::new("since-ms", query.since_ms.map(|since| since.to_string())),
+            QueryParameter::new("server", query.server.clone()),
+            QueryParameter::new("from", query.from.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
     }
 
     /// SLO results, of one service or of all with an objective.
     pub async fn explain_users(&self, service: Option<&str>) -> Result<UsersExplained, ApiError> {
-        let pairs = [("service", service.map(str::to_owned))];
+        let pairs = [QueryParameter::new("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::EXPLAIN_USERS, &pairs)).await
     }
 
@@ -146,9 +152,9 @@ impl ApiClient {
     /// The answer that a client gets for a name.
     pub async fn explain_name(&self, query: &NameQuery) -> Result<NameExplained, ApiError> {
         let pairs = [
-            ("name", Some(query.name.clone())),
-            ("from", Some(query.from.to_string())),
-            ("kind", query.kind.clone()),
+            QueryParameter::new("name", Some(query.name.clone())),
+            QueryParameter::new("from", Some(query.from.to_string())),
+            QueryParameter::new("kind", query.kind.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_NAME, &pairs)).await
     }
@@ -180,7 +186,7 @@ impl ApiClient {
 
     /// The text of a stored generation, as it was written.
     pub async fn generation_text(&self, generation: u64) -> Result<String, ApiError> {
-        let pairs = [("generation", Some(generation.to_string()))];
+        let pairs = [QueryParameter::new("generation", Some(generation.to_string()))];
         let path = routes::with_query(routes::CONFIG, &pairs);
         let call = ApiCall { method: CallMethod::Get, path, content_type: "", body: Vec::new() };
         call::call_text(&self.transport, call, self.limits, routes::TOML).await
@@ -188,7 +194,7 @@ impl ApiClient {
 
     /// The effects that `apply` would have with this text, which came from `file`.
     pub async fn plan(&self, text: String, file: Option<String>) -> Result<PlanChange, ApiError> {
-        let path = routes::with_query(routes::PLAN, &[("file", file)]);
+        let path = routes::with_query(routes::PLAN, &[QueryParameter::new("file", file)]);
         self.post(path, routes::TOML, text.into_bytes()).await
     }
 
@@ -202,9 +208,9 @@ impl ApiClient {
         save: Option<bool>,
     ) -> Result<Applied, ApiError> {
         let pairs = [
-            ("if-generation", if_generation.map(|n| n.to_string())),
-            ("file", file),
-            ("save", save.map(|save| save.to_string())),
+            QueryParameter::new("if-generation", if_generation.map(|n| n.to_string())),
+            QueryParameter::new("file", file),
+            QueryParameter::new("save", save.map(|save| save.to_string())),
         ];
         let path = routes::with_query(routes::APPLY, &pairs);
         self.post(path, routes::TOML, text.into_bytes()).await
@@ -217,8 +223,8 @@ impl ApiClient {
         save: Option<bool>,
     ) -> Result<Applied, ApiError> {
         let pairs = [
-            ("generation", generation.map(|n| n.to_string())),
-            ("save", save.map(|save| save.to_string())),
+            QueryParameter::new("generation", generation.map(|n| n.to_string())),
+            QueryParameter::new("save", save.map(|save| save.to_string())),
         ];
         let path = routes::with_query(routes::ROLLBACK, &pairs);
         self.post(path, "", Vec::new()).await
@@ -242,20 +248,26 @@ impl ApiClient {
         until_unix_ms: Option<u64>,
     ) -> Result<History, ApiError> {
         let since = Some(since_unix_ms.to_string());
-        let pairs =
-            [("since-unix-ms", since), ("until-unix-ms", until_unix_ms.map(|at| at.to_string()))];
+        let pairs = [
+            QueryParameter::new("since-unix-ms", since),
+            QueryParameter::new("until-unix-ms", until_unix_ms.map(|at| at.to_string())),
+        ];
         self.get(routes::with_query(routes::HISTORY, &pairs)).await
     }
 
     /// The record of orders, from a time on.
     pub async fn audit(&self, since_unix_ms: Option<u64>) -> Result<Audit, ApiError> {
         let since = since_unix_ms.map(|at| at.to_string());
-        self.get(routes::with_query(routes::AUDIT, &[("since-unix-ms", since)])).await
+        self.get(routes::with_query(routes::AUDIT, &[QueryParameter::new("since-unix-ms", since)]))
+            .await
     }
 
     /// Reverts an order; without a number the latest that can be reverted.
     pub async fn undo(&self, id: Option<u64>) -> Result<AuditRecord, ApiError> {
-        let path = routes::with_query(routes::UNDO, &[("id", id.map(|id| id.to_string()))]);
+        let path = routes::with_query(
+            routes::UNDO,
+            &[QueryParameter::new("id", id.map(|id| id.to_string()))],
+        );
         self.post(path, "", Vec::new()).await
     }
 
@@ -263,7 +275,11 @@ impl ApiClient {
     pub async fn takeover(&self, wanted: &TakeoverQuery) -> Result<Taken, ApiError> {
         let order = wanted.order.map(|order| order.name().to_owned());
         let force = wanted.force.map(|force| force.to_string());
-        let pairs = [("group", wanted.group.clone()), ("order", order), ("force", force)];
+        let pairs = [
+            QueryParameter::new("group", wanted.group.clone()),
+            QueryParameter::new("order", order),
+            QueryParameter::new("force", force),
+        ];
         let path = routes::with_query(routes::TAKEOVER, &pairs);
         self.post(path, "", Vec::new()).await
     }
@@ -279,7 +295,7 @@ impl ApiClient {
             CaptureAction::Start => "start",
             CaptureAction::Stop => "stop",
         };
-        let pairs = [("action", Some(word.to_owned()))];
+        let pairs = [QueryParameter::new("action", Some(word.to_owned()))];
         let path = routes::with_query(&routes::capture(rule), &pairs);
         self.post(path, "", Vec::new()).await
     }
@@ -287,7 +303,10 @@ impl ApiClient {
     /// Drains and stops the daemon; the response comes when draining begins.
     pub async fn stop(&self, limit: Option<Duration>, detach: bool) -> Result<Stopping, ApiError> {
         let detach = detach.then(|| "true".to_owned());
-        let query = [("limit-ms", limit.map(millis)), ("detach", detach)];
+        let query = [
+            QueryParameter::new("limit-ms", limit.map(millis)),
+            QueryParameter::new("detach", detach),
+        ];
         let path = routes::with_query(routes::STOP, &query);
         self.post(path, "", Vec::new()).await
     }

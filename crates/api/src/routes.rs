@@ -134,14 +134,27 @@ pub fn capture(name: &str) -> String {
     CAPTURE.replace("{name}", &encode(name))
 }
 
-/// `route` with a query of those pairs that have a value.
-pub fn with_query(route: &str, pairs: &[(&str, Option<String>)]) -> String {
+/// A parameter of a query, which may be absent.
+#[derive(Clone, Debug)]
+pub struct QueryParameter {
+    pub name: &'static str,
+    pub value: Option<String>,
+}
+
+impl QueryParameter {
+    pub fn new(name: &'static str, value: Option<String>) -> QueryParameter {
+        QueryParameter { name, value }
+    }
+}
+
+/// `route` with a query of those parameters that have a value.
+pub fn with_query(route: &str, parameters: &[QueryParameter]) -> String {
     let mut out = String::from(route);
     let mut mark = '?';
-    for (key, value) in pairs {
+    for QueryParameter { name, value } in parameters {
         let Some(value) = value else { continue };
         out.push(mark);
-        out.push_str(&encode(key));
+        out.push_str(&encode(name));
         out.push('=');
         out.push_str(&encode(value));
         mark = '&';
@@ -175,9 +188,9 @@ mod tests {
         assert_eq!(server("web", "*"), "/v1/servers/web/*");
         assert_eq!(server("a/b", "{name}"), "/v1/servers/a%2Fb/%7Bname%7D");
         let pairs = [
-            ("if-generation", None),
-            ("file", Some("/etc/a b&c.toml".to_owned())),
-            ("n", Some("1".into())),
+            QueryParameter::new("if-generation", None),
+            QueryParameter::new("file", Some("/etc/a b&c.toml".to_owned())),
+            QueryParameter::new("n", Some("1".into())),
         ];
         assert_eq!(with_query(APPLY, &pairs), "/v1/apply?file=%2Fetc%2Fa%20b%26c.toml&n=1");
         assert_eq!(with_query(STATUS, &[]), "/v1/status");

@@ -50,7 +50,7 @@ pub(super) async fn call_text(
     expected: &'static str,
 ) -> Result<String, ApiError> {
     let path = call.path.clone();
-    let (status, content_type, body) =
+    let CompleteResponse { status, content_type, body } =
         match tokio::time::timeout(ceiling.time, exchange(way, call, ceiling)).await {
             Ok(done) => done?,
             Err(_) => {
@@ -81,18 +81,25 @@ fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) ->
     ApiError::Status { path, status: status.as_u16() }
 }
 
+/// A response that was read to its end.
+struct CompleteResponse {
+    status: StatusCode,
+    content_type: String,
+    body: Bytes,
+}
+
 /// Connects, sends the request and reads the whole response.
 async fn exchange(
     way: &DaemonTransport,
     call: ApiCall,
     ceiling: CallLimits,
-) -> Result<(StatusCode, String, Bytes), ApiError> {
+) -> Result<CompleteResponse, ApiError> {
     let path = call.path.clone();
-    let (response, _driver) = send(way, call).await?;
+    let BegunCall { response, driver: _driver } = send(way, call).await?;
     let status = response.status();
     let content_type = media_type(&response);
     match Limited::new(response.into_body(), ceiling.bytes).collect().await {
-        Ok(body) => Ok((status, content_type, body.to_bytes())),
+        Ok(body) => Ok(CompleteResponse { status, content_type, body: body.to_bytes() }),
         Err(error) if error.is::<LengthLimitError>() => {
             Err(ApiError::TooLarge { path, limit: ceiling.bytes })
         }
@@ -103,11 +110,14 @@ async fn exchange(
     }
 }
 
-/// Connects and sends the request; the body is still to be read, and ends when the driver is dropped.
-pub(super) async fn send(
-    way: &DaemonTransport,
-    call: ApiCall,
-) -> Result<(Response<Incoming>, ConnectionDriver), ApiError> {
+/// A call whose response has begun; its body ends when the driver is dropped.
+pub(super) struct BegunCall {
+    pub(super) response: Response<Incoming>,
+    pub(super) driver: ConnectionDriver,
+}
+
+/// Connects and sends the request; the body is still to be read.
+pub(super) async fn send(way: &DaemonTransport, call: ApiCall) -> Result<BegunCall, ApiError> {
     let path = call.path.clone();
     let failed = |source: hyper::Error| transport_error(way, &path, source);
     let stream = way.connect().await?;
@@ -118,7 +128,7 @@ pub(super) async fn send(
         let _ = connection.await;
     }));
     let response = sender.send_request(request(way, call)?).await.map_err(failed)?;
-    Ok((response, driver))
+    Ok(BegunCall { response, driver })
 }
 
 fn transport_error(way: &DaemonTransport, path: &str, source: hyper::Error) -> ApiError {

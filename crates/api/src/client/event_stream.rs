@@ -4,7 +4,7 @@
 
 use http_body_util::BodyExt;
 
-use super::call::{ApiCall, CallMethod, media_type, send};
+use super::call::{ApiCall, BegunCall, CallMethod, media_type, send};
 use super::error::ApiError;
 use super::transport::DaemonTransport;
 use crate::routes;
@@ -22,7 +22,7 @@ pub(super) async fn follow(
     let path = routes::EVENTS_STREAM.to_owned();
     let call =
         ApiCall { method: CallMethod::Get, path: path.clone(), content_type: "", body: Vec::new() };
-    let (response, _driver) = send(way, call).await?;
+    let BegunCall { response, driver: _driver } = send(way, call).await?;
     if !response.status().is_success() {
         return Err(ApiError::Status { path, status: response.status().as_u16() });
     }

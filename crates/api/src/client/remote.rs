@@ -96,7 +96,7 @@ impl RemoteDaemon {
     ///
     /// See `RemoteError`.
     pub fn open(options: &RemoteOptions) -> Result<RemoteDaemon, RemoteError> {
-        let (secure, host, port) = parse_address(&options.host)?;
+        let RemoteAddress { secure, host, port } = parse_address(&options.host)?;
         let authority =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let local = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
@@ -181,8 +181,15 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// With TLS or without, the host, the port.
-fn parse_address(text: &str) -> Result<(bool, String, u16), RemoteError> {
+/// The parts of a daemon's address.
+struct RemoteAddress {
+    /// The daemon is reached over TLS.
+    secure: bool,
+    host: String,
+    port: u16,
+}
+
+fn parse_address(text: &str) -> Result<RemoteAddress, RemoteError> {
     // 80 characters identify the address and leave the message on one or two lines.
     let wrong = || RemoteError::Host(text.chars().take(80).collect());
     let (secure, rest) = match text.split_once("://") {
@@ -210,7 +217,7 @@ fn parse_address(text: &str) -> Result<(bool, String, u16), RemoteError> {
     if host.is_empty() || !host.chars().all(plain) || (!ip && host.contains(':')) {
         return Err(wrong());
     }
-    Ok((secure, host.to_owned(), port))
+    Ok(RemoteAddress { secure, host: host.to_owned(), port })
 }
 
 fn build_tls(options: &RemoteOptions, host: &str) -> Result<RemoteTls, RemoteError> {
@@ -309,7 +316,7 @@ mod tests {
         ];
         for (text, expected) in rows {
             let found = parse_address(text).ok();
-            let found = found.as_ref().map(|(secure, host, port)| (*secure, host.as_str(), *port));
+            let found = found.as_ref().map(|it| (it.secure, it.host.as_str(), it.port));
             assert_eq!(found, expected, "{text}");
         }
     }
