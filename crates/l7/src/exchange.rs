@@ -115,6 +115,13 @@ pub struct HttpExchange<'a, N: NetDriver> {
     _open: OpenExchange,
 }
 
+/// The connection of an attempt.
+struct AttemptLease<N: NetDriver> {
+    lease: UpstreamLease<N>,
+    /// The request, if it was already sent on the connection.
+    sent: Option<SentRequest>,
+}
+
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are done: a box would cost each an allocation"
@@ -237,7 +244,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
 
     async fn run_attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> AttemptOutcome<N> {
         let ExchangeContext { worker, client, service, .. } = self.context;
-        let (mut lease, sent) = match self.lease_upstream().await {
+        let AttemptLease { mut lease, sent } = match self.lease_upstream().await {
             Ok(leased) => leased,
             Err(UpstreamLeaseError { cause, server }) => {
                 return AttemptOutcome::Failed(AttemptFailure::before_sending(cause, server));
@@ -306,14 +313,12 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
     }
 
     /// Leases a connection to a server of the pool. With a hedged attempt, the request was already sent on it.
-    async fn lease_upstream(
-        &mut self,
-    ) -> Result<(UpstreamLease<N>, Option<SentRequest>), UpstreamLeaseError<N>> {
+    async fn lease_upstream(&mut self) -> Result<AttemptLease<N>, UpstreamLeaseError<N>> {
         // Rare futures are boxed, because a future is moved as a whole when it starts.
         if !matches!(self.hedge, HedgeResult::None) {
             match Box::pin(self.adopt_hedge()).await {
-                Some(HedgeWinner { lease, sent_request: sent, .. }) => {
-                    return Ok((lease, Some(sent)));
+                Some(HedgeWinner { lease, sent_request, .. }) => {
+                    return Ok(AttemptLease { lease, sent: Some(sent_request) });
                 }
                 // The hedged attempt was paid for and failed, so this one needs another permit.
                 None => {
@@ -351,7 +356,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 Box::pin(upstream::lease(worker, &self.pool, want, now, &mut self.record)).await?
             }
         };
-        Ok((lease, None))
+        Ok(AttemptLease { lease, sent: None })
     }
 
     /// Whether the client's connection may carry another request after a local reply.

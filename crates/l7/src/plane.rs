@@ -29,7 +29,9 @@ use model::time_attribution::WORDS;
 
 use crate::accounting::WallOrigin;
 use crate::accounting::observer::{PlaneObserver, PlaneOptions};
-use crate::conn::ports::{PathUsage, PortPath, PortTotals, TimeWaitPorts, WorkerPorts};
+use crate::conn::ports::{
+    PathUsage, PortPath, PortTotals, TimeWaitPorts, UsedPortPath, WorkerPorts,
+};
 use crate::conn::stream::ProxyStream;
 use crate::downstream::accept::{self, ListenerHandle, ListenerMode};
 use crate::downstream::http3::serve;
@@ -240,7 +242,7 @@ impl RequestPlane {
     pub fn port_usage(&self) -> Vec<PortUse> {
         let mut sum: HashMap<_, PathUsage> = HashMap::new();
         for handle in &self.workers {
-            for (path, used) in handle.published.ports.all() {
+            for UsedPortPath { path, usage: used } in handle.published.ports.all() {
                 let entry = sum.entry(path).or_default();
                 entry.open += used.open;
                 entry.exhausted += used.exhausted;

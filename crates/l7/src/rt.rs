@@ -17,6 +17,6 @@ mod timer_wheel;
 mod waker;
 
 pub use self::core::{DeadlineError, RegisteredSource, WorkerRuntime};
-pub use self::net_driver::{ConnectTarget, NetDriver};
+pub use self::net_driver::{AcceptedSocket, ConnectTarget, NetDriver};
 pub use self::source::{Readiness, ReadinessSource};
 pub use self::task::TaskId;

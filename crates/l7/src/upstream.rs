@@ -32,6 +32,7 @@ use crate::accounting::ExchangeRecord;
 use crate::upstream::affinity::AffinityChoice;
 
 use crate::accounting::observer::PlaneObservation;
+use crate::conn::upstream_connection::ConnectFailure;
 use crate::rt::NetDriver;
 use crate::servers::wait_queue::{QueueContext, QueueTicket};
 use crate::servers::worker_state::LocalPool;
@@ -40,6 +41,7 @@ use connect::ConnectPlan;
 use idle::{connection_owner, has_dedicated, take_reusable};
 pub use idle::{is_last, return_connection};
 pub use lease::{ServerSlotGuard, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest};
+use multiplexed::EstablishedUpstream;
 
 /// Poll interval of a task that waits for a server below its cap: other workers release slots without a notification.
 /// A released slot is used at most this much later.
@@ -185,7 +187,7 @@ async fn connect_for<N: NetDriver>(
         },
     };
     match multiplexed::connect_multiplexed(worker, way, want.retry_server.is_none()).await {
-        Ok((mut connection, reused)) => {
+        Ok(EstablishedUpstream { mut connection, reused }) => {
             slot.connects.add(1);
             connection.owner = connection_owner(&view, want.client_peer);
             record.connect_end = Some(worker.rt.update_now());
@@ -198,10 +200,10 @@ async fn connect_for<N: NetDriver>(
             Ok(UpstreamLease { connection, reused, slot_guard })
         }
         // No server was contacted.
-        Err((Cause::CircuitOpen, _)) => {
+        Err(ConnectFailure { cause: Cause::CircuitOpen, .. }) => {
             Err(UpstreamLeaseError { cause: Cause::CircuitOpen, server: None })
         }
-        Err((cause, reason)) => {
+        Err(ConnectFailure { cause, reason }) => {
             slot.connects.add(1);
             slot.connect_failed.add(1);
             if cause == Cause::NoDescriptor {

@@ -10,7 +10,7 @@ const CUT: &str = "…";
 /// Appends at most `limit` bytes as the content of a JSON string. UTF-8 passes unchanged; a byte that is not UTF-8 is
 /// written as `\xNN`.
 pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
-    let (bytes, cut) = clip(bytes, limit);
+    let ClippedText { bytes, cut } = clip(bytes, limit);
     // Fast path: most texts need no escaping.
     if bytes.iter().all(|byte| (b' '..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\') {
         out.extend_from_slice(bytes);
@@ -33,7 +33,7 @@ pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
 /// Appends at most `limit` bytes as the content of a quoted field in the common log format. Every byte that is not
 /// printable ASCII is written as `\xNN`.
 pub(super) fn common(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
-    let (bytes, cut) = clip(bytes, limit);
+    let ClippedText { bytes, cut } = clip(bytes, limit);
     for byte in bytes {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
@@ -60,16 +60,23 @@ fn json_char(char: char, out: &mut Vec<u8>) {
     }
 }
 
-/// The first `limit` bytes, without a character that the limit would cut, and whether anything was cut.
-fn clip(bytes: &[u8], limit: usize) -> (&[u8], bool) {
+/// The beginning of a text.
+struct ClippedText<'t> {
+    bytes: &'t [u8],
+    /// Whether anything was cut.
+    cut: bool,
+}
+
+/// The first `limit` bytes, without a character that the limit would cut.
+fn clip(bytes: &[u8], limit: usize) -> ClippedText<'_> {
     if bytes.len() <= limit {
-        return (bytes, false);
+        return ClippedText { bytes, cut: false };
     }
     let mut end = limit;
     while end > 0 && limit - end < 3 && bytes[end] & 0xc0 == 0x80 {
         end -= 1;
     }
-    (&bytes[..end], true)
+    ClippedText { bytes: &bytes[..end], cut: true }
 }
 
 #[cfg(test)]

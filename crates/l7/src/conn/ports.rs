@@ -45,6 +45,13 @@ pub struct PathUsage {
     pub time_wait: u32,
 }
 
+/// A path, and what one worker counts of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedPortPath {
+    pub path: PortPath,
+    pub usage: PathUsage,
+}
+
 /// Ports in TIME_WAIT, which cannot be used yet, by destination and source address.
 pub type TimeWaitPorts = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
 
@@ -194,13 +201,14 @@ impl WorkerPorts {
     }
 
     /// All paths with an open connection, with ports in TIME_WAIT, or that ran out of ports.
-    pub fn all(&self) -> Vec<(PortPath, PathUsage)> {
+    pub fn all(&self) -> Vec<UsedPortPath> {
         let own = lock(&self.own_paths);
         let resting = |own: &WorkerPathUsage| own.sum.time_wait.load(Ordering::Relaxed);
-        let known = own
-            .iter()
-            .map(|(path, own)| (*path, PathUsage { time_wait: resting(own), ..own.used }));
-        known.filter(|(_, used)| *used != PathUsage::default()).collect()
+        let known = own.iter().map(|(path, own)| UsedPortPath {
+            path: *path,
+            usage: PathUsage { time_wait: resting(own), ..own.used },
+        });
+        known.filter(|used| used.usage != PathUsage::default()).collect()
     }
 
     fn update_path(&self, path: PortPath, act: impl FnOnce(&mut PathUsage)) -> Arc<PathTotals> {

@@ -9,7 +9,6 @@ mod tls_io;
 
 use std::cell::{Cell, OnceCell};
 use std::io;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -19,7 +18,8 @@ use model::time_attribution::TcpInfoSample;
 use crate::accounting::DownstreamProtocol;
 use crate::conn::tls_state::TlsState;
 use crate::rt::{
-    DeadlineError, NetDriver, Readiness, ReadinessSource, RegisteredSource, WorkerRuntime,
+    AcceptedSocket, DeadlineError, NetDriver, Readiness, ReadinessSource, RegisteredSource,
+    WorkerRuntime,
 };
 pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
@@ -105,7 +105,7 @@ impl<N: NetDriver> ProxyStream<N> {
     ///
     /// # Errors
     /// `WouldBlock`, or an error of the kernel.
-    pub fn accept(&self) -> io::Result<(N::Sock, SocketAddr)> {
+    pub fn accept(&self) -> io::Result<AcceptedSocket<N::Sock>> {
         self.rt.net.accept(self.socket()?)
     }
 

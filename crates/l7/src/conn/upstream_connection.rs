@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use model::cause::Cause;
 use model::circuit_breaker::BreakerPermit;
 use model::stats::ServerStats;
 
@@ -23,6 +24,20 @@ pub struct UpstreamConnection<N: NetDriver> {
     pub owner: ConnectionOwner,
     /// Counts the connection as open. A multiplexed stream has none: its connection is counted.
     pub guard: Option<UpstreamGuard>,
+}
+
+/// Why no connection to a server was made.
+#[derive(Debug)]
+pub struct ConnectFailure {
+    pub cause: Cause,
+    /// A description of the failure.
+    pub reason: String,
+}
+
+impl ConnectFailure {
+    pub fn new(cause: Cause, reason: String) -> ConnectFailure {
+        ConnectFailure { cause, reason }
+    }
 }
 
 /// Counts an open connection until dropped.

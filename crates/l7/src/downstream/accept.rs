@@ -23,7 +23,7 @@ use crate::conn::stream::ProxyStream;
 use crate::downstream::proxy_protocol::ConnectionAddresses;
 use crate::downstream::{connection, tcp};
 use crate::exchange::local_reply::{self, LocalReply};
-use crate::rt::{NetDriver, Readiness, TaskId};
+use crate::rt::{AcceptedSocket, NetDriver, Readiness, TaskId};
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::{EvictionScope, OpenConnection};
@@ -135,14 +135,14 @@ fn accept_batch<N: NetDriver>(
             return AcceptBatch::Full;
         }
         match listener.accept() {
-            Ok((sock, peer)) if worker.spare.is_missing() => {
+            Ok(AcceptedSocket { sock, peer }) if worker.spare.is_missing() => {
                 refuse_without_descriptor(worker, &sock, peer, service);
             }
-            Ok((sock, peer)) if worker.rt.net.is_reserved_descriptor(&sock) => {
+            Ok(AcceptedSocket { sock, peer }) if worker.rt.net.is_reserved_descriptor(&sock) => {
                 report_descriptor_shortage(worker, service);
                 refuse_without_descriptor(worker, &sock, peer, service);
             }
-            Ok((sock, peer)) => admit(worker, sock, peer, local, service),
+            Ok(AcceptedSocket { sock, peer }) => admit(worker, sock, peer, local, service),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 listener.source().clear(Readiness::READ);
                 return AcceptBatch::Empty;
@@ -181,7 +181,7 @@ fn refuse_with_spare<N: NetDriver>(
 ) -> AcceptBatch {
     worker.spare.release();
     let next = match listener.accept() {
-        Ok((sock, peer)) => {
+        Ok(AcceptedSocket { sock, peer }) => {
             refuse_without_descriptor(worker, &sock, peer, service);
             AcceptBatch::More
         }

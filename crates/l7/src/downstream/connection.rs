@@ -19,7 +19,7 @@ use crate::conn::stream::{ProxyStream, StreamReadResult};
 use crate::downstream::downstream_tls;
 use crate::downstream::http2::serve;
 use crate::downstream::malformed_request::{self, RequestReadError};
-use crate::downstream::proxy_protocol::{self, ConnectionAddresses};
+use crate::downstream::proxy_protocol::{self, ConnectionAddresses, ProxiedClient};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::incoming_request::{self, IncomingRequest};
 use crate::exchange::local_reply;
@@ -106,7 +106,7 @@ async fn accept_client<N: NetDriver>(
     client.attach_current_task();
     open.set_task(worker.rt.current());
     let looked = worker.rt.now();
-    let (client, ConnectionAddresses { peer, local }) =
+    let ProxiedClient { stream: client, addresses: ConnectionAddresses { peer, local } } =
         proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await?;
     let client = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await?;
     let client_peer = Rc::new(ClientPeer::new(peer, local));

@@ -27,8 +27,28 @@ pub struct ConnectionAddresses {
     pub local: SocketAddr,
 }
 
-/// Why a connection is not served; `None`: the client left without sending anything.
-type ProxyHeaderRefusal = Option<(Cause, Option<&'static str>)>;
+/// A client's connection after the header, if it has one.
+pub struct ProxiedClient<N: NetDriver> {
+    pub stream: ProxyStream<N>,
+    pub addresses: ConnectionAddresses,
+}
+
+/// Why a connection is not served.
+struct ProxyHeaderRefusal {
+    cause: Cause,
+    /// The name of the header's defect, for the log.
+    defect: Option<&'static str>,
+}
+
+impl ProxyHeaderRefusal {
+    const fn new(cause: Cause) -> ProxyHeaderRefusal {
+        ProxyHeaderRefusal { cause, defect: None }
+    }
+
+    const fn malformed(defect: &'static str) -> ProxyHeaderRefusal {
+        ProxyHeaderRefusal { cause: Cause::ProxyHeader, defect: Some(defect) }
+    }
+}
 
 /// Reads the header if the service expects one, and returns the addresses of the connection. `None`: the connection has
 /// ended, and its record is closed.
@@ -38,29 +58,32 @@ pub async fn read_proxy_header<N: NetDriver>(
     ends: ConnectionAddresses,
     service: &LocalService<N>,
     open: &OpenConnection,
-) -> Option<(ProxyStream<N>, ConnectionAddresses)> {
+) -> Option<ProxiedClient<N>> {
     let view = service.view.borrow().clone();
-    let Some(accept) = &view.config.accept_proxy else { return Some((client, ends)) };
+    let direct = |stream| Some(ProxiedClient { stream, addresses: ends });
+    let Some(accept) = &view.config.accept_proxy else { return direct(client) };
     let header = match (accept.trusts(ends.peer.ip()), accept.others) {
         // Boxed, so that the rest of the connection does not reserve memory for this.
         (true, _) => Box::pin(read_header(worker, &client, accept, service, open)).await,
-        (false, UntrustedPeerPolicy::Plain) => return Some((client, ends)),
-        (false, UntrustedPeerPolicy::Refuse) => Err(Some((Cause::ProxyUntrusted, None))),
+        (false, UntrustedPeerPolicy::Plain) => return direct(client),
+        (false, UntrustedPeerPolicy::Refuse) => {
+            Err(Some(ProxyHeaderRefusal::new(Cause::ProxyUntrusted)))
+        }
     };
     match header {
         Ok(header) => {
             view.stats.slots[worker.index].counters.proxy_headers.add(1);
             open.set_phase(AdmissionPhase::Fresh, worker.rt.now());
-            let Some(behind) = header_addresses(&header) else { return Some((client, ends)) };
+            let Some(behind) = header_addresses(&header) else { return direct(client) };
             if let Err(cause) = open.change_client(&worker.rt, &view, behind.peer.ip()) {
                 refuse_connection(worker, &view, behind.peer, cause, None);
                 client.reset();
                 return None;
             }
-            Some((client, behind))
+            Some(ProxiedClient { stream: client, addresses: behind })
         }
         Err(refused) => {
-            if let Some((cause, defect)) = refused {
+            if let Some(ProxyHeaderRefusal { cause, defect }) = refused {
                 refuse_connection(worker, &view, ends.peer, cause, defect);
                 client.reset();
             }
@@ -78,20 +101,24 @@ fn header_addresses(header: &ProxyProtocolHeader) -> Option<ConnectionAddresses>
     })
 }
 
+/// Reads the header.
+///
+/// # Errors
+/// Why the connection is not served; `None`: the client left without sending anything.
 async fn read_header<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
     accept: &AcceptProxyConfig,
     service: &LocalService<N>,
     open: &OpenConnection,
-) -> Result<ProxyProtocolHeader, ProxyHeaderRefusal> {
+) -> Result<ProxyProtocolHeader, Option<ProxyHeaderRefusal>> {
     let until = worker.rt.now() + accept.time;
     let mut held = Vec::new();
     loop {
         let missing = match proxy_protocol::read_header(&held) {
             Ok(proxy_protocol::ProxyHeaderResult::Complete(header)) => return Ok(header),
             Ok(proxy_protocol::ProxyHeaderResult::Partial(missing)) => missing,
-            Err(defect) => return Err(Some((Cause::ProxyHeader, Some(defect.name())))),
+            Err(defect) => return Err(Some(ProxyHeaderRefusal::malformed(defect.name()))),
         };
         let before = held.len();
         held.resize(before + missing, 0);
@@ -106,9 +133,11 @@ async fn read_header<N: NetDriver>(
                 return Err(None);
             }
             StreamReadResult::End => {
-                return Err(Some((Cause::ProxyHeader, Some("proxy-header-cut"))));
+                return Err(Some(ProxyHeaderRefusal::malformed("proxy-header-cut")));
             }
-            StreamReadResult::Failed(_) => return Err(Some((Cause::ClientReset, None))),
+            StreamReadResult::Failed(_) => {
+                return Err(Some(ProxyHeaderRefusal::new(Cause::ClientReset)));
+            }
             StreamReadResult::WouldBlock => {
                 let waited = client.poll_until(|rt| {
                     if open.is_evicted() {
@@ -123,7 +152,7 @@ async fn read_header<N: NetDriver>(
                     }
                     let cut = worker.rt.now() >= service.cut_at.get();
                     let late = if cut { Cause::DrainCut } else { Cause::ProxyHeaderTimeout };
-                    return Err(Some((late, None)));
+                    return Err(Some(ProxyHeaderRefusal::new(late)));
                 }
             }
         }

@@ -24,7 +24,7 @@ use crate::conn::sampling;
 use crate::conn::stream::ProxyStream;
 use crate::downstream::client_hello;
 use crate::downstream::downstream_tls;
-use crate::downstream::proxy_protocol::{self, ConnectionAddresses};
+use crate::downstream::proxy_protocol::{self, ConnectionAddresses, ProxiedClient};
 use crate::exchange::abort_watch::AbortWatch;
 use crate::exchange::tunnel;
 use crate::rt::NetDriver;
@@ -56,7 +56,8 @@ pub async fn serve<N: NetDriver>(
     let looked = worker.rt.now();
     let opened =
         proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await;
-    let Some((client, ConnectionAddresses { peer, local })) = opened else { return };
+    let Some(ProxiedClient { stream: client, addresses }) = opened else { return };
+    let ConnectionAddresses { peer, local } = addresses;
     let accepted_tls = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await;
     let Some(client) = accepted_tls else { return };
     let client_peer = Rc::new(ClientPeer::new(peer, local));
@@ -68,7 +69,7 @@ pub async fn serve<N: NetDriver>(
     let routed = Box::pin(route(&worker, &client, peer, &service, &view, &open)).await;
     // From here on the connection also occupies a server.
     open.set_phase(AdmissionPhase::Busy, worker.rt.now());
-    let (pool, matched, first) = match routed {
+    let RoutedConnection { pool, matched, first_bytes } = match routed {
         Ok(routed) => routed,
         Err(cause) => {
             return close_refused(&worker, &view, None, record, client, peer, cause);
@@ -96,7 +97,7 @@ pub async fn serve<N: NetDriver>(
         server: upstream,
         service: &service,
         abort_watch,
-        early_bytes: first,
+        early_bytes: first_bytes,
     };
     let begun = worker.rt.now();
     sampling::begin_attempt(&worker.sampler, &mut record.sample, &client, upstream, begun);
@@ -171,7 +172,15 @@ fn begin_record<N: NetDriver>(
     record
 }
 
-/// Applies the rules to the connection; returns the route and the bytes that were read for it.
+/// Where a connection goes.
+struct RoutedConnection<N: NetDriver> {
+    pool: Rc<LocalPool<N>>,
+    matched: Option<MatchedRule>,
+    /// The client's bytes that were read for the decision.
+    first_bytes: Vec<u8>,
+}
+
+/// Applies the rules to the connection.
 async fn route<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -179,19 +188,23 @@ async fn route<N: NetDriver>(
     service: &LocalService<N>,
     view: &ServiceView,
     open: &OpenConnection,
-) -> Result<(Rc<LocalPool<N>>, Option<MatchedRule>, Vec<u8>), Cause> {
+) -> Result<RoutedConnection<N>, Cause> {
     let own = || service.pool.borrow().clone();
-    let Some(ruling) = &view.rules else { return Ok((own(), None, Vec::new())) };
-    let mut first = Vec::new();
+    let mut first_bytes = Vec::new();
+    let Some(ruling) = &view.rules else {
+        return Ok(RoutedConnection { pool: own(), matched: None, first_bytes });
+    };
     let sni = match (ruling.table.wants_sni(), client.is_tls()) {
         (false, _) => None,
         (true, true) => client.server_name(),
         (true, false) => {
-            client_hello::peek_server_name(worker, client, service, open, &mut first).await?
+            client_hello::peek_server_name(worker, client, service, open, &mut first_bytes).await?
         }
     };
     match routing::route(worker, service, view, ruling, peer, sni.as_deref(), None) {
-        RoutingDecision::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),
+        RoutingDecision::Pool(pool, matched) => {
+            Ok(RoutedConnection { pool: pool.unwrap_or_else(own), matched, first_bytes })
+        }
         RoutingDecision::Refused(cause, _) => Err(cause),
         // The configuration does not allow such rules for connections.
         RoutingDecision::Answer(_) => Err(Cause::Internal),

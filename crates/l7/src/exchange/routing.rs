@@ -26,7 +26,7 @@ use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
 use crate::upstream::mirror::{self, MirroredRequest};
 use crate::upstream::response_changes::ResponseRule;
-use crate::upstream::routing::{self, MatchedRule, RoutingDecision};
+use crate::upstream::routing::{self, ComposedReply, MatchedRule, RoutingDecision};
 
 /// The path that ACME authorities request (RFC 8555 §8.3).
 const ACME_CHALLENGE_PATH: &[u8] = b"/.well-known/acme-challenge/";
@@ -35,8 +35,7 @@ const ACME_CHALLENGE_PATH: &[u8] = b"/.well-known/acme-challenge/";
 pub(super) enum EarlyReply {
     /// The request is rejected for this cause.
     Refused(Cause),
-    /// A configured response: status, lines, body.
-    Composed(u16, Vec<u8>, Vec<u8>),
+    Composed(ComposedReply),
 }
 
 impl<N: NetDriver> HttpExchange<'_, N> {
@@ -48,7 +47,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let head = self.incoming.view();
         let text = proofs.get(head.path().strip_prefix(ACME_CHALLENGE_PATH)?)?;
         let lines = b"Content-Type: application/octet-stream\r\n".to_vec();
-        Some(EarlyReply::Composed(200, lines, text.clone().into_bytes()))
+        let body = text.clone().into_bytes();
+        Some(EarlyReply::Composed(ComposedReply { status: 200, lines, body }))
     }
 
     /// Responds to a request that may not be forwarded (RFC 9110 §7.6.2). TRACE is rejected: its response would reveal
@@ -58,7 +58,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             return None;
         }
         let status = if self.incoming.view().method() == b"TRACE" { 405 } else { 200 };
-        Some(EarlyReply::Composed(status, b"Allow: OPTIONS\r\n".to_vec(), Vec::new()))
+        let lines = b"Allow: OPTIONS\r\n".to_vec();
+        Some(EarlyReply::Composed(ComposedReply { status, lines, body: Vec::new() }))
     }
 
     /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
@@ -135,14 +136,13 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                     return Some(EarlyReply::Refused(cause));
                 }
                 RoutingDecision::Answer(matched) => {
-                    let (status, mut lines, body) =
-                        routing::rule_answer(&matched, &self.view, &head);
+                    let mut reply = routing::rule_answer(&matched, &self.view, &head);
                     match self.fill_response(&matched, &head, sni.as_deref()) {
-                        Ok(filled) => filled.write_lines(status, true, &mut lines),
+                        Ok(filled) => filled.write_lines(reply.status, true, &mut reply.lines),
                         Err(_) => return Some(EarlyReply::Refused(Cause::HeadTooLarge)),
                     }
                     self.matched_rule = Some(matched);
-                    return Some(EarlyReply::Composed(status, lines, body));
+                    return Some(EarlyReply::Composed(reply));
                 }
             };
             if let Some(matched) = matched {
@@ -319,11 +319,11 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// Ends the exchange without a server.
     pub(super) async fn end_locally(&mut self, end: EarlyReply) -> ConnectionDisposition {
         let ExchangeContext { worker, client, .. } = self.context;
-        let (status, lines, body) = match end {
+        let ComposedReply { status, lines, body } = match end {
             EarlyReply::Refused(cause) => {
                 return self.finish_failed(AttemptFault::before_sending(cause), None).await;
             }
-            EarlyReply::Composed(status, lines, body) => (status, lines, body),
+            EarlyReply::Composed(reply) => reply,
         };
         let made = DirectResponse { status, lines: &lines, body: &body };
         let keep = self.may_keep_alive();

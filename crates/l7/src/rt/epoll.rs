@@ -16,7 +16,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
 use rustix::pipe::{PipeFlags, SpliceFlags};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use super::net_driver::{ConnectTarget, NetDriver, ReadyEvent};
+use super::net_driver::{AcceptedSocket, ConnectTarget, NetDriver, ReadyEvent};
 use super::source::Readiness;
 use crate::rt::reserved_descriptors::ReservedDescriptors;
 use crate::rt::socket;
@@ -110,12 +110,12 @@ impl NetDriver for Epoll {
         Ok(epoll::add(&self.poll, sock, EventData::new_u64(token), interest)?)
     }
 
-    fn accept(&self, listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
-        let accepted =
+    fn accept(&self, listener: &OwnedFd) -> io::Result<AcceptedSocket<OwnedFd>> {
+        let (sock, peer) =
             rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
-        let peer = accepted.1.and_then(|a| SocketAddr::try_from(a).ok());
+        let peer = peer.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = peer.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-        Ok((accepted.0, peer))
+        Ok(AcceptedSocket { sock, peer })
     }
 
     fn local_address(&self, sock: &OwnedFd) -> Option<SocketAddr> {

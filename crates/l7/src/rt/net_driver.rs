@@ -24,6 +24,13 @@ pub struct ConnectTarget<'a> {
     pub options: &'a SocketOptions,
 }
 
+/// A connection that a listener accepted.
+pub struct AcceptedSocket<S> {
+    pub sock: S,
+    /// The address of the client.
+    pub peer: SocketAddr,
+}
+
 /// A report of readiness.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadyEvent {
@@ -51,7 +58,7 @@ pub trait NetDriver: Sized + 'static {
     fn register(&self, sock: &Self::Sock, token: u64) -> io::Result<()>;
 
     /// Accepts the next connection of a listener.
-    fn accept(&self, listener: &Self::Sock) -> io::Result<(Self::Sock, SocketAddr)>;
+    fn accept(&self, listener: &Self::Sock) -> io::Result<AcceptedSocket<Self::Sock>>;
 
     /// The local address of an accepted connection, if the driver knows it.
     fn local_address(&self, sock: &Self::Sock) -> Option<SocketAddr>;

@@ -17,7 +17,7 @@ use super::world::{
 };
 use crate::conn::ports::PortPath;
 use crate::rt::net_driver::ReadyEvent;
-use crate::rt::{ConnectTarget, NetDriver, Readiness};
+use crate::rt::{AcceptedSocket, ConnectTarget, NetDriver, Readiness};
 
 /// A worker's handle to the world.
 #[derive(Clone)]
@@ -126,12 +126,12 @@ impl NetDriver for SimNet {
         Ok(())
     }
 
-    fn accept(&self, listener: &SimSocket) -> io::Result<(SimSocket, SocketAddr)> {
+    fn accept(&self, listener: &SimSocket) -> io::Result<AcceptedSocket<SimSocket>> {
         let mut world = self.0.borrow_mut();
         let next = world.socks[listener.id].backlog.pop_front();
         world.called(next.is_some());
         let UnacceptedSocket { id, from } = next.ok_or(io::ErrorKind::WouldBlock)?;
-        Ok((SimSocket { world: self.0.clone(), id }, from))
+        Ok(AcceptedSocket { sock: SimSocket { world: self.0.clone(), id }, peer: from })
     }
 
     fn local_address(&self, _: &SimSocket) -> Option<SocketAddr> {

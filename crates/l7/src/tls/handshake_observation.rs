@@ -76,6 +76,14 @@ pub struct TicketContents {
     pub good_until: Option<u64>,
 }
 
+/// The parts of a ticket's plaintext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnwrappedTicket<'t> {
+    pub contents: TicketContents,
+    /// The library's contents.
+    pub plain: &'t [u8],
+}
+
 /// Length of these contents in a ticket, in bytes.
 const BYTES: usize = 16;
 
@@ -88,12 +96,13 @@ impl TicketContents {
     }
 
     /// Splits the plaintext of a ticket; `None`: it is malformed.
-    pub fn unwrap_from(text: &[u8]) -> Option<(TicketContents, &[u8])> {
+    pub fn unwrap_from(text: &[u8]) -> Option<UnwrappedTicket<'_>> {
         let (own, plain) = text.split_at_checked(BYTES)?;
         let (lineage, until) = own.split_first_chunk::<8>()?;
         let until = u64::from_be_bytes(*until.first_chunk::<8>()?);
         let good_until = (until != u64::MAX).then_some(until);
-        Some((TicketContents { lineage: u64::from_be_bytes(*lineage), good_until }, plain))
+        let contents = TicketContents { lineage: u64::from_be_bytes(*lineage), good_until };
+        Some(UnwrappedTicket { contents, plain })
     }
 
     /// Whether the session may be resumed at this time.
@@ -111,7 +120,10 @@ mod tests {
         for good_until in [None, Some(0), Some(1_000)] {
             let ticket = TicketContents { lineage: 7, good_until };
             let text = ticket.wrap(b"plain");
-            assert_eq!(TicketContents::unwrap_from(&text), Some((ticket, &b"plain"[..])));
+            assert_eq!(
+                TicketContents::unwrap_from(&text),
+                Some(UnwrappedTicket { contents: ticket, plain: b"plain" })
+            );
         }
         assert_eq!(TicketContents::unwrap_from(b"short"), None);
         let until = |good_until| TicketContents { lineage: 7, good_until };

@@ -178,7 +178,7 @@ impl TlsSession {
         let mut outcome = StepOutput { plain, out, peer_closed, into, bytes_given: 0 };
         let mut at = 0;
         loop {
-            let (discard, next) = match machine {
+            let progress = match machine {
                 TlsMachine::Server(it) => {
                     step(it.process_tls_records(&mut came[at..]), &mut outcome)
                 }
@@ -186,8 +186,8 @@ impl TlsSession {
                     step(it.process_tls_records(&mut came[at..]), &mut outcome)
                 }
             };
-            at += discard;
-            match next {
+            at += progress.discard;
+            match progress.step {
                 SessionStep::Continue => {}
                 SessionStep::Stop => break,
                 SessionStep::Failed(error) => *failed = Some(error),

@@ -11,7 +11,7 @@ use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::pki_types::UnixTime;
 use rustls::server::ProducesTickets;
 
-use super::handshake_observation::{self, TicketContents};
+use super::handshake_observation::{self, TicketContents, UnwrappedTicket};
 
 /// The ticket keys of one service. They outlive its certificates, so that a new certificate does not end sessions.
 #[derive(Clone)]
@@ -62,12 +62,12 @@ impl ProducesTickets for LineageTicketer {
     }
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         let all = self.0.decrypt(cipher)?;
-        let (ticket, plain) = TicketContents::unwrap_from(&all)?;
+        let UnwrappedTicket { contents, plain } = TicketContents::unwrap_from(&all)?;
         // A client whose certificate has expired must perform a full handshake, which reports the expiry.
-        if !ticket.is_good(UnixTime::now().as_secs()) {
+        if !contents.is_good(UnixTime::now().as_secs()) {
             return None;
         }
-        handshake_observation::note_resumption(ticket);
+        handshake_observation::note_resumption(contents);
         Some(plain.to_vec())
     }
 }
@@ -87,7 +87,7 @@ struct TicketRotator {
     keys: RwLock<TicketKeys>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct TicketKeys {
     seal: Arc<dyn ProducesTickets>,
     /// The key that encrypted tickets before.
@@ -104,12 +104,12 @@ impl TicketKeys {
 }
 
 impl TicketRotator {
-    /// The current key, and the previous one.
-    fn keys(&self, now: Instant) -> (Arc<dyn ProducesTickets>, Option<Arc<dyn ProducesTickets>>) {
+    /// The keys that are valid at this time.
+    fn keys(&self, now: Instant) -> TicketKeys {
         let due = |keys: &TicketKeys| now.duration_since(keys.since) >= self.period;
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         if !due(&keys) {
-            return (Arc::clone(&keys.seal), keys.previous.clone());
+            return keys.clone();
         }
         drop(keys);
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ impl TicketRotator {
         {
             keys.rotate(now, self.period, new);
         }
-        (Arc::clone(&keys.seal), keys.previous.clone())
+        keys.clone()
     }
 }
 
@@ -131,11 +131,11 @@ impl ProducesTickets for TicketRotator {
         u32::try_from(self.period.as_secs()).unwrap_or(u32::MAX).max(1)
     }
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.keys(Instant::now()).0.encrypt(plain)
+        self.keys(Instant::now()).seal.encrypt(plain)
     }
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        let (seal, before) = self.keys(Instant::now());
-        seal.decrypt(cipher).or_else(|| before?.decrypt(cipher))
+        let TicketKeys { seal, previous, .. } = self.keys(Instant::now());
+        seal.decrypt(cipher).or_else(|| previous?.decrypt(cipher))
     }
 }
 
@@ -149,17 +149,17 @@ mod tests {
         let begun = Instant::now();
         let keys = TicketKeys { seal: Ticketer::new().unwrap(), previous: None, since: begun };
         let rotator = TicketRotator { period, keys: RwLock::new(keys) };
-        let ticket = rotator.keys(begun).0.encrypt(b"session").unwrap();
+        let ticket = rotator.keys(begun).seal.encrypt(b"session").unwrap();
         let opens = |at: Duration| {
-            let (seal, before) = rotator.keys(begun + at);
+            let TicketKeys { seal, previous: before, .. } = rotator.keys(begun + at);
             let opened = seal.decrypt(&ticket).or_else(|| before?.decrypt(&ticket));
             opened.is_some_and(|plain| plain == b"session")
         };
         let second = Duration::from_secs(1);
         assert!(opens(period - second) && opens(period) && opens(period * 2 - second));
         assert!(!opens(period * 2), "two keys later");
-        let ticket = rotator.keys(begun + period * 2).0.encrypt(b"session").unwrap();
-        let (seal, before) = rotator.keys(begun + period * 9);
+        let ticket = rotator.keys(begun + period * 2).seal.encrypt(b"session").unwrap();
+        let TicketKeys { seal, previous: before, .. } = rotator.keys(begun + period * 9);
         assert!(seal.decrypt(&ticket).is_none() && before.is_none(), "nobody came for long");
     }
 }

@@ -15,7 +15,7 @@ use wire::proxy_protocol::{self, ProxiedAddresses, ProxyVersion};
 use crate::conn::client_peer::ClientPeer;
 use crate::conn::deadline::ExchangeDeadline;
 use crate::conn::stream::ProxyStream;
-use crate::conn::upstream_connection::UpstreamConnection;
+use crate::conn::upstream_connection::{ConnectFailure, UpstreamConnection};
 use crate::rt::{ConnectTarget, DeadlineError, NetDriver, Readiness, WorkerRuntime};
 use crate::servers::worker_state::{LocalPool, LocalServer};
 use crate::upstream::circuit_breaker;
@@ -40,30 +40,34 @@ pub struct ConnectPlan<'a, N: NetDriver> {
 /// Connects to the server of a plan.
 ///
 /// # Errors
-/// The cause, and a description of the failure.
+/// Why no connection was made.
 pub async fn connect<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,
-) -> Result<UpstreamConnection<N>, (Cause, String)> {
+) -> Result<UpstreamConnection<N>, ConnectFailure> {
     let ConnectPlan { pool, view, server, client_peer, deadline, until, speak } = way;
     let (address, live) = {
         let server = server.view.borrow();
         (server.address, server.stats.clone())
     };
     let Some(to) = address else {
-        return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
+        let reason = unresolved(&server.view.borrow().config.address.host);
+        return Err(ConnectFailure::new(Cause::NoServer, reason));
     };
     let permit = circuit_breaker::admit_connection(worker, pool, view).ok_or_else(|| {
-        (Cause::CircuitOpen, format!("connect to {to}: {}", is_port_range_full(view)))
+        let reason = format!("connect to {to}: {}", is_port_range_full(view));
+        ConnectFailure::new(Cause::CircuitOpen, reason)
     })?;
-    let (sock, from) = begin(worker, pool, view, to, client_peer.peer.ip())
-        .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
-    let port = worker.ports.lease(from, to);
-    let stream = ProxyStream::new(&worker.rt, sock, true).map_err(|error| {
-        (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
+    let failed = |error: io::Error| {
+        ConnectFailure::new(connect_cause(&error), format!("connect to {to}: {error}"))
+    };
+    let begun = begin(worker, pool, view, to, client_peer.peer.ip()).map_err(failed)?;
+    let port = worker.ports.lease(begun.from, to);
+    let stream = ProxyStream::new(&worker.rt, begun.sock, true).map_err(|error| {
+        let reason = format!("register the connection to {to}: {error}");
+        ConnectFailure::new(Cause::NoDescriptor, reason)
     })?;
     let mut connection = UpstreamConnection::new(stream, to, live, port, permit);
-    let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the connect has finished by now, with or without success. Reading the socket's error clears it,
     // so each result must be used.
     loop {
@@ -77,7 +81,10 @@ pub async fn connect<N: NetDriver>(
                 )
                 .await;
                 header_sent.map_err(|error| match error {
-                    None => (Cause::ConnectTimeout, format!("connect to {to}: no room in time")),
+                    None => ConnectFailure::new(
+                        Cause::ConnectTimeout,
+                        format!("connect to {to}: no room in time"),
+                    ),
                     Some(error) => failed(error),
                 })?;
                 return upstream_tls::connect_tls(
@@ -101,7 +108,7 @@ pub async fn connect<N: NetDriver>(
         };
         if let Err(DeadlineError) = connection.stream.poll_until(writable).await {
             let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
-            return Err((cause, format!("connect to {to}: no answer in time")));
+            return Err(ConnectFailure::new(cause, format!("connect to {to}: no answer in time")));
         }
     }
 }
@@ -125,6 +132,12 @@ async fn send_proxy_header<N: NetDriver>(
     connection.stream.write_all(&header, until).await
 }
 
+/// A connect in progress, and its source address if one was chosen here.
+struct BegunConnect<N: NetDriver> {
+    sock: N::Sock,
+    from: Option<IpAddr>,
+}
+
 /// Starts to connect from the next source address that has a free port.
 fn begin<N: NetDriver>(
     worker: &Worker<N>,
@@ -132,14 +145,12 @@ fn begin<N: NetDriver>(
     view: &PoolView,
     to: SocketAddr,
     client: IpAddr,
-) -> io::Result<(N::Sock, Option<IpAddr>)> {
+) -> io::Result<BegunConnect<N>> {
     let options = &view.config.socket;
     if options.transparent {
-        return worker
-            .rt
-            .net
-            .connect(&ConnectTarget { to, from: Some(client), options })
-            .map(|s| (s, Some(client)));
+        let from = Some(client);
+        let sock = worker.rt.net.connect(&ConnectTarget { to, from, options })?;
+        return Ok(BegunConnect { sock, from });
     }
     let sources = &view.config.source;
     let start = pool.next_source.get();
@@ -151,7 +162,7 @@ fn begin<N: NetDriver>(
             continue;
         }
         match worker.rt.net.connect(&ConnectTarget { to, from: Some(from), options }) {
-            Ok(sock) => return Ok((sock, Some(from))),
+            Ok(sock) => return Ok(BegunConnect { sock, from: Some(from) }),
             Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
                 worker.ports.exhausted(Some(from), to);
                 last = Some(error);
@@ -166,7 +177,7 @@ fn begin<N: NetDriver>(
     if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable) {
         worker.ports.exhausted(None, to);
     }
-    result.map(|sock| (sock, None))
+    result.map(|sock| BegunConnect { sock, from: None })
 }
 
 fn is_port_range_full(view: &PoolView) -> String {

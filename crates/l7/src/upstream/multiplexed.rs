@@ -9,22 +9,29 @@ use model::config::ServerHttp2Mode;
 
 use super::connect::{self, ConnectPlan};
 use crate::conn::http2::connection_pool::Http2ConnectOptions;
-use crate::conn::upstream_connection::UpstreamConnection;
+use crate::conn::upstream_connection::{ConnectFailure, UpstreamConnection};
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// Connects, or joins a connection; returns whether the connection had been used before. `join`: the connection of
-/// another task may be used.
+/// A connection for one request.
+pub struct EstablishedUpstream<N: NetDriver> {
+    pub connection: UpstreamConnection<N>,
+    /// The connection had been used before.
+    pub reused: bool,
+}
+
+/// Connects, or joins a connection. `join`: the connection of another task may be used.
 ///
 /// # Errors
-/// The cause, and a description of the failure.
+/// Why no connection was made.
 pub async fn connect_multiplexed<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,
     join: bool,
-) -> Result<(UpstreamConnection<N>, bool), (Cause, String)> {
+) -> Result<EstablishedUpstream<N>, ConnectFailure> {
     if way.speak == ServerHttp2Mode::Off {
-        return Ok((connect::connect(worker, way).await?, false));
+        let connection = connect::connect(worker, way).await?;
+        return Ok(EstablishedUpstream { connection, reused: false });
     }
     let server = way.server;
     let view = way.view;
@@ -33,13 +40,14 @@ pub async fn connect_multiplexed<N: NetDriver>(
     let http2 = &view.config.http2;
     while join && mux.may_wait(http2.streams) {
         mux.wait(&worker.rt, way.deadline.earliest_until(way.until)).await;
-        if let Some(stream) = mux.open(&worker.rt, false) {
-            return Ok((stream, true));
+        if let Some(connection) = mux.open(&worker.rt, false) {
+            return Ok(EstablishedUpstream { connection, reused: true });
         }
         let now = worker.rt.now();
         let late = (now >= way.until).then_some(Cause::ConnectTimeout);
         if let Some(cause) = way.deadline.expired_cause(now).or(late) {
-            return Err((cause, "no connection was made in time".to_owned()));
+            let reason = "no connection was made in time".to_owned();
+            return Err(ConnectFailure { cause, reason });
         }
     }
     let _coming = mux.begin_connecting(&worker.rt);
@@ -49,10 +57,11 @@ pub async fn connect_multiplexed<N: NetDriver>(
     mux.set_plain(!agreed);
     if !agreed {
         return match speak {
-            ServerHttp2Mode::Only => {
-                Err((Cause::ServerTls, format!("TLS with {to}: HTTP/2 was not taken up")))
-            }
-            _ => Ok((upstream, false)),
+            ServerHttp2Mode::Only => Err(ConnectFailure::new(
+                Cause::ServerTls,
+                format!("TLS with {to}: HTTP/2 was not taken up"),
+            )),
+            _ => Ok(EstablishedUpstream { connection: upstream, reused: false }),
         };
     }
     let limit = &view.config.limit;
@@ -64,10 +73,10 @@ pub async fn connect_multiplexed<N: NetDriver>(
         stats: server.view.borrow().stats.clone(),
         worker: worker.index,
     };
-    let failed = |text: String| (Cause::Internal, format!("HTTP/2 with {to}: {text}"));
+    let failed =
+        |text: String| ConnectFailure::new(Cause::Internal, format!("HTTP/2 with {to}: {text}"));
     mux.add(&worker.rt, upstream, terms).await.map_err(|error| failed(error.to_string()))?;
-    let stream = mux.open(&worker.rt, false);
-    stream
-        .map(|stream| (stream, false))
+    mux.open(&worker.rt, false)
+        .map(|connection| EstablishedUpstream { connection, reused: false })
         .ok_or_else(|| failed("no stream could be opened".to_owned()))
 }

@@ -158,14 +158,24 @@ fn count_hit<N: NetDriver>(
     matched
 }
 
-/// The response that a rule configures: its status, its field lines, and its body.
+/// A response that the balancer composes itself.
+pub struct ComposedReply {
+    pub status: u16,
+    /// Complete field lines.
+    pub lines: Vec<u8>,
+    pub body: Vec<u8>,
+}
+
+/// The response that a rule configures.
 pub fn rule_answer(
     matched: &MatchedRule,
     view: &ServiceView,
     head: &ParsedHead<'_>,
-) -> (u16, Vec<u8>, Vec<u8>) {
+) -> ComposedReply {
     let mut lines = Vec::new();
-    let Some(rule) = matched.rule() else { return (500, lines, Vec::new()) };
+    let Some(rule) = matched.rule() else {
+        return ComposedReply { status: 500, lines, body: Vec::new() };
+    };
     let action = view.config.rules.get(matched.at).map(|rule| &rule.action);
     if let RuleAction::Redirect(to, status) = &rule.action {
         let path = rule.rewrite_base(head);
@@ -183,10 +193,10 @@ pub fn rule_answer(
         if let Some(RuleActionConfig::Redirect { headers, .. }) = action {
             write_fields(headers, &mut lines);
         }
-        return (*status, lines, Vec::new());
+        return ComposedReply { status: *status, lines, body: Vec::new() };
     }
     let Some(RuleActionConfig::Answer(answer)) = action else {
-        return (500, lines, Vec::new());
+        return ComposedReply { status: 500, lines, body: Vec::new() };
     };
     if !answer.body.is_empty() {
         for part in ["Content-Type: ", &answer.content_type, "\r\n"] {
@@ -194,7 +204,7 @@ pub fn rule_answer(
         }
     }
     write_fields(&answer.headers, &mut lines);
-    (answer.status, lines, answer.body.clone().into_bytes())
+    ComposedReply { status: answer.status, lines, body: answer.body.clone().into_bytes() }
 }
 
 /// Fields of the configuration as lines.

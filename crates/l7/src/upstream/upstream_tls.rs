@@ -2,6 +2,7 @@
 //!
 //! The pool's configuration names the trusted authorities. The caller of `connect` handles a failure.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 
 use model::cause::Cause;
@@ -10,7 +11,7 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 
 use crate::conn::deadline::ExchangeDeadline;
-use crate::conn::upstream_connection::UpstreamConnection;
+use crate::conn::upstream_connection::{ConnectFailure, UpstreamConnection};
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalServer;
 use crate::tls::handshake_cause;
@@ -27,12 +28,12 @@ pub async fn connect_tls<N: NetDriver>(
     deadline: &ExchangeDeadline<'_, N>,
     until: MonotonicTime,
     speak: ServerHttp2Mode,
-) -> Result<UpstreamConnection<N>, (Cause, String)> {
+) -> Result<UpstreamConnection<N>, ConnectFailure> {
     if pool.config.tls.is_none() {
         return Ok(connection);
     }
     let to = connection.address;
-    let ours = |text: &str| (Cause::Internal, format!("TLS with {to}: {text}"));
+    let ours = |text: &str| ConnectFailure::new(Cause::Internal, format!("TLS with {to}: {text}"));
     let tls = pool.tls.as_ref().and_then(|material| material.downcast::<UpstreamTls>());
     let tls = tls.ok_or_else(|| ours("nothing to speak it with"))?;
     let name = tls.server_name(&server.view.borrow().config.address.host, to.ip());
@@ -46,7 +47,7 @@ pub async fn connect_tls<N: NetDriver>(
     connection.stream.start_tls(session, worker.tls_scratch.clone(), worker.gauges.clone());
     if connection.stream.handshake(deadline.earliest_until(until), || false).await.is_err() {
         let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
-        return Err((cause, format!("TLS with {to}: no answer in time")));
+        return Err(ConnectFailure::new(cause, format!("TLS with {to}: no answer in time")));
     }
     let resumed = connection.stream.with_session(|session| check_session(session, to));
     let resumed = resumed.unwrap_or_else(|| Err(ours("no session")))?;
@@ -62,12 +63,13 @@ pub async fn connect_tls<N: NetDriver>(
 }
 
 /// Whether the session was resumed, or why the handshake failed.
-fn check_session(session: &TlsSession, to: SocketAddr) -> Result<bool, (Cause, String)> {
+fn check_session(session: &TlsSession, to: SocketAddr) -> Result<bool, ConnectFailure> {
+    let failed = |cause, text: &dyn Display| {
+        Err(ConnectFailure::new(cause, format!("TLS with {to}: {text}")))
+    };
     match session.failure() {
-        Some(error) => {
-            Err((handshake_cause::server_cause(error), format!("TLS with {to}: {error}")))
-        }
+        Some(error) => failed(handshake_cause::server_cause(error), error),
         None if session.established() => Ok(session.resumed()),
-        None => Err((Cause::ServerTls, format!("TLS with {to}: the server ended the handshake"))),
+        None => failed(Cause::ServerTls, &"the server ended the handshake"),
     }
 }

@@ -87,7 +87,7 @@ fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
     assert!(lock(&ports.all.paths).len() <= MAX_IDLE_PATHS);
     ports.exhausted(None, to(7));
     let used = PathUsage { open: 0, exhausted: 1, time_wait: 0 };
-    assert_eq!(ports.all(), [(path(None, to(7)), used)]);
+    assert_eq!(ports.all(), [UsedPortPath { path: path(None, to(7)), usage: used }]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn ports_that_rest_are_in_use_and_reported_before_none_is_left() {
     all.set_time_wait(&resting(94, 10));
     assert_eq!(recorder.take(), [low(96, 4)], "also without a connection that is made");
     let used = |path: PortPath| {
-        workers.iter().flat_map(WorkerPorts::all).find(|one| one.0 == path).unwrap().1
+        workers.iter().flat_map(WorkerPorts::all).find(|one| one.path == path).unwrap().usage
     };
     assert_eq!(used(path(None, to(80))), PathUsage { open: 2, exhausted: 0, time_wait: 94 });
     assert_eq!(used(path(Some(set), to(80))), PathUsage { open: 1, exhausted: 0, time_wait: 10 });

@@ -103,7 +103,7 @@ impl PacketRelay {
     pub fn receive<'b>(&self, into: &'b mut [u8]) -> Option<RelayedPackets<'b>> {
         while self.source.has(Readiness::READ) {
             match receive(&self.socket, into) {
-                Ok((length, user)) => {
+                Ok(RelayMessage { length, user }) => {
                     let came = read(&into[..length]).filter(|_| user.is_some_and(is_trusted_user));
                     return Some(came.map_or(RelayedPackets::Refused, RelayedPackets::Packets));
                 }
@@ -119,8 +119,15 @@ fn is_trusted_user(user: Uid) -> bool {
     user == getuid() || user.is_root()
 }
 
-/// Receives one message; returns its length and the user of its sender.
-fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<(usize, Option<Uid>)> {
+/// A message in the receive buffer.
+struct RelayMessage {
+    length: usize,
+    /// The user of its sender.
+    user: Option<Uid>,
+}
+
+/// Receives one message.
+fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<RelayMessage> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(into)];
@@ -129,7 +136,7 @@ fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<(usize, Opti
         RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.uid),
         _ => None,
     });
-    Ok((received.bytes, user))
+    Ok(RelayMessage { length: received.bytes, user })
 }
 
 impl Drop for PacketRelay {

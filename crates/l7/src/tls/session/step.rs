@@ -9,6 +9,13 @@ pub(super) enum SessionStep {
     Failed(Error),
 }
 
+/// What a step did with the received bytes.
+pub(super) struct SessionProgress {
+    /// Bytes at the beginning that were processed.
+    pub(super) discard: usize,
+    pub(super) step: SessionStep,
+}
+
 /// The destination of the output of steps.
 pub(super) struct StepOutput<'a> {
     pub(super) plain: &'a mut Vec<u8>,
@@ -32,9 +39,8 @@ impl StepOutput<'_> {
 pub(super) fn step<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     outcome: &mut StepOutput<'_>,
-) -> (usize, SessionStep) {
-    let discard = status.discard;
-    (discard, run_one_step(status.state, outcome))
+) -> SessionProgress {
+    SessionProgress { discard: status.discard, step: run_one_step(status.state, outcome) }
 }
 
 pub(super) fn run_one_step<Data>(
