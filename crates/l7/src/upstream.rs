@@ -12,6 +12,7 @@ mod idle;
 mod lease;
 pub(crate) mod mirror;
 mod multiplexed;
+pub(crate) mod request_cookies;
 pub(crate) mod response_changes;
 pub(crate) mod retry_attempts;
 pub(crate) mod routing;

@@ -7,6 +7,7 @@
 //! the server may get no work.
 
 pub mod cookie;
+pub mod server_prefix;
 
 use std::collections::HashMap;
 use std::net::IpAddr;

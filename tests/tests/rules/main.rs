@@ -9,6 +9,7 @@
 
 mod affinity;
 mod answers;
+mod cookies;
 mod hours;
 mod many;
 mod names;

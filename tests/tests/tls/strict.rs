@@ -1,7 +1,8 @@
 //! Strict TLS: names that no certificate has, and clients whose certificates are refused by answers.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustls::version::{TLS12, TLS13};
 use tests::e2e::balancer::TestBalancer;
@@ -9,6 +10,7 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::certificate::certificate_for;
 use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::{self, addresses};
+use tests::e2e::tools::program;
 
 use crate::authority::{TlsAuthority, s_client};
 
@@ -45,8 +47,26 @@ fn a_service_that_requires_a_name_serves_nobody_without_one() {
     assert!(s_client(front, &["-servername", "other.example"]).contains("alert"));
 }
 
+/// A certificate of version 1, which TLS libraries of today do not read; `None`: openssl makes none.
+fn certificate_of_version_1(ours: &TlsAuthority) -> Option<PathBuf> {
+    let path = |name: &str| ours.dir.join(name).display().to_string();
+    let (key, request, certificate) = (path("v1.key"), path("v1.csr"), path("v1.crt"));
+    let openssl = |words: &[&str]| {
+        let output = Command::new(program("openssl")).args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let kind =
+        ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=v1"];
+    openssl(&[&["req", "-new", "-keyout", &key, "-out", &request], &kind[..]].concat());
+    openssl(&["x509", "-req", "-in", &request, "-signkey", &key, "-out", &certificate]);
+    let shown = openssl(&["x509", "-in", &certificate, "-noout", "-text"]);
+    let text = [&certificate, &key].map(|file| std::fs::read_to_string(file).unwrap()).concat();
+    shown.contains("Version: 1 ").then(|| ours.dir.write("v1.pem", text))
+}
+
 /// Certificates that are refused, by what the log names.
-fn bad_certificates(ours: &TlsAuthority) -> Vec<(&'static str, std::path::PathBuf)> {
+fn bad_certificates(ours: &TlsAuthority) -> Vec<(&'static str, PathBuf)> {
     let eve = TlsAuthority::new();
     let client = || certificate_for(&["mallory.example"]).client("mallory");
     vec![
@@ -94,7 +114,8 @@ fn each_request_of_a_client_with_a_missing_or_bad_certificate_is_answered() {
         words.extend(["-w", "%{http_code} %{num_connects};", &again]);
         ours.curl(front, NAME, &words)
     };
-    let bad = bad_certificates(&ours);
+    let mut bad = bad_certificates(&ours);
+    bad.extend(certificate_of_version_1(&ours).map(|file| ("certificate-invalid", file)));
     for protocol in ["--http1.1", "--http2"] {
         for version in [&["--tlsv1.2", "--tls-max", "1.2"][..], &["--tlsv1.3"]] {
             let more = [&[protocol], version].concat();

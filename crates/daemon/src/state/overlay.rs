@@ -214,6 +214,7 @@ impl ServerOverlay {
                 let admin = AdminState::Enabled;
                 servers.push(Arc::new(ServerConfig {
                     name,
+                    cookie_value: None,
                     address,
                     weight,
                     admin,

@@ -118,7 +118,7 @@ fn needed(config: &Config) -> bool {
         AffinityKey::Cookie(cookie) => Some(cookie.mode),
         _ => None,
     });
-    cookies.any(|mode| mode != CookieMode::Learn)
+    cookies.any(CookieMode::uses_secret)
 }
 
 /// The operator's file. Where it has one secret alone, cookies made with the machine's own are still understood.

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::ClientRefusal;
 use model::config::value_template::RequestFacts;
+use model::config::{AffinityKey, ClientRefusal, CookieMode};
 use model::id::ServerId;
 use model::request_head::ParsedHead;
 use model::rules::response_rewrite::FilledResponse;
@@ -25,6 +25,7 @@ use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
 use crate::upstream::mirror::{self, MirroredRequest};
+use crate::upstream::request_cookies::{self, RequestCookieEdit};
 use crate::upstream::response_changes::ResponseRule;
 use crate::upstream::routing::{self, ComposedReply, MatchedRule, RoutingDecision};
 
@@ -161,14 +162,15 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             }
         }
         self.write_client_field();
-        if let Some(matched) = matched_rule {
-            self.mirror_request(&matched);
-            self.matched_rule = Some(matched);
-        }
         let head = self.incoming.view();
         let input =
             AffinityInput { peer, request_head: Some(&head), session: client.tls_session() };
         self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &input);
+        self.edit_cookies();
+        if let Some(matched) = matched_rule {
+            self.mirror_request(&matched);
+            self.matched_rule = Some(matched);
+        }
         None
     }
 
@@ -285,6 +287,24 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let mut out = worker.buffers.take();
             client_field::write_client_field(&self.incoming.head, field, client, &mut out);
             // The request line stays as it is, and so does the place of the target.
+            worker.buffers.put(std::mem::replace(&mut self.incoming.head, out));
+        }
+    }
+
+    /// Removes affinity data from the request's cookies that servers must not see.
+    fn edit_cookies(&mut self) {
+        let sticky = self.view.config.sticky.as_ref();
+        let Some(AffinityKey::Cookie(cookie)) = sticky.map(|sticky| &sticky.by) else { return };
+        let edit = match cookie.mode {
+            CookieMode::Prefix => RequestCookieEdit::StripServer,
+            CookieMode::Insert if cookie.hide => RequestCookieEdit::Remove,
+            _ => return,
+        };
+        let name = cookie.name.as_bytes();
+        if self.incoming.view().cookie(name).next().is_some() {
+            let worker = self.context.worker;
+            let mut out = worker.buffers.take();
+            request_cookies::write_cookies(&self.incoming.head, name, edit, &mut out);
             worker.buffers.put(std::mem::replace(&mut self.incoming.head, out));
         }
     }

@@ -207,6 +207,13 @@ impl<N: NetDriver> LocalPool<N> {
         view.servers.iter().find(|one| one.id == id).map(|one| one.config.name.clone())
     }
 
+    /// The value that stands for one of the servers in an application's cookies.
+    pub fn server_cookie_value(&self, id: ServerId) -> Option<String> {
+        let view = self.view.borrow();
+        let server = view.servers.iter().find(|one| one.id == id);
+        server.map(|server| server.config.cookie_value().to_owned())
+    }
+
     /// Whether a server may continue to serve a client with affinity to it. `drain`: how long a draining server may.
     pub fn may_keep_client(&self, id: ServerId, drain: Duration, now: MonotonicTime) -> bool {
         let servers = self.servers.borrow();

@@ -91,6 +91,7 @@ fn pool(servers: &[ServerView]) -> PoolConfig {
 fn server(at: usize, address: SocketAddr) -> ServerView {
     let config = ServerConfig {
         name: format!("s{at}"),
+        cookie_value: None,
         address: ServerAddress { host: ServerHost::Ip(address.ip()), port: address.port() },
         weight: ServerWeight::ONE,
         admin: AdminState::Enabled,

@@ -6,9 +6,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use model::affinity;
 use model::affinity::cookie::{self, AffinitySecrets, CookieKeyAge, CookieToken, MAX_VALUE_LEN};
+use model::affinity::{self, server_prefix};
 use model::config::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
@@ -18,7 +19,7 @@ use model::request_head::ParsedHead;
 use model::snapshot::ServiceView;
 
 use crate::rt::NetDriver;
-use crate::servers::worker_state::LocalPool;
+use crate::servers::worker_state::{AffinityIndex, LocalPool};
 use crate::upstream::response_changes::{CookieTableEntry, CookieWatch, ResponseChanges};
 use crate::worker::Worker;
 
@@ -83,7 +84,11 @@ impl ClientAffinity {
         let mut outdated = false;
         let names = || pool.affinity_index(config.share.as_deref(), &secrets);
         let known = match (&config.by, &view.affinity, key) {
-            (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
+            (AffinityKey::Cookie(cookie), _, _) if cookie.mode.names_server() => {
+                let named = NamedServers { names: &names(), pool, drain: config.drain, now };
+                named.find(cookie, input.request_head)
+            }
+            (AffinityKey::Cookie(cookie), _, _) if cookie.mode.uses_secret() => {
                 let values =
                     input.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
                 // A cookie of the balancer holds `MAX_VALUE_LEN` tokens. Twice as many admit a second cookie of that
@@ -170,6 +175,7 @@ impl ClientAffinity {
         let Some(config) = &self.view.config.sticky else { return };
         changes.cookie = Vec::new();
         changes.watch = None;
+        changes.lines_of_changed_cookie = b"";
         let same = self.server == Some(server);
         // A spill-over applies to this request only: the client's own server is available and was not tried.
         let lease = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
@@ -184,9 +190,14 @@ impl ClientAffinity {
             );
         }
         let AffinityKey::Cookie(cookie) = &config.by else { return };
-        if lease && cookie.mode != CookieMode::Learn {
+        if cookie.hide {
+            changes.watch = Some(CookieWatch::without(&cookie.name));
+        }
+        if lease && cookie.mode.uses_secret() {
             return;
         }
+        let uncached: &'static [u8] =
+            if cookie.no_cache { b"Cache-Control: private\r\n" } else { b"" };
         // Other pools of the service have their own values in the same cookie.
         let value = || {
             let names = pool.affinity_index(config.share.as_deref(), &self.secrets);
@@ -195,10 +206,20 @@ impl ClientAffinity {
         };
         match cookie.mode {
             CookieMode::Insert if same && !self.outdated && config.time.is_none() => {}
-            CookieMode::Insert => changes.cookie = set_cookie_line(cookie, config, &value()),
-            CookieMode::Rewrite => {
-                changes.watch = Some(CookieWatch::with_value(&cookie.name, value()))
+            CookieMode::Insert => {
+                changes.cookie = set_cookie_line(cookie, config, &value());
+                changes.cookie.extend_from_slice(uncached);
             }
+            CookieMode::Rewrite => {
+                changes.watch = Some(CookieWatch::with_value(&cookie.name, value()));
+                changes.lines_of_changed_cookie = uncached;
+            }
+            CookieMode::Prefix => {
+                let named = pool.server_cookie_value(server).unwrap_or(name);
+                changes.watch = Some(CookieWatch::with_prefix(&cookie.name, &named));
+                changes.lines_of_changed_cookie = uncached;
+            }
+            CookieMode::Passive => {}
             CookieMode::Learn => {
                 let entry = self.view.affinity.as_ref().map(|table| CookieTableEntry {
                     table: Arc::clone(table),
@@ -209,6 +230,45 @@ impl ClientAffinity {
                 changes.watch = Some(CookieWatch::with_learning(&cookie.name, entry));
             }
         }
+    }
+}
+
+/// The servers of a pool, as an application's cookies name them.
+struct NamedServers<'a, N: NetDriver> {
+    names: &'a AffinityIndex,
+    pool: &'a LocalPool<N>,
+    drain: Duration,
+    now: MonotonicTime,
+}
+
+impl<N: NetDriver> NamedServers<'_, N> {
+    /// The server that the request's cookies name, preferably one that may keep the client. `Some(None)`: they name only
+    /// servers that the pool does not have; `None`: they name none.
+    fn find(
+        &self,
+        cookie: &AffinityCookie,
+        head: Option<&ParsedHead<'_>>,
+    ) -> Option<Option<ServerId>> {
+        let mut found = None;
+        for value in head.into_iter().flat_map(|head| head.cookie(cookie.name.as_bytes())) {
+            let server = match cookie.mode {
+                CookieMode::Passive => server_prefix::server_candidates(value)
+                    .find_map(|named| self.names.server_by_cookie_value(named)),
+                _ => match server_prefix::prefix_of(value) {
+                    Some(named) => {
+                        found = found.or(Some(None));
+                        self.names.server_by_cookie_value(named)
+                    }
+                    None => None,
+                },
+            };
+            let Some(server) = server else { continue };
+            if self.pool.may_keep_client(server, self.drain, self.now) {
+                return Some(Some(server));
+            }
+            found = Some(found.flatten().or(Some(server)));
+        }
+        found
     }
 }
 
@@ -245,8 +305,14 @@ fn set_cookie_line(cookie: &AffinityCookie, config: &AffinityConfig, value: &[u8
     if cookie.secure {
         line.extend_from_slice(b"; Secure");
     }
-    line.extend_from_slice(b"; SameSite=");
-    line.extend_from_slice(cookie.same_site.as_bytes());
+    for (attribute, value) in
+        [("; Domain=", cookie.domain.as_deref()), ("; SameSite=", cookie.same_site)]
+    {
+        if let Some(value) = value {
+            line.extend_from_slice(attribute.as_bytes());
+            line.extend_from_slice(value.as_bytes());
+        }
+    }
     line.extend_from_slice(b"\r\n");
     line
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::affinity;
+use model::affinity::{self, server_prefix};
 use model::monotonic_time::MonotonicTime;
 use model::rules::ServiceRules;
 use model::rules::response_rewrite::{FilledResponse, ResponseRewrite};
@@ -23,6 +23,8 @@ pub struct ResponseChanges {
     pub cookie: Vec<u8>,
     /// An application's cookie to watch for.
     pub watch: Option<CookieWatch>,
+    /// Header lines to add if that cookie is changed.
+    pub lines_of_changed_cookie: &'static [u8],
 }
 
 /// A rule that changes the response, by its position among the service's rules.
@@ -34,10 +36,21 @@ pub struct ResponseRule {
 /// A cookie that a server may set.
 pub struct CookieWatch {
     name: String,
-    /// The value that replaces the server's.
-    value: Option<Vec<u8>>,
+    change: CookieChange,
     /// The table that learns the value, if the affinity learns cookies.
     table_entry: Option<CookieTableEntry>,
+}
+
+/// The change of a cookie that a server sets.
+enum CookieChange {
+    /// The cookie is passed on as it is.
+    None,
+    /// The value is replaced by this one.
+    Value(Vec<u8>),
+    /// This server is put in front of the value.
+    Prefix(Vec<u8>),
+    /// The cookie is removed from the response.
+    Drop,
 }
 
 /// An entry of the affinity table for the server that set a cookie's value. It is stored before the client gets the
@@ -64,12 +77,42 @@ pub struct ResponseHeadEdits<'c> {
 impl CookieWatch {
     /// A cookie whose value is replaced.
     pub fn with_value(name: &str, value: Vec<u8>) -> CookieWatch {
-        CookieWatch { name: name.to_owned(), value: Some(value), table_entry: None }
+        CookieWatch { name: name.to_owned(), change: CookieChange::Value(value), table_entry: None }
+    }
+
+    /// A cookie whose value gets this server as its prefix.
+    pub fn with_prefix(name: &str, server: &str) -> CookieWatch {
+        let change = CookieChange::Prefix(server.as_bytes().to_vec());
+        CookieWatch { name: name.to_owned(), change, table_entry: None }
+    }
+
+    /// A cookie that servers must not set.
+    pub fn without(name: &str) -> CookieWatch {
+        CookieWatch { name: name.to_owned(), change: CookieChange::Drop, table_entry: None }
     }
 
     /// A cookie whose value is learned.
     pub fn with_learning(name: &str, table_entry: Option<CookieTableEntry>) -> CookieWatch {
-        CookieWatch { name: name.to_owned(), value: None, table_entry }
+        CookieWatch { name: name.to_owned(), change: CookieChange::None, table_entry }
+    }
+}
+
+impl CookieWatch {
+    /// The line that sets the cookie in its changed form.
+    fn write_changed(&self, value: &[u8], attributes: &[u8], out: &mut Vec<u8>) {
+        if matches!(self.change, CookieChange::None | CookieChange::Drop) {
+            return;
+        }
+        for part in [b"Set-Cookie: ", self.name.as_bytes(), b"="] {
+            out.extend_from_slice(part);
+        }
+        match &self.change {
+            CookieChange::Value(ours) => out.extend_from_slice(ours),
+            CookieChange::Prefix(server) => server_prefix::write_with_prefix(server, value, out),
+            CookieChange::None | CookieChange::Drop => {}
+        }
+        out.extend_from_slice(attributes);
+        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -77,7 +120,8 @@ impl ResponseChanges {
     /// The changes for an interim response: fields that the rule removes or sets, and a cookie whose value is replaced,
     /// are removed.
     pub fn interim_edits(&self) -> ResponseHeadEdits<'_> {
-        let watch = self.watch.as_ref().filter(|watch| watch.value.is_some());
+        let watch = self.watch.as_ref();
+        let watch = watch.filter(|watch| !matches!(watch.change, CookieChange::None));
         let gone = self.rule_edits().map_or(&[][..], |edits| &edits.removed_headers);
         ResponseHeadEdits {
             removed: Cow::Borrowed(gone),
@@ -156,6 +200,7 @@ impl ResponseChanges {
         worked: &mut ResponseHeadEdits<'c>,
     ) {
         let Some(watch) = &self.watch else { return };
+        let mut changed = false;
         for header in headers {
             let Some(SetCookieParts { value, attributes }) = http1::set_cookie(header, &watch.name)
             else {
@@ -171,19 +216,20 @@ impl ResponseChanges {
                     *time,
                 );
             }
-            if let Some(ours) = &watch.value {
-                worked.removed_cookie = Some(&watch.name);
-                let rewrite = self.rule_edits().map(|edits| &edits.cookies);
-                let lines = &mut worked.added_lines;
-                for part in [b"Set-Cookie: ", watch.name.as_bytes(), b"=", ours] {
-                    lines.extend_from_slice(part);
+            let mut rewritten = Vec::new();
+            let attributes = match self.rule_edits().map(|edits| &edits.cookies) {
+                Some(rewrite) if !rewrite.is_empty() => {
+                    rewrite.write_attributes(attributes, &mut rewritten);
+                    &rewritten[..]
                 }
-                match rewrite {
-                    Some(rewrite) => rewrite.write_attributes(attributes, lines),
-                    None => lines.extend_from_slice(attributes),
-                }
-                lines.extend_from_slice(b"\r\n");
-            }
+                _ => attributes,
+            };
+            watch.write_changed(value, attributes, &mut worked.added_lines);
+            changed = true;
+        }
+        if changed && !matches!(watch.change, CookieChange::None) {
+            worked.removed_cookie = Some(&watch.name);
+            worked.added_lines.extend_from_slice(self.lines_of_changed_cookie);
         }
     }
 }

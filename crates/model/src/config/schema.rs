@@ -235,6 +235,8 @@ pub enum TextFormat {
     FieldPattern,
     /// A cookie, with its value or without (`Match::pair`).
     Cookie,
+    /// A cookie value that names a server: 1–64 characters of RFC 6265 §4.1.1 except `~`.
+    CookieValue,
     /// A query parameter with or without a value (`NameValuePattern`).
     Pair,
     /// A range of numbers (`NumberRange`).

@@ -10,6 +10,7 @@
 mod acme;
 mod balance;
 mod client_certificates;
+mod cookies;
 mod diff;
 mod dns;
 mod explanation;

@@ -45,6 +45,7 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
         id: ServerId(at as u32),
         config: Arc::new(ServerConfig {
             name: format!("s{at}"),
+            cookie_value: None,
             address: ServerAddress { host: ServerHost::Ip(ip), port: 80 },
             weight,
             admin: AdminState::Enabled,

@@ -15,6 +15,7 @@ pub struct AffinityIndex {
     secrets: Arc<AffinitySecrets>,
     by_cookie: HashMap<CookieToken, CookieServer>,
     by_name: HashMap<u64, ServerId>,
+    by_cookie_value: HashMap<Box<[u8]>, ServerId>,
 }
 
 /// The server that a cookie value stands for.
@@ -43,6 +44,11 @@ impl AffinityIndex {
             share: share.map(str::to_owned),
             by_cookie: words.collect(),
             by_name: each().map(|(name, id)| (affinity::server_key(name), id)).collect(),
+            by_cookie_value: view
+                .servers
+                .iter()
+                .map(|server| (server.config.cookie_value().as_bytes().into(), server.id))
+                .collect(),
             secrets: secrets.clone(),
             scope,
         }
@@ -67,6 +73,11 @@ impl AffinityIndex {
     /// A server's value for new cookies.
     pub fn cookie_value(&self, server: &str) -> CookieToken {
         self.secrets.current.token(&self.scope, server)
+    }
+
+    /// The server that an application's cookie names.
+    pub fn server_by_cookie_value(&self, value: &[u8]) -> Option<ServerId> {
+        self.by_cookie_value.get(value).copied()
     }
 
     /// The server of a hashed name.

@@ -67,10 +67,17 @@ static STICKY_TABLE: TableSchema = TableSchema {
         ),
         KeySchema::new(
             "cookie",
-            ValueKind::Keyword(&[Keyword::new("insert"), Keyword::new("rewrite"), Keyword::new("learn")]),
+            ValueKind::Keyword(&[
+                Keyword::new("insert"),
+                Keyword::new("rewrite"),
+                Keyword::new("learn"),
+                Keyword::new("prefix"),
+                Keyword::new("passive"),
+            ]),
             DefaultValue::Derived("`insert` for `by = \"cookie\"`"),
             "Ours beside the application's, ours in the place of the value that a server sets, or the application's own: its \
-             value is learned from answers.",
+             value is learned from answers; it gets the server's `cookie-value` or name and `~` in front, which servers do not \
+             see; or it is that `cookie-value` or name, or begins with it and `~`, and nothing is changed.",
         )
         .http_only(),
         KeySchema::new(
@@ -89,9 +96,36 @@ static STICKY_TABLE: TableSchema = TableSchema {
         .http_only(),
         KeySchema::new(
             "same-site",
-            ValueKind::Keyword(&[Keyword::new("lax"), Keyword::new("strict"), Keyword::new("none")]),
+            ValueKind::Keyword(&[
+                Keyword::new("lax"),
+                Keyword::new("strict"),
+                Keyword::new("none"),
+                Keyword::new("omit"),
+            ]),
             DefaultValue::Derived("`lax`"),
-            "`insert`: from which sites' pages it is sent.",
+            "`insert`: from which sites' pages it is sent. `omit`: the browser decides.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "domain",
+            ValueKind::Text { form: TextFormat::Domain, unset: None },
+            DefaultValue::Absent,
+            "`insert`: also sent to hosts below this domain.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "hide",
+            ValueKind::Flag,
+            DefaultValue::Derived("false"),
+            "`insert`: servers do not see it, and a cookie of its name that a server sets is dropped.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "no-cache",
+            ValueKind::Flag,
+            DefaultValue::Derived("false"),
+            "`insert`, `rewrite` and `prefix`: an answer that sets the cookie gets `Cache-Control: private`, so that no shared \
+             cache gives one client's server to another.",
         )
         .http_only(),
         KeySchema::new(

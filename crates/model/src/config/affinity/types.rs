@@ -49,8 +49,14 @@ pub struct AffinityCookie {
     pub secure: bool,
     /// `HttpOnly` (RFC 6265 §4.1.2.6).
     pub http_only: bool,
-    /// `SameSite`, as written.
-    pub same_site: &'static str,
+    /// The value of `SameSite`. `None` omits the attribute.
+    pub same_site: Option<&'static str>,
+    /// `Domain` (RFC 6265 §4.1.2.3).
+    pub domain: Option<String>,
+    /// The cookie does not reach servers, and servers cannot set it.
+    pub hide: bool,
+    /// A response that sets or changes the cookie is `private` to shared caches.
+    pub no_cache: bool,
 }
 
 /// Who sets a cookie.
@@ -63,6 +69,22 @@ pub enum CookieMode {
     Rewrite,
     /// The application sets the cookie, and the balancer learns its value.
     Learn,
+    /// The application sets the cookie. The client gets it with the server in front of its value.
+    Prefix,
+    /// The application sets the cookie, and its value names the server.
+    Passive,
+}
+
+impl CookieMode {
+    /// Whether the value is a token made with the secret.
+    pub fn uses_secret(self) -> bool {
+        matches!(self, CookieMode::Insert | CookieMode::Rewrite)
+    }
+
+    /// Whether the value contains the server's name or `cookie-value`.
+    pub fn names_server(self) -> bool {
+        matches!(self, CookieMode::Prefix | CookieMode::Passive)
+    }
 }
 
 /// Action when the server of a client may not get work.
@@ -80,12 +102,9 @@ pub enum UnavailableServerAction {
 impl AffinityConfig {
     /// Whether a table of clients is needed: the balancer's own cookies contain the server.
     pub fn needs_table(&self) -> bool {
-        !matches!(
-            &self.by,
-            AffinityKey::Cookie(AffinityCookie {
-                mode: CookieMode::Insert | CookieMode::Rewrite,
-                ..
-            })
-        )
+        match &self.by {
+            AffinityKey::Cookie(cookie) => cookie.mode == CookieMode::Learn,
+            _ => true,
+        }
     }
 }

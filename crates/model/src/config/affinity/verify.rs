@@ -7,7 +7,7 @@ use crate::config::section::ConfigSection;
 use crate::config::unsupported_keys::forwards_packets;
 
 /// Keys that apply only to the balancer's own cookie.
-const INSERT_ONLY_KEYS: [&str; 3] = ["secure", "http-only", "same-site"];
+const INSERT_ONLY_KEYS: [&str; 5] = ["secure", "http-only", "same-site", "domain", "hide"];
 
 /// Without a shared secret each member of a pair creates its own, and the other member cannot verify its cookies.
 pub fn verify_shared_secret(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
@@ -16,7 +16,8 @@ pub fn verify_shared_secret(effective: &EffectiveSettings, sink: &mut FindingCol
     }
     for service in &effective.services {
         let Some(sticky) = service.table("sticky") else { continue };
-        if sticky.text("by") != Some("cookie") || sticky.text("cookie") == Some("learn") {
+        let mode = sticky.text("cookie").unwrap_or("insert");
+        if sticky.text("by") != Some("cookie") || !matches!(mode, "insert" | "rewrite") {
             continue;
         }
         let trouble = FindingDetails::new(
@@ -62,7 +63,7 @@ pub fn verify_affinity(service: &ConfigSection, sink: &mut FindingCollector<'_, 
     if by != "cookie" && sticky.is_written("cookie") {
         wrong("cookie", FindingDetails::new("it belongs to `by = \"cookie\"`"));
     }
-    let ours = by == "cookie" && mode != "learn";
+    let stateless = by == "cookie" && mode != "learn";
     for key in INSERT_ONLY_KEYS {
         if sticky.is_written(key) && !(by == "cookie" && mode == "insert") {
             wrong(
@@ -71,23 +72,44 @@ pub fn verify_affinity(service: &ConfigSection, sink: &mut FindingCollector<'_, 
             );
         }
     }
-    if sticky.time("time").is_none() && !sticky.is_invalid("time") && !ours {
+    if sticky.time("time").is_none() && !sticky.is_invalid("time") && !stateless {
         let trouble = FindingDetails::new("what is remembered must end: `time` is missing");
         wrong("time", trouble.with_found("nothing").with_expected("a time, such as \"10m\""));
-    }
-    if mode == "rewrite" && by == "cookie" && sticky.is_written("time") {
-        wrong("time", FindingDetails::new("the cookie is the application's, and so is its time"));
     }
     for key in ["mask4", "mask6"] {
         if sticky.is_written(key) && by != "address" {
             wrong(key, FindingDetails::new("it belongs to `by = \"address\"`"));
         }
     }
-    if sticky.is_written("entries") && ours {
-        wrong(
-            "entries",
-            FindingDetails::new("our cookies carry the server themselves: nothing is remembered"),
-        );
+    if by == "cookie" {
+        verify_cookie(sticky, mode, &mut wrong);
+    } else if sticky.is_written("no-cache") {
+        wrong("no-cache", no_cache_misplaced());
+    }
+}
+
+/// Reports keys that do not fit the mode of the cookie.
+fn verify_cookie(
+    sticky: &ConfigSection,
+    mode: &str,
+    wrong: &mut impl FnMut(&'static str, FindingDetails),
+) {
+    let changes = matches!(mode, "insert" | "rewrite" | "prefix");
+    if sticky.is_written("no-cache") && !changes {
+        wrong("no-cache", no_cache_misplaced());
+    }
+    let foreign = matches!(mode, "rewrite" | "prefix" | "passive");
+    if foreign && sticky.is_written("time") {
+        wrong("time", FindingDetails::new("the cookie is the application's, and so is its time"));
+    }
+    if sticky.is_written("entries") && mode != "learn" {
+        let message = match mode {
+            "insert" | "rewrite" => {
+                "our cookies carry the server themselves: nothing is remembered"
+            }
+            _ => "the cookie carries the server itself: nothing is remembered",
+        };
+        wrong("entries", FindingDetails::new(message));
     }
     if sticky.text("same-site") == Some("none")
         && sticky.setting("secure").is_some()
@@ -95,4 +117,9 @@ pub fn verify_affinity(service: &ConfigSection, sink: &mut FindingCollector<'_, 
     {
         wrong("same-site", FindingDetails::new("browsers take `none` only with `secure = true`"));
     }
+}
+
+fn no_cache_misplaced() -> FindingDetails {
+    FindingDetails::new("it belongs to `by = \"cookie\"` with a cookie that we set or change")
+        .with_expected("`cookie = \"insert\"`, `\"rewrite\"` or `\"prefix\"`")
 }

@@ -75,6 +75,11 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
             .is_some_and(|found| found.name.bytes().all(is_token_byte)),
         TextFormat::FieldPattern => is_field_pattern(text)?,
         TextFormat::Cookie => return parse_cookie_pattern(text),
+        TextFormat::CookieValue => {
+            (1..=64).contains(&text.len())
+                && visible(text)
+                && !text.contains(['~', ';', ',', '"', '\\'])
+        }
         TextFormat::Pair => NameValuePattern::parse_pair(text).is_some(),
         TextFormat::Range => NumberRange::parse(text).is_some(),
         TextFormat::MediaType => is_media_type(text),
@@ -160,6 +165,9 @@ pub fn describe_format(form: TextFormat) -> &'static str {
             "\"name: expression\", a field and a regular expression of at most 1,024 bytes, which sees bytes"
         }
         TextFormat::Cookie => "a cookie's name, or \"name=value\", `*` in the value for anything",
+        TextFormat::CookieValue => {
+            "1 to 64 visible characters other than `~`, `;`, `,`, `\"` and `\\`"
+        }
         TextFormat::Pair => "a name, or \"name=value\", `*` in the value for anything",
         TextFormat::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
         TextFormat::MediaType => {

@@ -109,6 +109,7 @@ fn verify_servers(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<
             );
         }
     }
+    verify_cookie_values(servers, &key, sink);
     let idle = |server: &ConfigSection| {
         server.count::<u64>("weight") == Some(0)
             || matches!(server.text("state"), Some("drain" | "disabled"))
@@ -117,6 +118,27 @@ fn verify_servers(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<
         let message =
             "no server of this pool takes new work: each has weight 0 or is drained or disabled";
         sink.warning(pool.span_of("servers"), &key, FindingDetails::new(message));
+    }
+}
+
+/// Reports cookie values that two servers of a pool share: such a value would name one of them by chance.
+fn verify_cookie_values(servers: &[ConfigSection], key: &str, sink: &mut FindingCollector<'_, '_>) {
+    if !servers.iter().any(|server| server.is_written("cookie-value")) {
+        return;
+    }
+    let mut values: HashMap<&str, usize> = HashMap::new();
+    for (at, server) in servers.iter().enumerate() {
+        let value = server.text("cookie-value").or(server.text("name"));
+        if let Some(value) = value
+            && let Some(first) = values.insert(value, at)
+        {
+            let message = format!("cookies name servers {first} and {at} both `{value}`");
+            let trouble = FindingDetails::new(message)
+                .with_expected("a value of its own for each server of a pool");
+            let place = if server.is_written("cookie-value") { at } else { first };
+            let span = servers.get(place).map_or(server.span, |one| one.span_of("cookie-value"));
+            sink.error(span, &format!("{key}[{place}].cookie-value"), trouble);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub fn build_server(section: &ConfigSection) -> ServerConfig {
     let nowhere = || ServerAddress { host: ServerHost::Name(String::new()), port: 0 };
     ServerConfig {
         name: section.text("name").unwrap_or_default().to_owned(),
+        cookie_value: section.text("cookie-value").map(str::to_owned),
         address: section.server_address("address").cloned().unwrap_or_else(nowhere),
         weight: section.count("weight").and_then(ServerWeight::new).unwrap_or(ServerWeight::ONE),
         priority: balance::build_priority(section),

@@ -5,6 +5,7 @@ use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
     ServerKey of ServerConfig besides (name, address):
+    CookieValue = "cookie-value" => cookie_value,
     Weight = "weight" => weight,
     Priority = "priority" => priority,
     Locality = "locality" => locality,

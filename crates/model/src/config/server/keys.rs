@@ -21,6 +21,12 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::Required,
             "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
         ),
+        KeySchema::new(
+            "cookie-value",
+            ValueKind::Text { form: TextFormat::CookieValue, unset: None },
+            DefaultValue::Derived("its name"),
+            "What names it in cookies of services with `sticky.cookie` `prefix` or `passive`.",
+        ),
         WEIGHT.inherited(),
         balance::PRIORITY,
         balance::BACKUP,

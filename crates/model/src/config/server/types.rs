@@ -12,6 +12,8 @@ use serde::Serialize;
 pub struct ServerConfig {
     /// The name within the pool, kebab-case.
     pub name: String,
+    /// The value that stands for the server in an application's cookies. `None` means its name.
+    pub cookie_value: Option<String>,
     pub address: ServerAddress,
     pub weight: ServerWeight,
     pub priority: Priority,
@@ -25,6 +27,13 @@ pub struct ServerConfig {
     pub probe: Option<ProbeConfig>,
     /// Limit for connections over all workers; `None`: no limit.
     pub connections: Option<u32>,
+}
+
+impl ServerConfig {
+    /// The value that stands for the server in an application's cookies.
+    pub fn cookie_value(&self) -> &str {
+        self.cookie_value.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// A server's weight, 0–256. With 0 the server gets no new work but is neither `down` nor `drain`.
