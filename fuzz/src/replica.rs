@@ -3,11 +3,12 @@
 //! Properties besides not panicking: an incorrectly signed packet is rejected, and a parsed record is encoded
 //! unchanged. A peer accepts no record from a sender that does not know both sessions, and accepts each packet once.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ha::keys::ClusterKeys;
 use ha::replica::datagram::{RecordBatch, ReplicaBody, parse};
-use ha::replica::peer::{ReplicaEvent, ReplicaPeer};
+use ha::replica::peer::{ReplicaEvent, ReplicaPeer, ReplicaSessions};
 use ha::replica::record::{ReplicaRecord, ReplicatedPhase};
 use ha::replica::seal::HashSecret;
 use ha::replica::send_window::WINDOW;
@@ -16,6 +17,7 @@ use model::monotonic_time::MonotonicTime;
 /// Session numbers that a fuzz input is too short to guess.
 const OURS: u64 = 0x5eed_5eed_5eed_5eed;
 const THEIRS: u64 = 0xbead_bead_bead_bead;
+const SESSIONS: ReplicaSessions = ReplicaSessions { ours: OURS, theirs: THEIRS };
 const SECRET: HashSecret = [7; 32];
 
 fn keys(letter: &str) -> ClusterKeys {
@@ -49,9 +51,9 @@ pub fn run_partner(bytes: &[u8]) {
     let mut ours = ReplicaPeer::default();
     let mut theirs = ReplicaPeer::default();
     let mut stranger = ReplicaPeer::default();
-    ours.set_sessions(Some((OURS, THEIRS)));
-    theirs.set_sessions(Some((THEIRS, OURS)));
-    stranger.set_sessions(Some((THEIRS, 1)));
+    ours.set_sessions(Some(SESSIONS));
+    theirs.set_sessions(Some(ReplicaSessions { ours: THEIRS, theirs: OURS }));
+    stranger.set_sessions(Some(ReplicaSessions { ours: THEIRS, theirs: 1 }));
     let mut now = MonotonicTime(1);
     let mut last = Vec::new();
     let mut taken = 0;
@@ -107,18 +109,18 @@ fn send(
 pub fn seeds() -> Vec<Vec<u8>> {
     let keys = keys("a");
     let mut partner = ReplicaPeer::default();
-    partner.set_sessions(Some((OURS, THEIRS)));
+    partner.set_sessions(Some(SESSIONS));
     let hello = partner.build_hello(true, &SECRET, &keys);
     let heard = partner.take_acknowledgement(&keys);
     let mut batch = RecordBatch::default();
-    let end = |last: u8| ([192, 0, 2, last].into(), 80);
+    let end = |last: u8| SocketAddr::from(([192, 0, 2, last], 80));
     let opened = ha::replica::record::TranslatedConnection {
         phase: ReplicatedPhase::Opening,
         ttl: 100,
         udp: false,
         client: end(1),
         service: end(2),
-        return_address: Some(end(3).0),
+        return_address: Some(end(3).ip()),
         port: 1_025,
         server: 9,
         stamp: Some(3),

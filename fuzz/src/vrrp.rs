@@ -7,14 +7,16 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ha::advert::{GROUP_V4, HOPS, IpHeader, VrrpAdvertisement, VrrpVersion, emit, parse};
-use ha::frame::{announcement, parse_vrrp_frame};
+use ha::frame::{VrrpFramePacket, announcement, parse_vrrp_frame};
 use ha::settings::VrrpSettings;
 use ha::state_machine::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use model::monotonic_time::MonotonicTime;
 
 /// A frame from the link.
 pub fn frame(bytes: &[u8]) {
-    let Some((envelope, packet)) = parse_vrrp_frame(bytes) else { return };
+    let Some(VrrpFramePacket { header: envelope, advert: packet }) = parse_vrrp_frame(bytes) else {
+        return;
+    };
     assert!(packet.len() < bytes.len());
     if let Ok(advert) = parse(packet, &envelope) {
         let again = emit(&advert, envelope.source, envelope.destination);

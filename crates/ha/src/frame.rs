@@ -95,8 +95,15 @@ fn icmp(mut message: Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, mut out: Vec<u8>) ->
     out
 }
 
-/// The address that a frame claims, and its link: the sender of ARP, or the target of a neighbour advertisement.
-pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
+/// An address that a frame claims for a link: the sender of ARP, or the target of a neighbour advertisement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClaimedAddress {
+    pub ip: IpAddr,
+    pub link: MacAddress,
+}
+
+/// The address that a frame claims; `None` for any other frame.
+pub fn claimed_address(frame: &[u8]) -> Option<ClaimedAddress> {
     let kind = frame.get(12..ETHERNET)?;
     let packet = frame.get(ETHERNET..)?;
     if kind == TYPE_ARP {
@@ -104,7 +111,7 @@ pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
         let [a, b, c, d] = [head[14], head[15], head[16], head[17]];
         let known = head[..6] == [0, 1, 8, 0, 6, 4] && [a, b, c, d] != [0; 4];
         let link = head[8..14].try_into().ok()?;
-        return known.then_some((Ipv4Addr::new(a, b, c, d).into(), link));
+        return known.then_some(ClaimedAddress { ip: Ipv4Addr::new(a, b, c, d).into(), link });
     }
     let head = packet.first_chunk::<64>().filter(|_| kind == TYPE_V6)?;
     // No router passed it on (RFC 4861 §7.1.2).
@@ -114,7 +121,7 @@ pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
     let target = <[u8; 16]>::try_from(&head[48..64]).ok()?;
     let option = packet.get(64..72).filter(|option| option[..2] == [2, 1]);
     let link = option.map_or(&frame[6..12], |option| &option[2..8]);
-    Some((target.into(), link.try_into().ok()?))
+    Some(ClaimedAddress { ip: target.into(), link: link.try_into().ok()? })
 }
 
 /// A multicast advertisement from this link address instead of the interface's (RFC 9568 §7.2).
@@ -158,8 +165,16 @@ fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
     out
 }
 
+/// A packet of protocol 112 that was found in a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct VrrpFramePacket<'a> {
+    pub header: IpHeader,
+    /// The advertisement's bytes, without padding.
+    pub advert: &'a [u8],
+}
+
 /// The packet of protocol 112 in a frame; `None` for any other frame, and for a truncated header.
-pub fn parse_vrrp_frame(frame: &[u8]) -> Option<(IpHeader, &[u8])> {
+pub fn parse_vrrp_frame(frame: &[u8]) -> Option<VrrpFramePacket<'_>> {
     let kind = frame.get(12..ETHERNET)?;
     let packet = frame.get(ETHERNET..)?;
     if kind == TYPE_V4 {
@@ -171,7 +186,7 @@ pub fn parse_vrrp_frame(frame: &[u8]) -> Option<(IpHeader, &[u8])> {
     }
 }
 
-fn parse_ipv4_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
+fn parse_ipv4_packet(packet: &[u8]) -> Option<VrrpFramePacket<'_>> {
     let head = packet.first_chunk::<20>()?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
     let header = usize::from(head[0] & 0x0f) * 4;
@@ -182,10 +197,10 @@ fn parse_ipv4_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
     }
     let ip = |at: usize| IpAddr::from([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let envelope = IpHeader { source: ip(12), destination: ip(16), hops: head[8] };
-    Some((envelope, packet.get(header..length)?))
+    Some(VrrpFramePacket { header: envelope, advert: packet.get(header..length)? })
 }
 
-fn parse_ipv6_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
+fn parse_ipv6_packet(packet: &[u8]) -> Option<VrrpFramePacket<'_>> {
     let head = packet.first_chunk::<40>()?;
     let length = usize::from(u16::from_be_bytes([head[4], head[5]]));
     if head[0] >> 4 != 6 || head[6] != PROTOCOL {
@@ -195,7 +210,7 @@ fn parse_ipv6_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
     let destination = <[u8; 16]>::try_from(&head[24..40]).ok()?;
     let envelope =
         IpHeader { source: source.into(), destination: destination.into(), hops: head[7] };
-    Some((envelope, packet.get(40..40 + length)?))
+    Some(VrrpFramePacket { header: envelope, advert: packet.get(40..40 + length)? })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::defect::defects;
 use crate::keys::{ClusterKeys, TAG};
-use crate::state_machine::VrrpState;
+use crate::state_machine::{MemberPrecedence, VrrpState};
 
 /// The version of the format.
 pub const VERSION: u8 = 1;
@@ -88,6 +88,14 @@ pub struct ReachScore {
     pub total: u16,
 }
 
+/// The group of a claim, by the number of its virtual router and its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VrrpGroupKey {
+    pub id: u8,
+    /// Whether the group shares addresses of IPv6.
+    pub v6: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupClaim {
     /// The virtual router's number.
@@ -103,6 +111,17 @@ pub struct GroupClaim {
     pub source: IpAddr,
     /// The sender's vote, where two of three must agree.
     pub vote: Option<Vote>,
+}
+
+impl GroupClaim {
+    pub fn group(&self) -> VrrpGroupKey {
+        VrrpGroupKey { id: self.id, v6: self.v6 }
+    }
+
+    /// What decides between the sender and another member.
+    pub fn precedence(&self) -> MemberPrecedence {
+        MemberPrecedence { priority: self.priority, source: self.source }
+    }
 }
 
 /// A member's vote for a group that uses a witness (see `witness`).

@@ -14,10 +14,17 @@ pub const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 /// Bytes of a signature (HMAC-SHA256, RFC 2104).
 pub const TAG: usize = model::capacity::replication_traffic::SIGNATURE_BYTES;
 
+/// A secret with the number that packets name it by.
+#[derive(Clone)]
+struct NumberedKey {
+    id: u8,
+    key: Key,
+}
+
 /// The keys of a member. The secrets cannot be read back.
 #[derive(Clone)]
 pub struct ClusterKeys {
-    keys: Vec<(u8, Key)>,
+    keys: Vec<NumberedKey>,
 }
 
 impl fmt::Debug for ClusterKeys {
@@ -54,7 +61,7 @@ impl ClusterKeys {
     /// # Errors
     /// See `KeysError`.
     pub fn parse(text: &str) -> Result<ClusterKeys, KeysError> {
-        let mut keys: Vec<(u8, Key)> = Vec::new();
+        let mut keys: Vec<NumberedKey> = Vec::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at + 1;
             let line = line.trim();
@@ -77,10 +84,10 @@ impl ClusterKeys {
             if !LENGTH.contains(&secret.len()) {
                 return Err(wrong("the secret is too short or too long"));
             }
-            if keys.iter().any(|(known, _)| *known == id) {
+            if keys.iter().any(|known| known.id == id) {
                 return Err(KeysError::Twice(id));
             }
-            keys.push((id, Key::new(HMAC_SHA256, secret.as_bytes())));
+            keys.push(NumberedKey { id, key: Key::new(HMAC_SHA256, secret.as_bytes()) });
         }
         match keys.len() {
             0 => Err(KeysError::None),
@@ -91,7 +98,7 @@ impl ClusterKeys {
 
     /// The numbers of the keys, the signing key first.
     pub fn ids(&self) -> impl Iterator<Item = u8> + '_ {
-        self.keys.iter().map(|(id, _)| *id)
+        self.keys.iter().map(|known| known.id)
     }
 
     /// The number of the key that signs.
@@ -106,22 +113,22 @@ impl ClusterKeys {
 
     /// Appends the first key's signature of the bytes.
     pub fn sign(&self, bytes: &mut Vec<u8>) {
-        let Some((_, key)) = self.keys.first() else { return };
-        let tag = sign(key, bytes);
+        let Some(first) = self.keys.first() else { return };
+        let tag = sign(&first.key, bytes);
         bytes.extend_from_slice(tag.as_ref());
     }
 
     /// 32 bytes that only a holder of this key can derive from `parts`; `None` without such a key.
     pub fn derive(&self, id: u8, parts: &[&[u8]]) -> Option<[u8; TAG]> {
-        let (_, key) = self.keys.iter().find(|(known, _)| *known == id)?;
-        let made = sign(key, &parts.concat());
+        let known = self.keys.iter().find(|known| known.id == id)?;
+        let made = sign(&known.key, &parts.concat());
         made.as_ref().first_chunk::<TAG>().copied()
     }
 
     /// Whether the signature was made with the key of this number. The comparison takes constant time.
     pub fn verify(&self, id: u8, bytes: &[u8], tag: &[u8]) -> bool {
-        let key = self.keys.iter().find(|(known, _)| *known == id);
-        key.is_some_and(|(_, key)| verify(key, bytes, tag).is_ok())
+        let known = self.keys.iter().find(|known| known.id == id);
+        known.is_some_and(|known| verify(&known.key, bytes, tag).is_ok())
     }
 }
 

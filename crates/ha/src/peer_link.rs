@@ -7,16 +7,20 @@
 //! sender that does not know our session gets a reply with it, and is not accepted yet.
 
 mod path;
+mod sent;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-use crate::heartbeat::{GroupClaim, HeartbeatDefect, HeartbeatEcho, HeartbeatId, PeerHeartbeat};
+use crate::heartbeat::{
+    GroupClaim, HeartbeatDefect, HeartbeatEcho, HeartbeatId, PeerHeartbeat, VrrpGroupKey,
+};
 use crate::state_machine::VrrpState;
 use path::HeartbeatArrival;
 pub use path::PeerLinkPath;
+use sent::{SentGroupState, SentRound};
 
 /// Rounds whose sending time is remembered for round trips: an echo of an older round gives none.
 /// At the least interval, 10 ms, more than a second.
@@ -75,9 +79,8 @@ pub struct PeerLink {
     last_tick: MonotonicTime,
     paths: Vec<PeerLinkPath>,
     peer: Option<LinkPeer>,
-    sent_rounds: VecDeque<(u64, MonotonicTime)>,
-    /// The state that we report for each group, and the round of its first report.
-    sent_states: BTreeMap<(u8, bool), (VrrpState, u64)>,
+    sent_rounds: VecDeque<SentRound>,
+    sent_states: BTreeMap<VrrpGroupKey, SentGroupState>,
     next_regular: MonotonicTime,
     next_extra: Option<MonotonicTime>,
     /// Heartbeats that did not yet carry this member's session.
@@ -137,7 +140,7 @@ impl PeerLink {
 
     /// When the heartbeats of this round were sent, if the round is recent.
     pub fn sent_at(&self, number: u64) -> Option<MonotonicTime> {
-        self.sent_rounds.iter().find(|(sent, _)| *sent == number).map(|(_, at)| *at)
+        self.sent_rounds.iter().find(|round| round.number == number).map(|round| round.sent_at)
     }
 
     /// Nothing arrived yet, but the wait was too short to conclude that the peer is down.
@@ -148,10 +151,12 @@ impl PeerLink {
     /// The other member's claim for a group while at least one path is up.
     pub fn peer_claim(&self, id: u8, v6: bool) -> Option<PeerClaim> {
         let peer = self.peer.as_ref().filter(|_| self.is_peer_alive())?;
-        let claim = *peer.beat.claims.iter().find(|claim| (claim.id, claim.v6) == (id, v6))?;
-        let sent_state = self.sent_states.get(&(id, v6));
-        let knows = sent_state
-            .is_some_and(|(state, since)| *state == VrrpState::Active && peer.ack >= *since);
+        let group = VrrpGroupKey { id, v6 };
+        let claim = *peer.beat.claims.iter().find(|claim| claim.group() == group)?;
+        let knows = self
+            .sent_states
+            .get(&group)
+            .is_some_and(|sent| sent.state == VrrpState::Active && peer.ack >= sent.first_round);
         Some(PeerClaim { claim, knows_our_claim: knows })
     }
 
@@ -204,7 +209,7 @@ impl PeerLink {
         if self.sent_rounds.len() == SENT {
             self.sent_rounds.pop_front();
         }
-        self.sent_rounds.push_back((self.number, now));
+        self.sent_rounds.push_back(SentRound { number: self.number, sent_at: now });
         self.record_claims(claims);
         let newest = |session| {
             let path = self.paths.iter().filter_map(|path| path.last);
@@ -232,13 +237,12 @@ impl PeerLink {
     }
 
     fn record_claims(&mut self, claims: &[GroupClaim]) {
-        let number = self.number;
-        self.sent_states.retain(|key, _| claims.iter().any(|claim| (claim.id, claim.v6) == *key));
+        self.sent_states.retain(|group, _| claims.iter().any(|claim| claim.group() == *group));
         for claim in claims {
-            let said =
-                self.sent_states.entry((claim.id, claim.v6)).or_insert((claim.state, number));
-            if said.0 != claim.state {
-                *said = (claim.state, number);
+            let new = SentGroupState { state: claim.state, first_round: self.number };
+            let sent = self.sent_states.entry(claim.group()).or_insert(new);
+            if sent.state != claim.state {
+                *sent = new;
             }
         }
     }
@@ -266,7 +270,8 @@ impl PeerLink {
         if beat.echo.session != self.session {
             self.introductions += 1;
             way.unknown_session = Some(last);
-            let soon = self.sent_rounds.back().map_or(now, |(_, sent)| (*sent + pause).max(now));
+            let soon =
+                self.sent_rounds.back().map_or(now, |round| (round.sent_at + pause).max(now));
             self.next_extra = Some(self.next_extra.map_or(soon, |at| at.min(soon)));
             return Ok(false);
         }
@@ -320,13 +325,13 @@ impl PeerLink {
             way.last = Some(last);
         }
         way.received_at = Some(last.at);
-        let sent = self.sent_rounds.iter().find(|(number, _)| *number == beat.echo.number);
-        if let Some((_, sent)) = sent {
-            if way.arrived.is_none_or(|before| before < *sent) {
-                way.arrived = Some(*sent);
+        let echoed = self.sent_rounds.iter().find(|round| round.number == beat.echo.number);
+        if let Some(&SentRound { sent_at, .. }) = echoed {
+            if way.arrived.is_none_or(|before| before < sent_at) {
+                way.arrived = Some(sent_at);
             }
             let held = Duration::from_micros(u64::from(beat.echo.delay_us));
-            way.record_round_trip(last.at.since(*sent).saturating_sub(held));
+            way.record_round_trip(last.at.since(sent_at).saturating_sub(held));
         }
         if !way.up {
             // From now on, the echoes measure whether the peer receives this member's heartbeats over this path.

@@ -34,7 +34,8 @@ use crate::counts::VrrpCounters;
 use crate::settings::VrrpSettings;
 use conflict::AddressConflict;
 pub use transition::{
-    ActivationBlocker, OrderRejection, PeerView, TransitionReason, VrrpAction, VrrpState,
+    ActivationBlocker, MemberPrecedence, OrderRejection, PeerView, TransitionReason, VrrpAction,
+    VrrpState,
 };
 
 #[derive(Clone, Debug)]
@@ -47,8 +48,8 @@ pub struct VrrpStateMachine {
     resigning: bool,
     /// The active member's interval (RFC 9568 §6.1, `Active_Adver_Interval`).
     active_interval: Duration,
-    /// The active member's address and last priority.
-    active_member: Option<(IpAddr, u8)>,
+    /// The active member, with its last priority.
+    active_member: Option<MemberPrecedence>,
     /// Since when a lower priority is tolerated.
     lower_priority_since: Option<MonotonicTime>,
     /// When the last advertisement of an active member arrived.
@@ -117,8 +118,12 @@ impl VrrpStateMachine {
         self.ordered_priority.unwrap_or(self.settings.priority)
     }
 
+    fn precedence(&self) -> MemberPrecedence {
+        MemberPrecedence { priority: self.priority(), source: self.settings.source }
+    }
+
     /// The last known active member and its priority.
-    pub fn active_member(&self) -> Option<(IpAddr, u8)> {
+    pub fn active_member(&self) -> Option<MemberPrecedence> {
         self.active_member
     }
 
@@ -263,7 +268,7 @@ impl VrrpStateMachine {
     ) {
         if advert.priority == RESIGNED {
             // Another member is active: the resigning sender was its rival.
-            if self.active_member.is_some_and(|(active, _)| active != source) {
+            if self.active_member.is_some_and(|active| active.source != source) {
                 return;
             }
             self.clear_activation_blocker(out);
@@ -273,7 +278,8 @@ impl VrrpStateMachine {
             return;
         }
         let lower = advert.priority < self.settings.priority;
-        self.active_member = Some((source, advert.priority));
+        let theirs = MemberPrecedence { priority: advert.priority, source };
+        self.active_member = Some(theirs);
         self.active_seen_at = now;
         if self.ordered {
             return;
@@ -286,7 +292,7 @@ impl VrrpStateMachine {
         } else {
             self.lower_priority_since = None;
         }
-        self.give_notice((advert.priority, source), out);
+        self.give_notice(theirs, out);
         self.clear_activation_blocker(out);
         self.restart_timer(now, advert.interval);
     }

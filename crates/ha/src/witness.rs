@@ -15,13 +15,13 @@
 //! longest possible loan, or until a peer that has received its heartbeats reports that it neither is nor wants to be
 //! active.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-use crate::heartbeat::{HeartbeatId, Vote};
+use crate::heartbeat::{HeartbeatId, Vote, VrrpGroupKey};
 use crate::peer_link::PeerLink;
+use crate::state_machine::MemberPrecedence;
 
 /// One sixteenth of a lease is not used: clocks may differ by this much in speed.
 const MARGIN: u32 = 16;
@@ -65,16 +65,38 @@ pub enum WitnessReply {
     NoReply,
 }
 
+/// A heartbeat of this member that the peer has received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcknowledgedHeartbeat {
+    pub beat: HeartbeatId,
+    /// When this member sent it.
+    pub sent_at: MonotonicTime,
+}
+
 /// The peer's report about this group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerVote {
     /// The heartbeat that carried the vote.
     pub beat: HeartbeatId,
-    /// The newest of our heartbeats that the peer had received, and when we sent it.
-    pub acknowledged: Option<(HeartbeatId, MonotonicTime)>,
+    /// The newest of our heartbeats that the peer had received.
+    pub acknowledged: Option<AcknowledgedHeartbeat>,
     pub vote: Vote,
     /// Both members request the address, and the peer has precedence.
     pub first: bool,
+}
+
+/// The peer's newest vote, with its arrival.
+#[derive(Clone, Copy, Debug)]
+struct ReceivedVote {
+    received_at: MonotonicTime,
+    vote: PeerVote,
+}
+
+/// A request to the witness that awaits its reply.
+#[derive(Clone, Copy, Debug)]
+struct PendingWitnessRequest {
+    request: WitnessRequest,
+    sent_at: MonotonicTime,
 }
 
 /// The votes for one group, as one member has received them.
@@ -87,15 +109,14 @@ pub struct QuorumVotes {
     /// Until when our vote is lent, for this heartbeat of the peer.
     granted_until: MonotonicTime,
     granted_for: HeartbeatId,
-    /// The peer's newest vote, and when it arrived.
-    peer_vote: Option<(MonotonicTime, PeerVote)>,
+    peer_vote: Option<ReceivedVote>,
     /// The number of our last heartbeat without a need for votes: replies to earlier ones do not count.
     floor: u64,
     /// Until when the peer's vote counts.
     peer_vote_until: MonotonicTime,
     /// Until when the witness' lease counts.
     lease_until: MonotonicTime,
-    pending_request: Option<(WitnessRequest, MonotonicTime)>,
+    pending_request: Option<PendingWitnessRequest>,
     next: MonotonicTime,
     number: u64,
     ticket: u64,
@@ -180,29 +201,31 @@ impl QuorumVotes {
         self.wants_active = wants;
     }
 
-    /// Reads the vote for this group from the newest heartbeat. `ours`: priority and address of this member.
+    /// Reads the vote for this group from the newest heartbeat. `ours`: the precedence of this member.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
         hearing: &PeerLink,
-        group: (u8, bool),
-        ours: (u8, IpAddr),
+        group: VrrpGroupKey,
+        ours: MemberPrecedence,
     ) {
-        let claimed = hearing.peer_claim(group.0, group.1).map(|claimed| claimed.claim);
+        let claimed = hearing.peer_claim(group.id, group.v6).map(|claimed| claimed.claim);
         let vote = claimed.and_then(|claim| Some((claim, claim.vote?)));
         let (Some(beat), Some((claim, vote))) = (hearing.newest_heartbeat(), vote) else {
             self.peer_vote = None;
             return;
         };
         let answered = hearing.peer().and_then(|beat| beat.last_received);
-        let heard = answered.and_then(|ours| Some((ours, hearing.sent_at(ours.number)?)));
-        let first = (claim.priority, claim.source) > ours;
-        self.receive_vote(now, PeerVote { beat, acknowledged: heard, vote, first });
+        let acknowledged = answered.and_then(|beat| {
+            Some(AcknowledgedHeartbeat { beat, sent_at: hearing.sent_at(beat.number)? })
+        });
+        let first = claim.precedence() > ours;
+        self.receive_vote(now, PeerVote { beat, acknowledged, vote, first });
     }
 
     /// Handles the peer's newest vote.
     pub fn receive_vote(&mut self, now: MonotonicTime, other: PeerVote) {
-        self.peer_vote = Some((now, other));
+        self.peer_vote = Some(ReceivedVote { received_at: now, vote: other });
         let PeerVote { beat, acknowledged: heard, vote, .. } = other;
         // The peer had received a heartbeat of this process when it reported that it needs no vote: no earlier loan
         // counts there.
@@ -210,16 +233,16 @@ impl QuorumVotes {
         let later = (beat.session, beat.number)
             > (self.granted_for.session, self.granted_for.number)
             && beat.session == self.granted_for.session;
-        let knows = heard.is_some_and(|(ours, _)| ours.session == self.session);
+        let knows = heard.is_some_and(|ours| ours.beat.session == self.session);
         if !vote.is_active && !vote.wants_vote && knows && (forgotten || later) {
             self.granted_until = MonotonicTime::default();
         }
-        let (Some(length), Some((ours, sent))) = (vote.grants_for, heard) else { return };
-        if ours.session == self.session
-            && ours.number >= self.floor
+        let (Some(length), Some(ours)) = (vote.grants_for, heard) else { return };
+        if ours.beat.session == self.session
+            && ours.beat.number >= self.floor
             && (self.active || self.wants_active)
         {
-            self.peer_vote_until = self.peer_vote_until.max(sent + usable_duration(length));
+            self.peer_vote_until = self.peer_vote_until.max(ours.sent_at + usable_duration(length));
         }
     }
 
@@ -230,10 +253,10 @@ impl QuorumVotes {
     }
 
     fn current_grant(&self, now: MonotonicTime) -> Option<(MonotonicTime, HeartbeatId)> {
-        let (at, other) = self.peer_vote?;
+        let ReceivedVote { received_at, vote: other } = self.peer_vote?;
         let worthy =
             other.vote.is_active || (other.vote.wants_vote && (!self.wants_active || other.first));
-        let until = at + self.lease;
+        let until = received_at + self.lease;
         (!self.active && worthy && now < until).then_some((until, other.beat))
     }
 
@@ -256,7 +279,7 @@ impl QuorumVotes {
         let needs = self.active || self.wants_active || self.may_hold_lease;
         let free = self
             .pending_request
-            .map_or(MonotonicTime::default(), |(_, at)| at + self.lease / RENEW);
+            .map_or(MonotonicTime::default(), |pending| pending.sent_at + self.lease / RENEW);
         if needs { self.next.max(free) } else { MonotonicTime::NEVER }
     }
 
@@ -277,7 +300,7 @@ impl QuorumVotes {
         self.may_hold_lease = true;
         self.number += 1;
         let ask = WitnessRequest { number: self.number, ticket: self.ticket, operation: what };
-        self.pending_request = Some((ask, now));
+        self.pending_request = Some(PendingWitnessRequest { request: ask, sent_at: now });
         self.next = now + self.retry_interval();
         Some(ask)
     }
@@ -294,10 +317,8 @@ impl QuorumVotes {
 
     /// Handles the witness' reply to the request of this number.
     pub fn handle_reply(&mut self, now: MonotonicTime, number: u64, answer: WitnessReply) {
-        let Some((ask, sent)) = self.pending_request.take_if(|(ask, _)| ask.number == number)
-        else {
-            return;
-        };
+        let pending = self.pending_request.take_if(|pending| pending.request.number == number);
+        let Some(PendingWitnessRequest { request: ask, sent_at: sent }) = pending else { return };
         match answer {
             WitnessReply::Granted(length) => {
                 self.renewed += 1;

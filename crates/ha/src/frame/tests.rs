@@ -35,7 +35,7 @@ fn advertisements_are_found_behind_options_and_padding_is_left_out() {
     frame.extend([1; 4]);
     frame.extend([9; 4]);
     frame.extend([0; 20]);
-    let (envelope, bytes) = parse_vrrp_frame(&frame).unwrap();
+    let VrrpFramePacket { header: envelope, advert: bytes } = parse_vrrp_frame(&frame).unwrap();
     assert_eq!((envelope.hops, bytes), (255, &[9, 9, 9, 9][..]));
     assert_eq!(envelope.source, IpAddr::from([192, 0, 2, 1]));
     frame[ETHERNET + 6] = 0x20;
@@ -49,7 +49,7 @@ fn a_virtual_router_speaks_for_itself() {
     for (source, to) in sources.into_iter().zip([GROUP_LINK_V4, GROUP_LINK_V6]) {
         let frame = vrrp_frame(&[9; 12], source, router);
         assert_eq!((&frame[..6], &frame[6..12]), (&to[..], &router[..]));
-        let (envelope, bytes) = parse_vrrp_frame(&frame).unwrap();
+        let VrrpFramePacket { header: envelope, advert: bytes } = parse_vrrp_frame(&frame).unwrap();
         assert_eq!(
             (envelope.source, envelope.is_link_local(), bytes),
             (source, true, &[9; 12][..])
@@ -68,7 +68,7 @@ proptest! {
         if frame.len() > 14 {
             frame[12..14].copy_from_slice(if v6 { &TYPE_V6 } else { &TYPE_V4 });
         }
-        if let Some((_, bytes)) = parse_vrrp_frame(&frame) {
+        if let Some(VrrpFramePacket { advert: bytes, .. }) = parse_vrrp_frame(&frame) {
             prop_assert!(bytes.len() < frame.len());
         }
     }
@@ -105,17 +105,17 @@ fn announcements_and_replies_claim_the_address() {
     let v6: IpAddr = "2001:db8::10".parse().unwrap();
     for ip in [v4, v6] {
         let frame = announcement(ip, OURS);
-        assert_eq!(claimed_address(&frame), Some((ip, OURS)));
+        assert_eq!(claimed_address(&frame), Some(ClaimedAddress { ip, link: OURS }));
         for short in 0..frame.len() - 14 {
             let _ = claimed_address(&frame[..short]);
         }
     }
     let mut reply = announcement(v4, OURS);
     reply[21] = 2;
-    assert_eq!(claimed_address(&reply), Some((v4, OURS)));
+    assert_eq!(claimed_address(&reply), Some(ClaimedAddress { ip: v4, link: OURS }));
     let whole = announcement(v6, OURS);
     // Without the option the frame's source address counts.
-    assert_eq!(claimed_address(&whole[..78]), Some((v6, OURS)));
+    assert_eq!(claimed_address(&whole[..78]), Some(ClaimedAddress { ip: v6, link: OURS }));
     let mut routed = whole;
     routed[21] = 254;
     assert_eq!(claimed_address(&routed), None);

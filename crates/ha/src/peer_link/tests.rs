@@ -44,14 +44,20 @@ fn beats(
     round.echoes.into_iter().map(beat).collect()
 }
 
+/// A heartbeat that the right member sent over a path.
+#[derive(Clone)]
+struct RecordedHeartbeat {
+    path: usize,
+    beat: PeerHeartbeat,
+}
+
 /// Both members exchange heartbeats over the open paths until the time is over.
 struct PeerLinkExchange {
     left: PeerLink,
     right: PeerLink,
     now: u64,
     changes: Vec<PeerLinkChange>,
-    /// Every heartbeat that the right member sent, with its path.
-    recorded: Vec<(usize, PeerHeartbeat)>,
+    recorded: Vec<RecordedHeartbeat>,
 }
 
 impl PeerLinkExchange {
@@ -74,7 +80,7 @@ impl PeerLinkExchange {
             for (path, beat) in
                 beats(&mut self.right, "right", now, VrrpState::Standby).into_iter().enumerate()
             {
-                self.recorded.push((path, beat.clone()));
+                self.recorded.push(RecordedHeartbeat { path, beat: beat.clone() });
                 if open(path) {
                     self.left.receive_heartbeat(now, path, beat, &mut self.changes).unwrap();
                 }
@@ -139,8 +145,8 @@ fn replayed_heartbeats_are_never_accepted() {
     assert!(talk.changes.contains(&PeerLinkChange::PeerRestarted));
     assert_eq!(talk.left.peer().map(|beat| beat.session), Some(33));
     assert_eq!(talk.left.sessions, 2);
-    let replayed = |talk: &mut PeerLinkExchange, what: &[(usize, PeerHeartbeat)]| {
-        for (path, beat) in what {
+    let replayed = |talk: &mut PeerLinkExchange, what: &[RecordedHeartbeat]| {
+        for RecordedHeartbeat { path, beat } in what {
             let heard =
                 talk.left.receive_heartbeat(at(talk.now), *path, beat.clone(), &mut talk.changes);
             assert!(matches!(heard, Ok(false) | Err(HeartbeatDefect::Replayed)), "{heard:?}");
@@ -152,7 +158,7 @@ fn replayed_heartbeats_are_never_accepted() {
     assert_eq!(talk.left.peer().map(|beat| beat.session), Some(33));
     // A restarted member accepts no recorded heartbeat.
     let mut fresh = member("right", 44);
-    for (path, beat) in old.iter().chain(&new) {
+    for RecordedHeartbeat { path, beat } in old.iter().chain(&new) {
         assert_eq!(fresh.receive_heartbeat(at(1), *path, beat.clone(), &mut Vec::new()), Ok(false));
     }
     assert!(fresh.peer().is_none());
@@ -167,7 +173,7 @@ fn replays_do_not_disturb_two_members() {
     talk.run(300, |_| true);
     talk.changes.clear();
     for round in 0..2_000 {
-        let (path, beat) = &old[round % 4];
+        let RecordedHeartbeat { path, beat } = &old[round % 4];
         let _ = talk.left.receive_heartbeat(at(talk.now), *path, beat.clone(), &mut talk.changes);
         talk.run(1, |_| true);
     }
@@ -180,7 +186,7 @@ fn strangers_and_mirrors_are_named() {
     let mut talk = PeerLinkExchange::new();
     talk.run(100, |_| true);
     let now = at(talk.now);
-    let (path, beat) = talk.recorded[0].clone();
+    let RecordedHeartbeat { path, beat } = talk.recorded[0].clone();
     let mut hear =
         |beat: PeerHeartbeat| talk.left.receive_heartbeat(now, path, beat, &mut Vec::new());
     assert_eq!(
@@ -206,10 +212,12 @@ fn a_conflicting_claim_counts_once_the_peer_knew_ours() {
     let now = at(talk.now);
     // Both claim to be active; the right member has not received the other claim yet.
     let old = beats(&mut talk.right, "right", now + EVERY, VrrpState::Active).remove(0);
-    talk.right.sent_states.insert((1, false), (VrrpState::Active, talk.right.number));
+    let group = VrrpGroupKey { id: 1, v6: false };
+    let active = |first_round| SentGroupState { state: VrrpState::Active, first_round };
+    talk.right.sent_states.insert(group, active(talk.right.number));
     let _ = talk.left.receive_heartbeat(now, 0, old, &mut Vec::new());
     assert_eq!(talk.left.peer_claim(1, false).unwrap().claim.state, VrrpState::Active);
-    talk.left.sent_states.insert((1, false), (VrrpState::Active, talk.left.number + 1));
+    talk.left.sent_states.insert(group, active(talk.left.number + 1));
     assert!(!talk.left.peer_claim(1, false).unwrap().knows_our_claim);
     talk.run(200, |_| true);
     assert!(talk.left.peer_claim(1, false).unwrap().knows_our_claim);

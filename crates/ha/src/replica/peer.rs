@@ -9,7 +9,7 @@ use super::datagram::{self, RecordBatch, ReplicaBody, ReplicaDatagram, ReplicaHe
 use super::defect::ReplicaDefect;
 use super::receive_window::ReceiveWindow;
 use super::record::ReplicaRecord;
-use super::seal::{self, HashSecret, SecretOwner, secret_owner};
+use super::seal::{self, HashSecret, SecretClaim, SecretOwner, secret_owner};
 use super::send_window::{DeliveryReport, SendWindow, WINDOW};
 use crate::keys::ClusterKeys;
 
@@ -66,9 +66,16 @@ enum SyncProgress {
     Complete,
 }
 
+/// The sessions of the two members' processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicaSessions {
+    pub ours: u64,
+    pub theirs: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaPeer {
-    sessions: Option<(u64, u64)>,
+    sessions: Option<ReplicaSessions>,
     window: SendWindow,
     received: ReceiveWindow,
     progress: SyncProgress,
@@ -76,23 +83,25 @@ pub struct ReplicaPeer {
     sent_before: MonotonicTime,
     agreed: bool,
     secrets_differ: bool,
-    /// Epochs of our tables, and of the other member's tables as last reported.
-    epochs: (u32, u32),
+    /// The epoch of our tables, less one.
+    own_epoch: u32,
+    /// The epoch of the other member's tables, as last reported.
+    peer_epoch: u32,
     /// Our epoch for which we have everything.
     synced_epoch: u32,
     pub counts: ReplicaCounters,
 }
 
 impl ReplicaPeer {
-    /// Sets the sessions of this member and of the other member. `None`: the other member's heartbeats do not arrive.
-    pub fn set_sessions(&mut self, sessions: Option<(u64, u64)>) {
+    /// Sets the sessions of both members. `None`: the other member's heartbeats do not arrive.
+    pub fn set_sessions(&mut self, sessions: Option<ReplicaSessions>) {
         if self.sessions == sessions {
             return;
         }
         self.sessions = sessions;
         self.window.clear();
         self.received = ReceiveWindow::default();
-        self.epochs.1 = 0;
+        self.peer_epoch = 0;
         self.synced_epoch = 0;
         self.reset_agreement();
     }
@@ -119,7 +128,7 @@ impl ReplicaPeer {
     }
 
     fn epoch(&self) -> u32 {
-        self.epochs.0.saturating_add(1)
+        self.own_epoch.saturating_add(1)
     }
 
     /// The other member has everything that was here when it joined.
@@ -189,7 +198,7 @@ impl ReplicaPeer {
         mut batch: RecordBatch,
         keys: &ClusterKeys,
     ) -> Option<Vec<u8>> {
-        let (ours, theirs) = self.sessions.filter(|_| !batch.is_empty())?;
+        let ReplicaSessions { ours, theirs } = self.sessions.filter(|_| !batch.is_empty())?;
         let places = batch.take_places();
         self.counts.sent += places.len() as u64;
         let since = (self.progress == SyncProgress::Complete).then_some(self.sent_before);
@@ -202,7 +211,7 @@ impl ReplicaPeer {
 
     /// An acknowledgement, if one is due.
     pub fn take_acknowledgement(&mut self, keys: &ClusterKeys) -> Option<Vec<u8>> {
-        let (ours, theirs) = self.sessions?;
+        let ReplicaSessions { ours, theirs } = self.sessions?;
         let bytes =
             datagram::emit_acknowledgement(ours, theirs, &self.received.acknowledgement(), keys);
         self.counts.bytes += bytes.len() as u64;
@@ -215,10 +224,10 @@ impl ReplicaPeer {
         secret: &HashSecret,
         keys: &ClusterKeys,
     ) -> Option<Vec<u8>> {
-        let (ours, theirs) = self.sessions?;
+        let ReplicaSessions { ours, theirs } = self.sessions?;
         let tag = seal::tag(secret, keys.signer(), keys);
         let sealed = seal::seal(secret, ours, tag, keys.signer(), keys)?;
-        let whole = if self.is_peer_synced() { self.epochs.1 } else { 0 };
+        let whole = if self.is_peer_synced() { self.peer_epoch } else { 0 };
         let hello = ReplicaHello { active, epoch: self.epoch(), synced_epoch: whole, tag, sealed };
         let bytes = datagram::emit_hello(ours, theirs, &hello, keys);
         self.counts.bytes += bytes.len() as u64;
@@ -275,7 +284,7 @@ impl ReplicaPeer {
         secret: &HashSecret,
         keys: &ClusterKeys,
     ) -> Result<ReplicaEvent, ReplicaDefect> {
-        let (ours, theirs) = self.sessions.ok_or(ReplicaDefect::Session)?;
+        let ReplicaSessions { ours, theirs } = self.sessions.ok_or(ReplicaDefect::Session)?;
         if datagram.from == ours {
             return Err(ReplicaDefect::Reflected);
         }
@@ -310,22 +319,24 @@ impl ReplicaPeer {
         keys: &ClusterKeys,
     ) -> ReplicaEvent {
         let ours = seal::tag(secret, datagram.key, keys);
-        if self.epochs.1 != hello.epoch || ours != hello.tag {
+        if self.peer_epoch != hello.epoch || ours != hello.tag {
             self.reset_agreement();
         }
-        self.epochs.1 = hello.epoch;
+        self.peer_epoch = hello.epoch;
         if ours == hello.tag {
             self.agreed = true;
             self.secrets_differ = false;
             self.synced_epoch = hello.synced_epoch;
             return ReplicaEvent::Agreed;
         }
-        match secret_owner((active, datagram.to), (hello.active, datagram.from)) {
+        let own_claim = SecretClaim { active, session: datagram.to };
+        let peer_claim = SecretClaim { active: hello.active, session: datagram.from };
+        match secret_owner(own_claim, peer_claim) {
             SecretOwner::Ours => ReplicaEvent::AwaitPeer,
             SecretOwner::Theirs => match seal::open_sealed(datagram, hello, keys) {
                 Some(theirs) => {
                     // Earlier entries are hashed with another secret, so all of them must be retransmitted.
-                    self.epochs.0 = self.epochs.0.wrapping_add(1) & i32::MAX.cast_unsigned();
+                    self.own_epoch = self.own_epoch.wrapping_add(1) & i32::MAX.cast_unsigned();
                     ReplicaEvent::Adopt(theirs)
                 }
                 None => ReplicaEvent::AwaitPeer,

@@ -14,7 +14,7 @@
 //! Bits of `opened`: 1–8 the phase, 16 UDP, 32 began with a SYN cookie (then a stamp follows), 64 the client's address
 //! is preserved (then there is no return address; the port is the place in the server's share).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::defect::ReplicaDefect;
 
@@ -65,9 +65,9 @@ pub struct TranslatedConnection {
     /// Ticks until the entry expires without further packets.
     pub ttl: u16,
     pub udp: bool,
-    pub client: (IpAddr, u16),
+    pub client: SocketAddr,
     /// The service's address and port towards the client.
-    pub service: (IpAddr, u16),
+    pub service: SocketAddr,
     /// Our address towards the server; `None`: the client's address is preserved.
     pub return_address: Option<IpAddr>,
     /// Our port towards the server. With a preserved client address: the place in the server's share.
@@ -188,8 +188,8 @@ impl ReplicaRecord {
 
 impl TranslatedConnection {
     fn emit(&self, out: &mut Vec<u8>) -> bool {
-        let v6 = self.client.0.is_ipv6();
-        let others = [Some(self.service.0), self.return_address];
+        let v6 = self.client.is_ipv6();
+        let others = [Some(self.service.ip()), self.return_address];
         if others.into_iter().flatten().any(|ip| ip.is_ipv6() != v6) {
             return false;
         }
@@ -199,9 +199,9 @@ impl TranslatedConnection {
         bits |= u8::from(self.return_address.is_none()) * KEEPS_CLIENT_ADDRESS;
         out.extend([if v6 { OPENED_6 } else { OPENED_4 }, bits]);
         out.extend(self.ttl.to_be_bytes());
-        for (ip, port) in [self.client, self.service] {
-            address(out, ip);
-            out.extend(port.to_be_bytes());
+        for end in [self.client, self.service] {
+            address(out, end.ip());
+            out.extend(end.port().to_be_bytes());
         }
         if let Some(back) = self.return_address {
             address(out, back);
@@ -223,8 +223,8 @@ impl TranslatedConnection {
             return Err(ReplicaDefect::Fields);
         }
         let left = from.half()?;
-        let client = (from.address(v6)?, from.half()?);
-        let service = (from.address(v6)?, from.half()?);
+        let client = SocketAddr::new(from.address(v6)?, from.half()?);
+        let service = SocketAddr::new(from.address(v6)?, from.half()?);
         let back = if bits & KEEPS_CLIENT_ADDRESS == 0 { Some(from.address(v6)?) } else { None };
         let port = from.half()?;
         let server = from.word()?;

@@ -51,14 +51,22 @@ pub enum SecretOwner {
     Neither,
 }
 
-/// The member whose connections would be lost owns the secret. Each argument: whether the member holds addresses, and
-/// its session. The session breaks the tie if neither member holds addresses.
-pub fn secret_owner(ours: (bool, u64), theirs: (bool, u64)) -> SecretOwner {
-    match (ours.0, theirs.0) {
+/// What a member's claim to the secret rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretClaim {
+    /// The member holds addresses.
+    pub active: bool,
+    /// The session of the member's process, which breaks the tie if neither member holds addresses.
+    pub session: u64,
+}
+
+/// The member whose connections would be lost owns the secret.
+pub fn secret_owner(ours: SecretClaim, theirs: SecretClaim) -> SecretOwner {
+    match (ours.active, theirs.active) {
         (true, true) => SecretOwner::Neither,
         (true, false) => SecretOwner::Ours,
         (false, true) => SecretOwner::Theirs,
-        (false, false) if ours.1 < theirs.1 => SecretOwner::Ours,
+        (false, false) if ours.session < theirs.session => SecretOwner::Ours,
         (false, false) => SecretOwner::Theirs,
     }
 }
@@ -92,12 +100,14 @@ mod tests {
 
     #[test]
     fn the_member_with_connections_keeps_its_secret() {
+        let active = |session| SecretClaim { active: true, session };
+        let standby = |session| SecretClaim { active: false, session };
         let rows = [
-            ((true, 5), (false, 9), SecretOwner::Ours),
-            ((false, 9), (true, 5), SecretOwner::Theirs),
-            ((false, 5), (false, 9), SecretOwner::Ours),
-            ((false, 9), (false, 5), SecretOwner::Theirs),
-            ((true, 5), (true, 9), SecretOwner::Neither),
+            (active(5), standby(9), SecretOwner::Ours),
+            (standby(9), active(5), SecretOwner::Theirs),
+            (standby(5), standby(9), SecretOwner::Ours),
+            (standby(9), standby(5), SecretOwner::Theirs),
+            (active(5), active(9), SecretOwner::Neither),
         ];
         for (ours, theirs, expected) in rows {
             assert_eq!(secret_owner(ours, theirs), expected, "{ours:?} {theirs:?}");

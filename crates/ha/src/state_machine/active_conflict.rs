@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use model::monotonic_time::MonotonicTime;
 
-use super::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use super::{MemberPrecedence, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use crate::advert::{RESIGNED, VrrpAdvertisement};
 
 impl VrrpStateMachine {
@@ -59,9 +59,9 @@ impl VrrpStateMachine {
             return;
         }
         self.counts.active_conflicts += 1;
-        let theirs = (advert.priority, source);
-        if theirs > (self.priority(), self.settings.source) {
-            self.active_member = Some((source, advert.priority));
+        let theirs = MemberPrecedence { priority: advert.priority, source };
+        if theirs > self.precedence() {
+            self.active_member = Some(theirs);
             self.become_standby(
                 now,
                 TransitionReason::HigherPriority(source, advert.priority),
@@ -89,11 +89,11 @@ impl VrrpStateMachine {
 
     /// Called on standby, while another member is active: sends one notice that this member was active too. The notice
     /// does not use the virtual router's MAC address, because switches would then send its frames here.
-    pub(super) fn give_notice(&mut self, theirs: (u8, IpAddr), out: &mut Vec<VrrpAction>) {
+    pub(super) fn give_notice(&mut self, theirs: MemberPrecedence, out: &mut Vec<VrrpAction>) {
         if !std::mem::take(&mut self.notice_due) || self.settings.virtual_link {
             return;
         }
-        let below = theirs > (self.priority(), self.settings.source);
+        let below = theirs > self.precedence();
         // A tolerated member of lower priority would resign if this member advertised its own priority.
         let priority = if below { self.priority() } else { RESIGNED };
         self.counts.sent += 1;

@@ -8,10 +8,18 @@ use model::monotonic_time::MonotonicTime;
 /// At most one report a minute, so that a wrong configuration elsewhere does not fill the log.
 const REPORT: Duration = Duration::from_secs(60);
 
+/// The last address conflict that was reported.
+#[derive(Clone, Debug)]
+struct ReportedConflict {
+    reported_at: MonotonicTime,
+    source: IpAddr,
+    addresses: Vec<IpAddr>,
+}
+
 /// The address conflicts that were reported.
 #[derive(Clone, Debug, Default)]
 pub struct AddressConflict {
-    reported: Option<(MonotonicTime, IpAddr, Vec<IpAddr>)>,
+    reported: Option<ReportedConflict>,
 }
 
 impl AddressConflict {
@@ -22,11 +30,13 @@ impl AddressConflict {
         source: IpAddr,
         addresses: &[IpAddr],
     ) -> bool {
-        let quiet = self.reported.as_ref().is_some_and(|(at, from, list)| {
-            (*from == source && list == addresses) || now.since(*at) < REPORT
+        let quiet = self.reported.as_ref().is_some_and(|last| {
+            (last.source == source && last.addresses == addresses)
+                || now.since(last.reported_at) < REPORT
         });
         if !quiet {
-            self.reported = Some((now, source, addresses.to_vec()));
+            let addresses = addresses.to_vec();
+            self.reported = Some(ReportedConflict { reported_at: now, source, addresses });
         }
         !quiet
     }

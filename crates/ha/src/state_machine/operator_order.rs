@@ -20,8 +20,8 @@ impl VrrpStateMachine {
             VrrpState::Idle => return Err(OrderRejection::Idle),
             VrrpState::Standby => {}
         }
-        let heard =
-            self.active_member.into_iter().chain(self.peer.active).map(|(_, heard)| heard).max();
+        let known = self.active_member.into_iter().chain(self.peer.active);
+        let heard = known.map(|theirs| theirs.priority).max();
         if let Some(heard) = heard
             && heard >= self.settings.priority
         {

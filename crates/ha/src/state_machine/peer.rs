@@ -13,7 +13,8 @@
 use model::monotonic_time::MonotonicTime;
 
 use super::{
-    ActivationBlocker, PeerView, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine,
+    ActivationBlocker, MemberPrecedence, PeerView, TransitionReason, VrrpAction, VrrpState,
+    VrrpStateMachine,
 };
 use crate::advert::{OWNER, RESIGNED};
 
@@ -46,10 +47,10 @@ impl VrrpStateMachine {
     ) {
         let PeerView { alive, undecided: unsure, active, ahead, .. } = self.peer;
         let gone = before.active.filter(|_| active.is_none());
-        if let Some((source, _)) = gone
+        if let Some(MemberPrecedence { source, .. }) = gone
             && alive
             && (self.blocked_by.is_some()
-                || self.active_member.is_some_and(|(heard, _)| heard == source))
+                || self.active_member.is_some_and(|heard| heard.source == source))
         {
             // The peer reported its resignation.
             self.resigning = true;
@@ -69,17 +70,14 @@ impl VrrpStateMachine {
         if self.settings.priority == OWNER {
             return;
         }
-        let ours = (self.priority(), self.settings.source);
+        let ours = self.precedence();
         match self.peer.active {
-            Some((source, priority)) if self.peer.knows_conflict && (priority, source) > ours => {
-                self.active_member = Some((source, priority));
-                self.become_standby(now, TransitionReason::HigherPriority(source, priority), out);
+            Some(theirs) if self.peer.knows_conflict && theirs > ours => {
+                self.active_member = Some(theirs);
+                let why = TransitionReason::HigherPriority(theirs.source, theirs.priority);
+                self.become_standby(now, why, out);
             }
-            None if self.peer.wants_vote.is_some_and(|theirs| {
-                let (source, priority) = theirs;
-                (priority, source) > ours
-            }) =>
-            {
+            None if self.peer.wants_vote.is_some_and(|theirs| theirs > ours) => {
                 self.yield_to_peer(now, out)
             }
             None if self.peer.ahead && !self.ordered => {
@@ -110,7 +108,7 @@ impl VrrpStateMachine {
         }
         let why = match active {
             // The resignation may arrive before the peer's next heartbeat.
-            Some((source, priority)) if !self.resigning => {
+            Some(MemberPrecedence { priority, source }) if !self.resigning => {
                 ActivationBlocker::PeerActive(source, priority)
             }
             _ if ahead => ActivationBlocker::PeerAhead,

@@ -1,11 +1,11 @@
 //! A member whose address must never be at two machines: it is active only while the quorum agrees. `witness` knows the
 //! votes and how long they last.
 
-use std::net::IpAddr;
-
 use model::monotonic_time::MonotonicTime;
 
-use super::{ActivationBlocker, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use super::{
+    ActivationBlocker, MemberPrecedence, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine,
+};
 use crate::advert::RESIGNED;
 
 impl VrrpStateMachine {
@@ -64,13 +64,10 @@ impl VrrpStateMachine {
 
     /// Active, and the peer should be active.
     pub(super) fn yield_to_peer(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
-        let Some((source, priority)) = self.peer.wants_vote else { return };
+        let Some(theirs) = self.peer.wants_vote else { return };
+        let MemberPrecedence { priority, source } = theirs;
         self.step_down(now, TransitionReason::HigherPriority(source, priority), out);
-        self.note_active_member(now, source, priority);
-    }
-
-    fn note_active_member(&mut self, now: MonotonicTime, source: IpAddr, priority: u8) {
-        self.active_member = Some((source, priority));
+        self.active_member = Some(theirs);
         self.active_seen_at = now;
     }
 

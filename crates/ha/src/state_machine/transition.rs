@@ -41,6 +41,15 @@ pub enum TransitionReason {
     Stopped,
 }
 
+/// A member's place in the choice of the active one: the higher priority precedes, then the higher address (RFC 9568
+/// §6.4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberPrecedence {
+    pub priority: u8,
+    /// The member's address in advertisements.
+    pub source: IpAddr,
+}
+
 /// An action for the caller of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VrrpAction {
@@ -90,13 +99,12 @@ pub struct PeerView {
     pub alive: bool,
     /// Nothing arrived yet, and it is too early to conclude that the peer is down.
     pub undecided: bool,
-    /// The peer holds the addresses: its address in advertisements, and its priority.
-    pub active: Option<(IpAddr, u8)>,
+    /// The peer holds the addresses.
+    pub active: Option<MemberPrecedence>,
     /// The peer sent its claim after it had received this member's claim.
     pub knows_conflict: bool,
-    /// The peer should be active and lacks this member's vote: its address and priority. The peer knows that this
-    /// member is active.
-    pub wants_vote: Option<(IpAddr, u8)>,
+    /// The peer should be active and lacks this member's vote. The peer knows that this member is active.
+    pub wants_vote: Option<MemberPrecedence>,
     /// The peer takes part in the group and does its work better: it is able and we are not, or it reaches more.
     pub ahead: bool,
 }

@@ -17,7 +17,9 @@ fn beat(number: u64, vote: Vote) -> PeerVote {
 
 /// The peer received our heartbeat of this number, sent at that time.
 fn answers(other: PeerVote, number: u64, sent: u32) -> PeerVote {
-    PeerVote { acknowledged: Some((HeartbeatId { session: US, number }, at(sent))), ..other }
+    let beat = HeartbeatId { session: US, number };
+    let acknowledged = Some(AcknowledgedHeartbeat { beat, sent_at: at(sent) });
+    PeerVote { acknowledged, ..other }
 }
 
 const ACTIVE_VOTE: Vote = Vote { is_active: true, wants_vote: false, grants_for: None };

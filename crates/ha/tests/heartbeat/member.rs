@@ -169,7 +169,7 @@ impl HeartbeatMember {
         let peer = PeerView {
             alive: self.peer_link.peer().is_some(),
             undecided: self.peer_link.is_undecided(now),
-            active: active.map(|one| (one.claim.source, one.claim.priority)),
+            active: active.map(|one| one.claim.precedence()),
             knows_conflict: active.is_some_and(|one| one.knows_our_claim),
             wants_vote: None,
             ahead: self.reach_comparison.is_behind()

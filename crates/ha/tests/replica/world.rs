@@ -6,7 +6,7 @@ use std::time::Duration;
 use ha::keys::ClusterKeys;
 use ha::replica::datagram::RecordBatch;
 use ha::replica::defect::ReplicaDefect;
-use ha::replica::peer::{ReplicaCounters, ReplicaEvent, ReplicaPeer};
+use ha::replica::peer::{ReplicaCounters, ReplicaEvent, ReplicaPeer, ReplicaSessions};
 use ha::replica::record::{ReplicaRecord, ReplicatedPhase};
 use ha::replica::seal::HashSecret;
 use ha::replica::send_window::WINDOW;
@@ -111,9 +111,10 @@ impl ReplicaSimulation {
             self.loss = 0;
             self.slow = 1;
         }
-        let sessions = (self.one.session, self.other.session);
-        self.one.partner.set_sessions(Some(sessions));
-        self.other.partner.set_sessions(Some((sessions.1, sessions.0)));
+        let one = ReplicaSessions { ours: self.one.session, theirs: self.other.session };
+        let other = ReplicaSessions { ours: one.theirs, theirs: one.ours };
+        self.one.partner.set_sessions(Some(one));
+        self.other.partner.set_sessions(Some(other));
         self.deliver();
         if self.now.is_multiple_of(HELLO) {
             self.greet();

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use ha::advert::{GROUP_V4, HOPS, IpHeader, VrrpVersion, emit, parse};
 use ha::counts::VrrpCounters;
-use ha::heartbeat::{self, ConfigDigest, GroupClaim, HeartbeatEcho, PeerHeartbeat};
+use ha::heartbeat::{self, ConfigDigest, GroupClaim, HeartbeatEcho, PeerHeartbeat, VrrpGroupKey};
 use ha::keys::ClusterKeys;
 use ha::peer_link::{self, PeerLink};
 use ha::settings::VrrpSettings;
-use ha::state_machine::{PeerView, VrrpAction, VrrpState, VrrpStateMachine};
+use ha::state_machine::{MemberPrecedence, PeerView, VrrpAction, VrrpState, VrrpStateMachine};
 use ha::witness::{QuorumVotes, WitnessReply, WitnessRequest};
 use model::monotonic_time::MonotonicTime;
 
@@ -156,9 +156,13 @@ impl WitnessMember {
                 let heard = heartbeat::parse(bytes, &self.keys).and_then(|beat| {
                     self.peer_link.receive_heartbeat(now, 0, beat, &mut Vec::new())
                 });
-                let ours = (self.machine.priority(), self.settings.source);
+                let ours = MemberPrecedence {
+                    priority: self.machine.priority(),
+                    source: self.settings.source,
+                };
+                let group = VrrpGroupKey { id: GROUP, v6: false };
                 if let (Ok(true), Some(votes)) = (heard, &mut self.votes) {
-                    votes.receive_heartbeat(now, &self.peer_link, (GROUP, false), ours);
+                    votes.receive_heartbeat(now, &self.peer_link, group, ours);
                 }
             }
             WitnessPacket::Ask(_) => {}
@@ -192,9 +196,9 @@ impl WitnessMember {
         let peer = PeerView {
             alive: self.peer_link.peer().is_some(),
             undecided: self.peer_link.is_undecided(now),
-            active: active.map(|one| (one.claim.source, one.claim.priority)),
+            active: active.map(|one| one.claim.precedence()),
             knows_conflict: active.is_some_and(|one| one.knows_our_claim),
-            wants_vote: wants.map(|one| (one.claim.source, one.claim.priority)),
+            wants_vote: wants.map(|one| one.claim.precedence()),
             ahead: false,
         };
         self.act(now, |machine, now, out| machine.update_peer(now, peer, out));

@@ -19,9 +19,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ha::heartbeat::{ConfigDigest, GroupClaim, HeartbeatDefect, PeerHeartbeat, emit, parse};
+use ha::heartbeat::{
+    ConfigDigest, GroupClaim, HeartbeatDefect, PeerHeartbeat, VrrpGroupKey, emit, parse,
+};
 use ha::peer_link::{PeerClaim, PeerLink, PeerLinkChange, PeerLinkSettings};
 use ha::reach::ReachComparison;
+use ha::replica::peer::ReplicaSessions;
 use ha::state_machine::{PeerView, VrrpState};
 use l4::next_hops::NextHopLink;
 use model::config::{Config, HeartbeatConfig as Written};
@@ -34,7 +37,7 @@ use crate::util::monotonic_clock::monotonic_now;
 use crate::util::random_seed::random_seed;
 use events::PeerSummary;
 use key_file::HeartbeatKeyFile;
-use message::{ConfigDigests, GroupKey, HeartbeatMessage, PathPacket};
+use message::{ConfigDigests, HeartbeatMessage, PathPacket};
 use paths::HeartbeatSockets;
 use reach_targets::ReachTargets;
 use witness::WitnessClient;
@@ -205,9 +208,9 @@ impl HeartbeatSession {
     /// Reads the votes in the peer's newest heartbeat.
     fn receive_votes(&mut self) {
         let Some(witness) = &mut self.witness else { return };
-        let ours = |group: GroupKey| {
-            let claim = self.claims.iter().find(|claim| (claim.id, claim.v6) == group)?;
-            Some((claim.priority, claim.source))
+        let ours = |group: VrrpGroupKey| {
+            let claim = self.claims.iter().find(|claim| claim.group() == group)?;
+            Some(claim.precedence())
         };
         witness.receive_heartbeat(monotonic_now(), &self.peer_link, ours);
     }
@@ -215,7 +218,7 @@ impl HeartbeatSession {
     /// Until when a group may be active; `None`: no permission is needed. `held`: until when it is active.
     pub fn permitted_until(
         &mut self,
-        group: GroupKey,
+        group: VrrpGroupKey,
         state: VrrpState,
         wants_permission: bool,
         held: Option<MonotonicTime>,
@@ -296,9 +299,9 @@ impl HeartbeatSession {
         PeerView {
             alive: self.peer_link.peer().is_some(),
             undecided: self.keys.keys().is_some() && self.peer_link.is_undecided(monotonic_now()),
-            active: active.map(|claimed| (claimed.claim.source, claimed.claim.priority)),
+            active: active.map(|claimed| claimed.claim.precedence()),
             knows_conflict: active.is_some_and(|claimed| claimed.knows_our_claim),
-            wants_vote: wants.map(|claimed| (claimed.claim.source, claimed.claim.priority)),
+            wants_vote: wants.map(|claimed| claimed.claim.precedence()),
             ahead: takes_part.is_some_and(better),
         }
     }
@@ -325,7 +328,8 @@ impl HeartbeatSession {
         let paths = self.config.paths.iter().zip(self.paths.paths()).zip(self.peer_link.paths());
         Some(pair_state::PairState {
             keys: self.keys.keys()?.clone(),
-            sessions: theirs.map(|theirs| (self.peer_link.session(), theirs)),
+            sessions: theirs
+                .map(|theirs| ReplicaSessions { ours: self.peer_link.session(), theirs }),
             port: self.config.port,
             paths: paths
                 .map(|((config, path), heard)| pair_state::PairPath {

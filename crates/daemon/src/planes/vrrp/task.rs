@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ha::heartbeat::VrrpGroupKey;
 use ha::state_machine::{TransitionReason, VrrpState};
 use l4::next_hops::NextHopLink;
 use model::config::Config;
@@ -312,12 +313,8 @@ impl VrrpTask {
             parting
                 .push(ha::heartbeat::GroupClaim { state: VrrpState::Idle, ..group.build_claim() });
             if let Some(heartbeat) = &mut self.heartbeat {
-                heartbeat.permitted_until(
-                    (group.config.id, group.config.is_ipv6()),
-                    VrrpState::Idle,
-                    false,
-                    None,
-                );
+                let key = VrrpGroupKey { id: group.config.id, v6: group.config.is_ipv6() };
+                heartbeat.permitted_until(key, VrrpState::Idle, false, None);
             }
         }
         if let Some(heartbeat) = &mut self.heartbeat {

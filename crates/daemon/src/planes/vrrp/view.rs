@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use bpf::BlockedPackets;
 use ha::counts::VrrpCounters;
-use ha::state_machine::VrrpState;
+use ha::state_machine::{MemberPrecedence, VrrpState};
 
 use super::heartbeat::view::HeartbeatView;
 
@@ -36,7 +36,7 @@ pub struct VrrpGroupView {
     /// The priority that it has now.
     pub priority: u8,
     /// The last other member that advertised itself as active, and its priority.
-    pub active_member: Option<(IpAddr, u8)>,
+    pub active_member: Option<MemberPrecedence>,
     /// Counters of the state machine.
     pub counts: VrrpCounters,
     /// Dropped packets, by defect.

@@ -19,8 +19,8 @@ fn keys() -> ClusterKeys {
 fn pair() -> (ReplicaPeer, ReplicaPeer) {
     let mut one = ReplicaPeer::default();
     let mut other = ReplicaPeer::default();
-    one.set_sessions(Some((7, 8)));
-    other.set_sessions(Some((8, 7)));
+    one.set_sessions(Some(ReplicaSessions { ours: 7, theirs: 8 }));
+    other.set_sessions(Some(ReplicaSessions { ours: 8, theirs: 7 }));
     (one, other)
 }
 
@@ -106,9 +106,9 @@ fn only_current_sessions_are_accepted() {
     assert_eq!(one.receive(at(0), &bytes, true, &OURS, &keys()), Err(ReplicaDefect::Reflected));
     let mut stranger = ReplicaPeer::default();
     assert_eq!(stranger.receive(at(0), &bytes, false, &OURS, &keys()), Err(ReplicaDefect::Session));
-    other.set_sessions(Some((8, 6)));
+    other.set_sessions(Some(ReplicaSessions { ours: 8, theirs: 6 }));
     assert_eq!(other.receive(at(0), &bytes, false, &OURS, &keys()), Err(ReplicaDefect::Session));
-    other.set_sessions(Some((8, 7)));
+    other.set_sessions(Some(ReplicaSessions { ours: 8, theirs: 7 }));
     assert_eq!(
         other.receive(at(0), &bytes, false, &OURS, &keys()),
         Err(ReplicaDefect::Session),

@@ -40,7 +40,11 @@ fn run(machine: &mut VrrpStateMachine, from: u32, to: u32) -> Vec<VrrpAction> {
 }
 
 fn holds(priority: u8) -> PeerView {
-    PeerView { alive: true, active: Some((OTHER, priority)), ..PeerView::default() }
+    PeerView {
+        alive: true,
+        active: Some(MemberPrecedence { priority, source: OTHER }),
+        ..PeerView::default()
+    }
 }
 
 const ALIVE: PeerView = PeerView {

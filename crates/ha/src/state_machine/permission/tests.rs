@@ -1,5 +1,6 @@
 //! Rows of a member that needs a quorum.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::super::PeerView;
@@ -8,7 +9,7 @@ use crate::settings::VrrpSettings;
 
 const MS: Duration = Duration::from_millis(1);
 const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
-const THEIRS: Option<(IpAddr, u8)> = Some((OTHER, 150));
+const THEIRS: Option<MemberPrecedence> = Some(MemberPrecedence { priority: 150, source: OTHER });
 
 fn at(ms: u32) -> MonotonicTime {
     MonotonicTime(1_000_000_000) + MS * ms
@@ -105,7 +106,11 @@ fn a_lower_one_makes_way_for_who_needs_its_vote() {
     let rows = [
         (PeerView { wants_vote: THEIRS, alive: true, ..PeerView::default() }, VrrpState::Standby),
         (
-            PeerView { wants_vote: Some((OTHER, 99)), alive: true, ..PeerView::default() },
+            PeerView {
+                wants_vote: THEIRS.map(|theirs| MemberPrecedence { priority: 99, ..theirs }),
+                alive: true,
+                ..PeerView::default()
+            },
             VrrpState::Active,
         ),
         (PeerView { wants_vote: None, alive: true, ..PeerView::default() }, VrrpState::Active),

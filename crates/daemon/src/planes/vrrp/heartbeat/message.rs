@@ -1,15 +1,12 @@
 //! Messages from the tasks of a heartbeat to its session. Each carries the epoch of the session that started the task:
 //! late messages of an earlier one are ignored.
 
-use ha::heartbeat::PARTS;
+use ha::heartbeat::{PARTS, VrrpGroupKey};
 use ha::witness;
 use model::monotonic_time::MonotonicTime;
 
 /// Bounds waiting messages; further packets stay in the sockets' buffers, and are lost there.
 pub const QUEUE_CAPACITY: usize = 256;
-
-/// A group: its number, and whether it is of IPv6.
-pub type GroupKey = (u8, bool);
 
 #[derive(Debug)]
 pub enum HeartbeatMessage {
@@ -26,7 +23,7 @@ pub enum HeartbeatMessage {
 /// The result of a request to the witness.
 #[derive(Debug)]
 pub struct WitnessAnswer {
-    pub group: GroupKey,
+    pub group: VrrpGroupKey,
     pub number: u64,
     pub answer: witness::WitnessReply,
     pub text: String,

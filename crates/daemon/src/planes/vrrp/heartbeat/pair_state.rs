@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ha::keys::ClusterKeys;
+use ha::replica::peer::ReplicaSessions;
 use model::config::HeartbeatPathConfig;
 
 /// A path of the heartbeat, which replication uses too.
@@ -21,7 +22,7 @@ pub struct PairPath {
 pub struct PairState {
     pub keys: ClusterKeys,
     /// The session of this process, and the other member's session while its heartbeats arrive.
-    pub sessions: Option<(u64, u64)>,
+    pub sessions: Option<ReplicaSessions>,
     /// The heartbeat's port; replication uses the next one.
     pub port: u16,
     /// Its paths, in the order of the configuration.

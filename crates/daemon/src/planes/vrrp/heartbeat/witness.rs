@@ -7,18 +7,17 @@ mod lease;
 mod requester;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
-use ha::heartbeat::GroupClaim;
+use ha::heartbeat::{GroupClaim, VrrpGroupKey};
 use ha::peer_link::PeerLink;
-use ha::state_machine::VrrpState;
+use ha::state_machine::{MemberPrecedence, VrrpState};
 use ha::witness::{QuorumVotes, WitnessOperation, WitnessReply};
 use model::config::{HeartbeatConfig as Written, WitnessConfig as Settings};
 use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
-use super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
+use super::message::{HeartbeatMessage, WitnessAnswer};
 use crate::util::event::{EventFields, EventLevel, EventLog};
 use requester::WitnessRequester;
 
@@ -35,7 +34,7 @@ pub struct WitnessClient {
     epoch: u64,
     messages: mpsc::Sender<HeartbeatMessage>,
     session: u64,
-    groups: BTreeMap<GroupKey, GroupVotes>,
+    groups: BTreeMap<VrrpGroupKey, GroupVotes>,
     /// Whether it answered the last request; `None`: there was none.
     pub is_answering: Option<bool>,
     pub since: SystemTime,
@@ -93,7 +92,7 @@ impl WitnessClient {
     pub fn permitted_until(
         &mut self,
         now: MonotonicTime,
-        group: GroupKey,
+        group: VrrpGroupKey,
         state: VrrpState,
         wants_permission: bool,
         held: Option<MonotonicTime>,
@@ -107,8 +106,8 @@ impl WitnessClient {
             std::collections::btree_map::Entry::Vacant(new) => {
                 let held = held.filter(|_| active);
                 let votes = QuorumVotes::new(now, self.settings.lease, self.session, held);
-                let family = if group.1 { "v6" } else { "v4" };
-                let name = format!("{}.{}.{family}", self.pair_name, group.0);
+                let family = if group.v6 { "v6" } else { "v4" };
+                let name = format!("{}.{}.{family}", self.pair_name, group.id);
                 let requester = WitnessRequester::start(
                     &self.settings,
                     name,
@@ -124,12 +123,12 @@ impl WitnessClient {
         ballot.votes.permitted_until(now)
     }
 
-    /// Handles an accepted heartbeat that is the newest. `ours`: priority and address of this member in a group.
+    /// Handles an accepted heartbeat that is the newest. `ours`: the precedence of this member in a group.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
         hearing: &PeerLink,
-        ours: impl Fn(GroupKey) -> Option<(u8, IpAddr)>,
+        ours: impl Fn(VrrpGroupKey) -> Option<MemberPrecedence>,
     ) {
         for (group, ballot) in &mut self.groups {
             if let Some(ours) = ours(*group) {
@@ -141,14 +140,14 @@ impl WitnessClient {
     /// The votes that the next heartbeat would carry.
     pub fn preview_votes(&self, now: MonotonicTime, claims: &mut [GroupClaim]) {
         for claim in claims {
-            claim.vote = self.groups.get(&(claim.id, claim.v6)).map(|one| one.votes.next_vote(now));
+            claim.vote = self.groups.get(&claim.group()).map(|one| one.votes.next_vote(now));
         }
     }
 
     /// The votes of the heartbeat with this number.
     pub fn take_votes(&mut self, now: MonotonicTime, number: u64, claims: &mut [GroupClaim]) {
         for claim in claims {
-            let ballot = self.groups.get_mut(&(claim.id, claim.v6));
+            let ballot = self.groups.get_mut(&claim.group());
             claim.vote = ballot.map(|ballot| ballot.votes.take_vote(now, number));
         }
     }

@@ -160,8 +160,8 @@ impl RecordCodec {
             phase,
             ttl: left,
             udp: one.protocol == UDP,
-            client: one.client,
-            service: one.service,
+            client: one.client.into(),
+            service: one.service.into(),
             return_address: key.return_address,
             port: u16::try_from(port).ok()?,
             server,
@@ -221,18 +221,20 @@ impl RecordCodec {
         let (share, region) = self.index.share_by_key(&share).ok_or("unknown-return")?;
         let at = u32::from(opened.port).checked_sub(abi::FIRST_PORT);
         let at = at.filter(|at| *at < region.length).ok_or("port-beyond")?;
+        let client = (opened.client.ip(), opened.client.port());
+        let service = (opened.service.ip(), opened.service.port());
         let connection = NatConnection {
             fingerprint: l4::replica::flow_fingerprint(
                 &self.tables.secret,
-                opened.client,
-                opened.service,
+                client,
+                service,
                 protocol.into(),
             ),
             state: state(opened.phase),
             ttl_ticks: opened.ttl.into(),
             protocol,
-            client: opened.client,
-            service: opened.service,
+            client,
+            service,
             share,
             server: server.index,
             stamp: opened.stamp,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ha::heartbeat::VrrpGroupKey;
 use ha::state_machine::VrrpState;
 
 use super::super::group::VrrpGroup;
@@ -69,7 +70,7 @@ impl VrrpTask {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
-            let key = (group.config.id, group.config.is_ipv6());
+            let key = VrrpGroupKey { id: group.config.id, v6: group.config.is_ipv6() };
             let vote = group.vote_state();
             let until = self.heartbeat.as_mut().and_then(|session| {
                 let held = vote.permitted_until;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ha::advert::{AdvertisementDefect, IpHeader, VrrpAdvertisement, parse};
-use ha::frame;
+use ha::frame::{self, ClaimedAddress, VrrpFramePacket};
 
 use super::super::group::GroupContext;
 use super::super::rx_socket::{self, ReceivedFrame, RxSocket};
@@ -24,8 +24,10 @@ impl VrrpTask {
 
     /// Handles a frame of protocol 112, or one that claims an address.
     pub(super) async fn handle_frame(&mut self, heard: &ReceivedFrame) {
-        let Some((envelope, bytes)) = frame::parse_vrrp_frame(&heard.frame) else {
-            let Some((ip, link)) = frame::claimed_address(&heard.frame) else {
+        let Some(VrrpFramePacket { header: envelope, advert: bytes }) =
+            frame::parse_vrrp_frame(&heard.frame)
+        else {
+            let Some(ClaimedAddress { ip, link }) = frame::claimed_address(&heard.frame) else {
                 return self.count("no-packet");
             };
             return self.handle_claim(heard.ifindex, ip, link);

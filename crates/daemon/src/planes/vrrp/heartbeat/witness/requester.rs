@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use ha::heartbeat::VrrpGroupKey;
 use ha::witness::{WitnessReply, WitnessRequest};
 use model::config::{WitnessConfig, WitnessProtocol};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
+use super::super::message::{HeartbeatMessage, WitnessAnswer};
 use super::etcd::EtcdLock;
 use super::http_client::{WitnessHttpClient, WitnessOutcome};
 use super::lease::WitnessLease;
@@ -34,7 +35,7 @@ impl WitnessRequester {
         name: String,
         holder: String,
         era: u64,
-        group: GroupKey,
+        group: VrrpGroupKey,
         words: mpsc::Sender<HeartbeatMessage>,
     ) -> WitnessRequester {
         let (to, mut inbox) = mpsc::channel::<WitnessRequest>(QUEUE_CAPACITY);
