@@ -32,7 +32,7 @@ use crate::planes::egress_routes::EgressRoutes;
 use crate::planes::name_server;
 use crate::planes::packets;
 use crate::planes::vrrp;
-use crate::state::saved_state::SavedState;
+use crate::state::saved_state::PredecessorState;
 use crate::state::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::util::event::EventLog;
 use crate::util::listeners::{KernelSockets, ListenerSet, ListeningSocket, SocketStore};
@@ -65,8 +65,8 @@ pub struct AppOptions {
     pub global: GlobalConfig,
     /// Listening sockets of a process before.
     pub inherited: Vec<ListeningSocket>,
-    /// State handed over by the previous process, with its generation.
-    pub predecessor: Option<(u64, SavedState)>,
+    /// What the previous process handed over; `None`: there was none.
+    pub predecessor: Option<PredecessorState>,
     /// Stores listening sockets beyond the end of this process (systemd's file descriptor store).
     pub socket_store: Box<dyn SocketStore>,
     /// The directory of generations and server commands; `None`: nothing is stored.
@@ -102,8 +102,16 @@ pub struct App {
     vitals: Arc<ReportSources>,
     history: Arc<HistoryRecorder>,
     tasks: JoinSet<()>,
-    api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
-    stop_requests: (mpsc::Sender<StopRequest>, mpsc::Receiver<StopRequest>),
+    api: Option<ApiServerTask>,
+    stop_sender: mpsc::Sender<StopRequest>,
+    stop_receiver: mpsc::Receiver<StopRequest>,
+}
+
+/// The task that serves the control socket.
+struct ApiServerTask {
+    /// Ends the task once the answers under way are finished.
+    end: oneshot::Sender<()>,
+    task: JoinHandle<()>,
 }
 
 impl App {
@@ -147,6 +155,7 @@ impl App {
         let mut tasks = spawn_control_tasks(&control, actor, pulse, prober, &vitals);
         spawn_observers(&mut tasks, &control, &vitals, annals.state(), &annals);
         let RunningPlanes { proxy, packets, vrrp, egress, names } = planes;
+        let (stop_sender, stop_receiver) = mpsc::channel(1);
         Ok(App {
             control,
             access_log: access,
@@ -159,13 +168,14 @@ impl App {
             history: annals,
             tasks,
             api: None,
-            stop_requests: mpsc::channel(1),
+            stop_sender,
+            stop_receiver,
         })
     }
 
     /// Opens the API on the unix socket, if there is one, and over TCP where configured, and the metrics listener.
     pub fn serve_api(&mut self, bound: Option<BoundControlSocket>) {
-        let stop_sender = self.stop_requests.0.clone();
+        let stop_sender = self.stop_sender.clone();
         let live = Arc::new(LiveFeed::new(Arc::clone(&self.vitals)));
         self.tasks.spawn(Arc::clone(&live).run());
         let context = Arc::new(ApiContext {
@@ -189,18 +199,18 @@ impl App {
             // An error means that the sender was dropped, which is the same request to end.
             let _ = ended.await;
         };
-        let api = tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             if let Err(error) = api_server::run(bound, context, until).await {
                 events.error("api-failed", format!("the API is not served any more: {error}"));
             }
         });
-        self.api = Some((end, api));
+        self.api = Some(ApiServerTask { end, task });
     }
 
     /// Waits until the API receives a request to stop the process.
     pub async fn wait_stop_request(&mut self) -> StopRequest {
         // We hold a sender ourselves: it is never closed.
-        self.stop_requests.1.recv().await.unwrap_or_default()
+        self.stop_receiver.recv().await.unwrap_or_default()
     }
 
     /// Waits until the packet plane runs, or has failed with its reason. Returns at once without packet services.
@@ -264,10 +274,10 @@ impl App {
             self.proxy.drain(Duration::ZERO);
             self.wait_idle(Instant::now() + RESET_GRACE).await;
         }
-        if let Some((end, api)) = self.api.take() {
+        if let Some(ApiServerTask { end, task }) = self.api.take() {
             // Fails when the API task has already ended. Answers that outlast the limit end with the process.
             let _ = end.send(());
-            let _ = tokio::time::timeout(FINISH_GRACE, api).await;
+            let _ = tokio::time::timeout(FINISH_GRACE, task).await;
         }
         // Egress routes are removed last: draining connections may still need them. A detached datapath continues to
         // forward, so its routes stay.

@@ -3,6 +3,7 @@
 //! The socket is bound under a temporary name beside its path and then renamed: a client that connects always reaches
 //! the old daemon or the new one. This module accepts no connections.
 
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
@@ -18,12 +19,25 @@ const BACKLOG: i32 = 128;
 /// Linux takes 107 bytes and a terminator (unix(7)); the name that it is bound under first is longer than the last.
 const PATH_BYTES_MAX: usize = 107 - ".4194304".len();
 
+/// What distinguishes a file from another one that replaced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl FileIdentity {
+    fn of(file: &Metadata) -> FileIdentity {
+        FileIdentity { device: file.dev(), inode: file.ino() }
+    }
+}
+
 /// A bound control socket.
 #[derive(Debug)]
 pub struct BoundControlSocket {
     pub listener: StdListener,
     path: PathBuf,
-    file: (u64, u64),
+    file: FileIdentity,
 }
 
 /// Which existing files may be replaced.
@@ -105,7 +119,7 @@ pub fn bind(
         let file = std::fs::symlink_metadata(&first)
             .map_err(|e| system_error("cannot look at", &first, e))?;
         std::fs::rename(&first, path).map_err(|e| system_error("cannot put in place", path, e))?;
-        Ok(BoundControlSocket { listener, path: path.to_owned(), file: (file.dev(), file.ino()) })
+        Ok(BoundControlSocket { listener, path: path.to_owned(), file: FileIdentity::of(&file) })
     });
     if bound.is_err() {
         // The binding error is reported; a file that stays is replaced at the next attempt of the same process.
@@ -125,14 +139,14 @@ impl BoundControlSocket {
 #[derive(Clone, Debug)]
 pub struct SocketPath {
     path: PathBuf,
-    file: (u64, u64),
+    file: FileIdentity,
 }
 
 impl SocketPath {
     /// Removes the file unless another process has replaced it.
     pub fn remove(&self) {
         let ours = std::fs::symlink_metadata(&self.path)
-            .is_ok_and(|now| (now.dev(), now.ino()) == self.file);
+            .is_ok_and(|now| FileIdentity::of(&now) == self.file);
         if ours {
             // A file that stays is recognised as stale at the next start, because nothing listens behind it.
             let _ = std::fs::remove_file(&self.path);

@@ -27,8 +27,8 @@ const PASSWD_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ApiPeer {
-    /// A program of this machine: user and process.
-    Local(Option<(u32, Option<i32>)>),
+    /// A program of this machine; `None`: its credentials could not be read.
+    Local(Option<PeerCredentials>),
     Remote {
         address: IpAddr,
         /// The names in the certificate that was shown, if one was.
@@ -36,6 +36,14 @@ pub(super) enum ApiPeer {
         /// Who it is, if that is known.
         known: Option<ApiIdentity>,
     },
+}
+
+/// The credentials of a process at the other end of the control socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PeerCredentials {
+    uid: u32,
+    /// The process; `None`: the system did not report it.
+    pid: Option<i32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +87,7 @@ impl ApiPeer {
     /// The name of a peer, independent of its process or address.
     pub(super) fn identity(&self) -> String {
         match self {
-            ApiPeer::Local(Some((uid, _))) => format!("uid {uid}"),
+            ApiPeer::Local(Some(PeerCredentials { uid, .. })) => format!("uid {uid}"),
             ApiPeer::Local(None) => "unknown".to_owned(),
             ApiPeer::Remote { known: Some(known), .. } => {
                 format!("{} {}", known.by.name(), known.name)
@@ -141,7 +149,8 @@ impl Connected<IncomingStream<'_, GuardedListener<UnixListener>>> for RequestCon
         stream: IncomingStream<'_, GuardedListener<UnixListener>>,
     ) -> RequestConnection {
         let guard = stream.io();
-        let peer = guard.inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid()));
+        let peer = guard.inner().peer_cred().ok();
+        let peer = peer.map(|peer| PeerCredentials { uid: peer.uid(), pid: peer.pid() });
         RequestConnection { peer: ApiPeer::Local(peer), slot: guard.slot().clone() }
     }
 }
@@ -159,7 +168,7 @@ impl Connected<IncomingStream<'_, GuardedListener<TlsListener>>> for RequestConn
 impl fmt::Display for ApiPeer {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ApiPeer::Local(Some((uid, pid))) => {
+            ApiPeer::Local(Some(PeerCredentials { uid, pid })) => {
                 write!(to, "uid {uid}")?;
                 in_brackets(to, ApiPeer::user(*uid))?;
                 if let Some(pid) = pid {

@@ -21,6 +21,7 @@ use crate::app::upgrade::socket_beside;
 use crate::app::upgrade::spawn::UpgradeProgram;
 use crate::app::{App, AppBuildError, AppOptions};
 use crate::control::config_overlay::{ConfigOverlay, apply_overlay};
+use crate::state::saved_state::PredecessorState;
 use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
 use crate::tls::secrets::{ExposedFile, FileReader, find_exposed_files};
 use crate::util::atomic_file;
@@ -196,8 +197,11 @@ impl ProcessStart {
         let written = self.adopt_active_config(&state, written);
         let control = written.checked.config.global.control.clone();
         let sockets = std::mem::take(&mut state.sockets);
-        let before = (state.offer.generation, state.offer.memory.clone());
-        let plan = AppOptions { predecessor: Some(before), ..self.plan(written, sockets) };
+        let predecessor = Some(PredecessorState {
+            generation: state.offer.generation,
+            saved: state.offer.memory.clone(),
+        });
+        let plan = AppOptions { predecessor, ..self.plan(written, sockets) };
         let mut app = App::build(plan).await?;
         let before = state.offer.pid;
         match state.confirm_ready().await {

@@ -37,7 +37,7 @@ use crate::state::change::{
 use crate::state::handle::ControlCommand;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::overlay::ServerOverlay;
-use crate::state::saved_state::SavedState;
+use crate::state::saved_state::{PredecessorState, SavedState};
 use crate::state::state_snapshot::{ServerFacts, StateSnapshot};
 use crate::tls::cert_store::CertificateStore;
 use crate::util::event::EventLog;
@@ -55,7 +55,7 @@ pub struct ActorParts {
     /// The file that orders are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
     /// State and generation of the previous process; `None`: there was none.
-    pub predecessor: Option<(u64, SavedState)>,
+    pub predecessor: Option<PredecessorState>,
     pub events: EventLog,
 }
 

@@ -30,11 +30,17 @@ pub(super) struct ConfigFileState {
     pub state: Option<PathBuf>,
     /// The file's text that is active, itself or under an overlay; `None`: unknown.
     pub base: Option<Arc<str>>,
-    /// The file at the last check, and the active text of that time.
-    last_check: Option<(FileStamps, Arc<str>)>,
+    last_check: Option<DriftCheck>,
     drift: Option<Arc<Drift>>,
     failures: u64,
     last_error: String,
+}
+
+/// What a comparison of the file with the active configuration was made of.
+#[derive(Debug)]
+struct DriftCheck {
+    file: FileStamps,
+    active_text: Arc<str>,
 }
 
 impl ConfigFileState {
@@ -71,12 +77,11 @@ impl ConfigFileState {
     pub fn refresh_drift(&mut self, force: &Arc<str>, mode: WriteBack) -> bool {
         let Some(file) = self.file.clone() else { return false };
         let now = file_stamps(std::slice::from_ref(&file));
-        let same =
-            |(before, text): &(FileStamps, Arc<str>)| *before == now && Arc::ptr_eq(text, force);
+        let same = |last: &DriftCheck| last.file == now && Arc::ptr_eq(&last.active_text, force);
         if self.last_check.as_ref().is_some_and(same) {
             return false;
         }
-        self.last_check = Some((now, Arc::clone(force)));
+        self.last_check = Some(DriftCheck { file: now, active_text: Arc::clone(force) });
         let drift = find_drift(&file, force, self.base.as_deref(), mode).map(Arc::new);
         let news = drift != self.drift;
         self.drift = drift;

@@ -8,7 +8,7 @@ use model::snapshot::ServerState;
 
 use super::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::fake::{FakeEngine, RecordedCall};
-use crate::state::saved_state::SavedState;
+use crate::state::saved_state::PredecessorState;
 use crate::state::{
     ApplyError, ApplyOutcome, ChangeOrigin, ChangeTrigger, ConfigChange, ConfigPatch,
     ControlHandle, HealthReport, HealthState, OperatorCommand, OperatorOverrides, RollbackError,
@@ -45,7 +45,7 @@ impl ControlFixture {
     async fn start_after(
         text: &str,
         state: Option<&Path>,
-        before: Option<(u64, SavedState)>,
+        before: Option<PredecessorState>,
     ) -> ControlFixture {
         ControlFixture::start_at(text, state, before, None).await
     }
@@ -53,7 +53,7 @@ impl ControlFixture {
     async fn start_at(
         text: &str,
         state: Option<&Path>,
-        before: Option<(u64, SavedState)>,
+        before: Option<PredecessorState>,
         file: Option<PathBuf>,
     ) -> ControlFixture {
         let fake = FakeEngine::default();
@@ -352,7 +352,8 @@ async fn while_another_process_takes_over_nothing_changes() {
     assert!(matches!(word, Err(ServerCommandError::HandingOver)));
     world.control.cancel_hand_over().await;
     world.apply(&drained()).await.unwrap();
-    let next = ControlFixture::start_after(TEXT, None, Some((41, handed.memory))).await;
+    let before = PredecessorState { generation: 41, saved: handed.memory };
+    let next = ControlFixture::start_after(TEXT, None, Some(before)).await;
     assert_eq!(next.control.state().generation, 41);
     assert_eq!(next.state("a"), ServerState::Drain);
     assert_eq!(next.apply(&drained()).await.unwrap().generation, 42);

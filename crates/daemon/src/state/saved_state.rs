@@ -32,6 +32,14 @@ pub struct SavedState {
     pub overlay: ServerOverlay,
 }
 
+/// What the previous process handed over, besides its sockets.
+#[derive(Clone, Debug)]
+pub struct PredecessorState {
+    /// Its active generation.
+    pub generation: u64,
+    pub saved: SavedState,
+}
+
 /// The saved state of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -20,12 +20,23 @@ const BYTES: u64 = 4 << 20;
 const FILES: usize = 10_000;
 
 /// The state of files at one check: enough to see whether one was replaced.
-pub type FileStamps = Vec<(PathBuf, Option<FileStamp>)>;
+pub type FileStamps = Vec<WatchedFile>;
+
+/// A path with the state of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedFile {
+    path: PathBuf,
+    /// `None`: there is no file.
+    stamp: Option<FileStamp>,
+}
 
 /// One file as it was at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
-    modified: (i64, i64),
+    /// When it was modified last, Unix time in seconds.
+    modified_s: i64,
+    /// The nanoseconds of that second.
+    modified_ns: i64,
     bytes: u64,
     inode: u64,
 }
@@ -166,12 +177,13 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, CertFileError> {
 pub fn file_stamps(paths: &[PathBuf]) -> FileStamps {
     let mut marks = Vec::new();
     let mut look = |path: PathBuf| {
-        let mark = std::fs::metadata(&path).ok().map(|about| FileStamp {
-            modified: (about.mtime(), about.mtime_nsec()),
+        let stamp = std::fs::metadata(&path).ok().map(|about| FileStamp {
+            modified_s: about.mtime(),
+            modified_ns: about.mtime_nsec(),
             bytes: about.len(),
             inode: about.ino(),
         });
-        marks.push((path, mark));
+        marks.push(WatchedFile { path, stamp });
     };
     for path in paths {
         if path.is_dir() {

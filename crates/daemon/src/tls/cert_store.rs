@@ -66,7 +66,8 @@ impl CertificateStore {
     /// Publishes these certificates as challenge responses to the order of this name, or withdraws them.
     pub fn set_challenges(&mut self, key: &str, proofs: &[Arc<TlsIdentity>]) {
         for of in self.services.values_mut() {
-            if of.ordered.as_ref().is_none_or(|(own, _)| own != key) || same(&of.challenges, proofs)
+            if of.ordered.as_ref().is_none_or(|order| order.key != key)
+                || same(&of.challenges, proofs)
             {
                 continue;
             }

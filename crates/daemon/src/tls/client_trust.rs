@@ -13,10 +13,17 @@ use model::config::{ClientAuth, RevocationConfig};
 use super::cert_files::{CertFileError, read_file};
 use crate::state::cert_status::{format_date, from_unix_seconds};
 
+/// A file as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TrustFileContent {
+    path: PathBuf,
+    text: Vec<u8>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct ClientTrustFiles {
     /// Every file with its content: sessions that began under other content are not resumed.
-    content: Vec<(PathBuf, Vec<u8>)>,
+    content: Vec<TrustFileContent>,
     revoked: RevocationLists,
 }
 
@@ -30,16 +37,17 @@ impl ClientTrustFiles {
         now: SystemTime,
         warnings: &mut Vec<String>,
     ) -> Result<ClientTrustFiles, CertFileError> {
-        let mut content = vec![(client.ca.clone(), read_authorities(&client.ca)?)];
+        let mut content =
+            vec![TrustFileContent { path: client.ca.clone(), text: read_authorities(&client.ca)? }];
         let revoked = read_revocation_lists(&client.revoked, now, warnings, |path, text| {
-            content.push((path.to_owned(), text.to_vec()));
+            content.push(TrustFileContent { path: path.to_owned(), text: text.to_vec() });
         })?;
         Ok(ClientTrustFiles { content, revoked })
     }
 
     /// As the request plane takes them.
     pub(super) fn as_client_trust(&self) -> ClientTrust<'_> {
-        let authorities = self.content.first().map_or(&[][..], |(_, text)| text);
+        let authorities = self.content.first().map_or(&[][..], |file| &file.text);
         ClientTrust { authorities, revoked: &self.revoked }
     }
 
@@ -47,7 +55,7 @@ impl ClientTrustFiles {
     pub(super) fn changed_files(&self, before: Option<&ClientTrustFiles>) -> Vec<String> {
         let before = before.map_or(&[][..], |before| &before.content);
         let other = self.content.iter().filter(|file| !before.contains(file));
-        other.map(|(path, _)| path.display().to_string()).collect()
+        other.map(|file| file.path.display().to_string()).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, header};
 
 /// Bounds the memory of stored responses. The oldest one is evicted first.
 /// A thousand changes: more than operators and tools make in an hour.
@@ -31,7 +31,7 @@ pub type RequestFingerprint = [u8; 32];
 pub struct CachedResponse {
     pub status: u16,
     /// Header fields that are replayed.
-    pub fields: Vec<(HeaderName, HeaderValue)>,
+    pub fields: HeaderMap,
     pub body: Bytes,
 }
 
@@ -54,8 +54,16 @@ pub enum KeyLookup {
 pub struct IdempotencyCache {
     entries: HashMap<IdempotencyKey, CachedRequest>,
     /// Completed requests, oldest first.
-    done: VecDeque<(IdempotencyKey, Duration)>,
+    done: VecDeque<CompletedRequest>,
     bytes: usize,
+}
+
+/// A request that was answered, in the order of the answers.
+#[derive(Debug)]
+struct CompletedRequest {
+    key: IdempotencyKey,
+    /// The caller's clock when the response was recorded.
+    finished_at: Duration,
 }
 
 #[derive(Debug)]
@@ -73,7 +81,9 @@ impl IdempotencyCache {
         print: RequestFingerprint,
         now: Duration,
     ) -> KeyLookup {
-        while self.done.front().is_some_and(|(_, at)| now.saturating_sub(*at) >= TIME_TO_LIVE) {
+        let expired =
+            |oldest: &CompletedRequest| now.saturating_sub(oldest.finished_at) >= TIME_TO_LIVE;
+        while self.done.front().is_some_and(expired) {
             self.forget();
         }
         match self.entries.get(key) {
@@ -107,13 +117,13 @@ impl IdempotencyCache {
         let Some(entry) = self.entries.get_mut(key) else { return };
         self.bytes += answer.body.len();
         entry.response = Some(answer);
-        self.done.push_back((key.clone(), now));
+        self.done.push_back(CompletedRequest { key: key.clone(), finished_at: now });
         while self.bytes > BYTES && self.forget() {}
     }
 
     /// Forgets the oldest that is done; whether there was one.
     fn forget(&mut self) -> bool {
-        let Some((key, _)) = self.done.pop_front() else { return false };
+        let Some(CompletedRequest { key, .. }) = self.done.pop_front() else { return false };
         let answer = self.entries.remove(&key).and_then(|entry| entry.response);
         self.bytes -= answer.map_or(0, |answer| answer.body.len());
         true
@@ -129,7 +139,7 @@ fn too_large(answer: &CachedResponse) -> CachedResponse {
     let kind = HeaderValue::from_static(api::routes::PROBLEM);
     CachedResponse {
         status: 409,
-        fields: vec![(axum::http::header::CONTENT_TYPE, kind)],
+        fields: HeaderMap::from_iter([(header::CONTENT_TYPE, kind)]),
         body: Bytes::from(text),
     }
 }
@@ -143,7 +153,11 @@ mod tests {
     }
 
     fn answer(bytes: usize) -> CachedResponse {
-        CachedResponse { status: 200, fields: Vec::new(), body: Bytes::from(vec![b'x'; bytes]) }
+        CachedResponse {
+            status: 200,
+            fields: HeaderMap::new(),
+            body: Bytes::from(vec![b'x'; bytes]),
+        }
     }
 
     const NOW: Duration = Duration::ZERO;

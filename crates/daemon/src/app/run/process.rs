@@ -17,7 +17,7 @@ use crate::api_server::control_socket::{BoundControlSocket, SocketPath};
 use crate::app::App;
 use crate::app::upgrade::draining_process::EVERY;
 use crate::app::upgrade::message::{self, UpgradeMessage};
-use crate::app::upgrade::old_process;
+use crate::app::upgrade::old_process::{self, SuccessorConnection};
 use crate::app::upgrade::spawn::UpgradeProgram;
 use crate::control::config_overlay::apply_overlay;
 use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
@@ -40,7 +40,7 @@ pub(super) struct RunningDaemon {
     upgrade_child: Option<Successor>,
     /// A takeover is running.
     takeover_in_progress: Arc<AtomicBool>,
-    handovers: mpsc::Receiver<(u32, UnixStream)>,
+    handovers: mpsc::Receiver<SuccessorConnection>,
     /// The connection to the process that has taken over.
     successor_stream: Option<UnixStream>,
     handover_task: Option<JoinHandle<()>>,
@@ -133,8 +133,8 @@ impl RunningDaemon {
                 stop_request = self.app.wait_stop_request() => {
                     return ShutdownRequest { handed_over: false, limit: stop_request.limit, detach: stop_request.detach };
                 }
-                Some((pid, line)) = self.handovers.recv() => {
-                    self.successor_stream = Some(line);
+                Some(SuccessorConnection { pid, stream }) = self.handovers.recv() => {
+                    self.successor_stream = Some(stream);
                     self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
                     return ShutdownRequest { handed_over: true, limit: None, detach: true };
                 }

@@ -24,6 +24,13 @@ pub const READY_WITHIN: Duration = Duration::from_secs(60);
 /// loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// A process that has taken over, with the connection to it.
+#[derive(Debug)]
+pub struct SuccessorConnection {
+    pub pid: u32,
+    pub stream: UnixStream,
+}
+
 /// Serves takeover attempts, one after another, until one succeeds; then reports it on `handed`. `takes_over` is true
 /// during an attempt, and remains true after a successful one.
 pub async fn serve_takeover(
@@ -31,7 +38,7 @@ pub async fn serve_takeover(
     control: ControlHandle,
     admin: Arc<AdminSockets>,
     takes_over: Arc<AtomicBool>,
-    handed: mpsc::Sender<(u32, UnixStream)>,
+    handed: mpsc::Sender<SuccessorConnection>,
 ) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -49,13 +56,13 @@ pub async fn serve_takeover(
     }
 }
 
-/// Handles one takeover attempt. Returns the process that has taken over and the connection to it.
+/// Handles one takeover attempt. Returns the process that has taken over.
 pub(super) async fn handle_attempt(
     mut stream: UnixStream,
     control: &ControlHandle,
     admin: &AdminSockets,
     ready_within: Duration,
-) -> Option<(u32, UnixStream)> {
+) -> Option<SuccessorConnection> {
     let events = control.events();
     let pid = match tokio::time::timeout(PROMPT, check_peer(&mut stream)).await {
         Ok(Ok(pid)) => pid,
@@ -99,7 +106,7 @@ pub(super) async fn handle_attempt(
         Ok(Ok(Some(UpgradeMessage::Ready))) => {
             // If it does not hear this it finds out by our leaving.
             let _ = message::send_message(&mut stream, &UpgradeMessage::Leaving).await;
-            return Some((pid, stream));
+            return Some(SuccessorConnection { pid, stream });
         }
         Ok(Ok(Some(other))) => format!("it said {other:?} instead of being ready"),
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),

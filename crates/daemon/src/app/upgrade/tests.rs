@@ -111,8 +111,8 @@ async fn sockets_words_and_health_change_hands() {
     }
     assert!(handed.try_recv().is_err());
     state.confirm_ready().await.unwrap();
-    let (pid, _) = handed.recv().await.unwrap();
-    assert_eq!(pid, std::process::id());
+    let successor = handed.recv().await.unwrap();
+    assert_eq!(successor.pid, std::process::id());
     giver.await.unwrap();
 }
 

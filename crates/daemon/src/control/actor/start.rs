@@ -19,6 +19,7 @@ use crate::control::reconcile::apply::{self, AppliedChange};
 use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::state::change::{ApplyError, ConfigChange};
 use crate::state::handle::ControlHandle;
+use crate::state::saved_state::PredecessorState;
 use crate::tls::cert_store::{CertificateStore, PreparedStore};
 use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::WallClock;
@@ -42,7 +43,11 @@ impl ControlActor {
         before
             .as_ref()
             .map_or_else(|| crate::util::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
-        let (at_least, memory) = before.unwrap_or_else(|| (0, state_file.saved_state().clone()));
+        let PredecessorState { generation: at_least, saved: memory } =
+            before.unwrap_or_else(|| PredecessorState {
+                generation: 0,
+                saved: state_file.saved_state().clone(),
+            });
         generations.reserve_below(at_least);
         let audit = AuditLog::open(state.as_deref(), control.audit, events.clone());
         let overlay = memory.overlay.for_config(&checked);

@@ -29,11 +29,20 @@ pub(super) struct ServiceTlsState {
     /// The trust files for client certificates, if client certificates are requested.
     pub(super) client_trust: Option<Arc<ClientTrustFiles>>,
     pub(super) certificates: Vec<ActiveCertificate>,
-    /// The certificate that is ordered for it: its name and file, which may not exist yet.
-    pub(super) ordered: Option<(String, PathBuf)>,
+    /// The certificate that is ordered for it.
+    pub(super) ordered: Option<OrderedCertificate>,
     /// Challenge responses to serve meanwhile.
     pub(super) challenges: Vec<Arc<TlsIdentity>>,
     pub(super) material: OpaqueMaterial,
+}
+
+/// A certificate that is ordered by ACME.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OrderedCertificate {
+    /// The name of the order.
+    pub(super) key: String,
+    /// The certificate's file, which may not exist yet.
+    pub(super) file: PathBuf,
 }
 
 /// The protocols that a service negotiates.
@@ -66,16 +75,17 @@ impl ServiceTlsState {
         let carries = AlpnProtocols::from_service(service);
         let ordered = match (&tls.acme, state) {
             (Some(acme), Some(state)) => {
-                Some((paths::key(acme), paths::certificate_path(state, acme)))
+                let file = paths::certificate_path(state, acme);
+                Some(OrderedCertificate { key: paths::key(acme), file })
             }
             (Some(_), None) => return Err(TlsFailure::NoState),
             (None, _) => None,
         };
-        let file = ordered.iter().map(|(_, file)| file);
+        let file = ordered.iter().map(|order| &order.file);
         let marks = cert_files::file_stamps(&certificate_paths(tls, file));
         let mut kept = read_certificates(tls, before, now, warnings)?;
-        if let Some((_, file)) =
-            ordered.as_ref().filter(|(_, file)| is_trusted_order(file, warnings))
+        if let Some(OrderedCertificate { file, .. }) =
+            ordered.as_ref().filter(|order| is_trusted_order(&order.file, warnings))
         {
             let old = before.and_then(|it| it.certificates.iter().find(|kept| kept.file == *file));
             match (accept_renewed(file, old, now), old) {
@@ -122,7 +132,7 @@ impl ServiceTlsState {
     }
 
     pub(super) fn paths(&self) -> Vec<PathBuf> {
-        certificate_paths(&self.config, self.ordered.iter().map(|(_, file)| file))
+        certificate_paths(&self.config, self.ordered.iter().map(|order| &order.file))
     }
 
     pub(super) fn build_material(
@@ -156,7 +166,7 @@ impl ServiceTlsState {
         // An active file that has disappeared is logged, and its certificate stays in use.
         let there = |file: &PathBuf| ::files::owned_file::is_present(file).unwrap_or(false);
         let held = |file: &PathBuf| self.certificates.iter().any(|kept| kept.file == *file);
-        let ordered = self.ordered.iter().map(|(_, file)| file);
+        let ordered = self.ordered.iter().map(|order| &order.file);
         files.extend(ordered.filter(|file| there(file) || held(file)).cloned());
         let mut kept = Vec::new();
         for file in files {

@@ -11,14 +11,32 @@ use crate::control::reconcile::fake::RecordedCall;
 
 /// A small world of configurations in which much coincides.
 #[derive(Clone, Debug, PartialEq)]
-struct RandomPlan(BTreeMap<u8, (u8, u8, bool)>, BTreeMap<u8, Vec<(u8, u8, bool)>>);
+struct RandomPlan {
+    services: BTreeMap<u8, RandomPlanService>,
+    pools: BTreeMap<u8, Vec<RandomPlanServer>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct RandomPlanService {
+    /// The index of its pool, modulo the number of pools.
+    pool: u8,
+    port: u8,
+    mss: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RandomPlanServer {
+    name: u8,
+    weight: u8,
+    drain: bool,
+}
 
 impl RandomPlan {
     fn text(&self) -> String {
         let mut text = String::new();
-        for (pool, servers) in &self.1 {
+        for (pool, servers) in &self.pools {
             text += &format!("[pool.p{pool}]\nservers = [\n");
-            for (name, weight, drain) in servers {
+            for RandomPlanServer { name, weight, drain } in servers {
                 let state = if *drain { ", state = \"drain\"" } else { "" };
                 text += &format!(
                     "{{ name = \"s{name}\", address = \"10.0.{pool}.{name}:80\", weight = {weight}{state} }},\n"
@@ -26,8 +44,8 @@ impl RandomPlan {
             }
             text += "]\n";
         }
-        for (service, (pool, port, mss)) in &self.0 {
-            let pool = self.1.keys().nth(usize::from(*pool) % self.1.len()).unwrap();
+        for (service, RandomPlanService { pool, port, mss }) in &self.services {
+            let pool = self.pools.keys().nth(usize::from(*pool) % self.pools.len()).unwrap();
             let mss = if *mss { "socket = { mss = 900 }\n" } else { "" };
             text += &format!(
                 "[service.v{service}]\nlisten = \"127.0.{port}.{service}:8000\"\nforward = \"http\"\npool = \"p{pool}\"\n{mss}"
@@ -38,15 +56,21 @@ impl RandomPlan {
 }
 
 fn plans() -> impl Strategy<Value = RandomPlan> {
-    let services = prop::collection::btree_map(1..5u8, (0..4u8, 0..3u8, any::<bool>()), 1..5);
-    let server = (1..4u8, 1..3u8, any::<bool>());
+    let service = (0..4u8, 0..3u8, any::<bool>()).prop_map(|(pool, port, mss)| RandomPlanService {
+        pool,
+        port,
+        mss,
+    });
+    let services = prop::collection::btree_map(1..5u8, service, 1..5);
+    let server = (1..4u8, 1..3u8, any::<bool>())
+        .prop_map(|(name, weight, drain)| RandomPlanServer { name, weight, drain });
     let servers = prop::collection::vec(server, 1..4).prop_map(|mut all| {
         all.sort();
-        all.dedup_by_key(|server| server.0);
+        all.dedup_by_key(|server| server.name);
         all
     });
     let pools = prop::collection::btree_map(1..4u8, servers, 1..4);
-    (services, pools).prop_map(|(services, pools)| RandomPlan(services, pools))
+    (services, pools).prop_map(|(services, pools)| RandomPlan { services, pools })
 }
 
 proptest! {
