@@ -29,7 +29,7 @@ pub use server_command::{
     UndoError, UndoOutcome,
 };
 pub use state_snapshot::{
-    HealthState, HealthStatus, ListenerFacts, MaintenanceWindow, OperatorOverride,
-    OperatorOverrides, QuiescePeriod, ResolvedAddress, ServerEjection, ServerFacts, StateSnapshot,
-    WeightShare,
+    AgentRequestedState, EjectionChange, HealthState, HealthStatus, ListenerFacts,
+    MaintenanceWindow, OperatorOverride, OperatorOverrides, QuiescePeriod, ResolvedAddress,
+    ServerEjection, ServerFacts, StateSnapshot, WeightShare, WeightShareChange,
 };

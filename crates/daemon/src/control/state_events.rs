@@ -81,7 +81,7 @@ pub(super) fn report_fewer_sockets(
 
 /// A server's state changed, if it did; and with it its pool's, if that is so.
 pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition) {
-    let ServerTransition { old: old_facts, new: facts, eligible_counts: (before, left) } = changed;
+    let ServerTransition { old: old_facts, new: facts, eligible_before, eligible_after } = changed;
     report_ejection(events, old_facts, facts);
     if old_facts.state == facts.state {
         return;
@@ -104,11 +104,11 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
         ("was", was.to_owned()),
         ("state", is.to_owned()),
         ("reason", reason.clone()),
-        ("left", left.to_string()),
+        ("left", eligible_after.to_string()),
     ]);
     about.extend(health_evidence(facts));
     events.emit(level, kind, text, about);
-    pool(events, pool_name, *before, *left);
+    pool(events, pool_name, *eligible_before, *eligible_after);
 }
 
 /// Logs that a server was ejected or readmitted.

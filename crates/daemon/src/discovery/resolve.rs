@@ -134,7 +134,7 @@ impl NameSchedule {
     }
 
     fn take_due(&mut self, now: MonotonicTime) -> Option<String> {
-        self.schedule.pop(now).map(|(_, name)| name)
+        self.schedule.pop(now).map(|due| due.key)
     }
 
     /// Records an answer; returns the changes for servers of that name.

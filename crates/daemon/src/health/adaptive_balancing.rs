@@ -23,7 +23,7 @@ use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::state::ControlHandle;
 use decisions::{BalancingDecisions, WeightDecision};
-use weight_controller::{ServerLoadSample, WeightController};
+use weight_controller::{ServerLoadSample, ServerWeightCalculation, WeightController};
 
 /// The interval between samples of requests in flight, unless the controller's own interval is shorter.
 /// Four samples a second: at the usual interval of 2 s, eight make a mean.
@@ -45,8 +45,9 @@ pub async fn run(
         let plane = Arc::clone(&packets.borrow());
         let update = controller.update(&snapshot, now, |view| sample_load(view, &board, &plane));
         let at = SystemTime::now();
-        for (server, row, change) in update.rows {
-            weighed.set_weight(server, WeightDecision { calculation: row, change, at });
+        for row in update.rows {
+            let ServerWeightCalculation { server, calculation, pool_change: change } = row;
+            weighed.set_weight(server, WeightDecision { calculation, change, at });
         }
         weighed.retain_servers(|server| controller.controls(server));
         if !update.shares.is_empty() {

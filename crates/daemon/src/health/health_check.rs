@@ -12,6 +12,7 @@ mod health_checkers;
 mod mailbox;
 mod prepared_probe;
 mod probe_socket;
+mod prober_report;
 pub mod program_limits;
 mod program_probe;
 mod running_probe;
@@ -34,10 +35,12 @@ use tokio::sync::mpsc;
 use crate::state::ControlHandle;
 use agents::AgentPoller;
 use counts::ProbeCounts;
-use engine::{ProbeEngine, ProberReport};
+use engine::ProbeEngine;
 use evidence_board::EvidenceBoard;
-use health_checkers::{ConnectObservation, HealthCheckers};
+use health_checkers::HealthCheckers;
 use mailbox::ProbeMailbox;
+use prober_report::ProberReport;
+use target::ConnectObservation;
 
 /// The limit of concurrent health checks; further checks wait and are counted as late. A server without an answer
 /// occupies a check for the whole timeout. At the default times, this limit suffices for 16,000 such servers.

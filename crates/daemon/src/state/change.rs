@@ -8,13 +8,12 @@ use api::types::AuditRecord;
 use model::config::patch::ConfigObject;
 use model::config::{ConfigDiff, ConfigFinding, ConfigFindings, PatchError};
 use model::id::ServerId;
-use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::state::evidence::EvidenceEntry;
 use crate::state::origin::ChangeOrigin;
-use crate::state::state_snapshot::HealthState;
+use crate::state::state_snapshot::{AgentRequestedState, HealthState};
 
 /// A configuration to activate.
 #[derive(Clone, Debug)]
@@ -223,8 +222,8 @@ pub struct HealthReport {
 #[derive(Clone, Debug)]
 pub struct ServerAgentReport {
     pub server: ServerId,
-    /// The requested state and the reason; `None`: health alone decides.
-    pub wanted: Option<(ServerState, String)>,
+    /// The requested state; `None`: health alone decides.
+    pub wanted: Option<AgentRequestedState>,
 }
 
 /// The resolution of a server's name.

@@ -23,7 +23,7 @@ use crate::state::server_command::{
     OperatorCommand, ServerCommandError, ServerCommandOutcome, ServerCommandRequest, UndoError,
     UndoOutcome,
 };
-use crate::state::state_snapshot::{ServerEjection, ServerFacts, StateSnapshot, WeightShare};
+use crate::state::state_snapshot::{EjectionChange, ServerFacts, StateSnapshot, WeightShareChange};
 use crate::util::event::EventLog;
 use crate::util::listeners::ListeningSocket;
 
@@ -79,9 +79,9 @@ pub enum ControlCommand {
     /// Publish the challenge response of the ACME order of this name, or withdraw it; answered when workers serve it.
     PublishProof(String, Option<AcmeProof>, oneshot::Sender<()>),
     /// Weight changes by the weight controller and slow start.
-    WeightShares(Vec<(ServerId, Option<WeightShare>)>),
+    WeightShares(Vec<WeightShareChange>),
     /// Servers to eject for their responses, or to readmit.
-    Ejections(Vec<(ServerId, Option<ServerEjection>)>),
+    Ejections(Vec<EjectionChange>),
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<HandoverState, ApplyError>>),
     /// It has given up: go on as before.
@@ -305,12 +305,12 @@ impl ControlHandle {
     }
 
     /// Sets the weight shares of servers; removed servers are skipped.
-    pub async fn set_weight_shares(&self, shares: Vec<(ServerId, Option<WeightShare>)>) {
+    pub async fn set_weight_shares(&self, shares: Vec<WeightShareChange>) {
         let _ = self.commands.send(ControlCommand::WeightShares(shares)).await;
     }
 
     /// Ejects servers for their responses, or readmits them; servers that no longer exist are skipped.
-    pub async fn set_ejections(&self, ejections: Vec<(ServerId, Option<ServerEjection>)>) {
+    pub async fn set_ejections(&self, ejections: Vec<EjectionChange>) {
         let _ = self.commands.send(ControlCommand::Ejections(ejections)).await;
     }
 

@@ -18,8 +18,8 @@ use crate::state::change::HealthReport;
 use crate::state::origin::ChangeOrigin;
 use crate::state::server_command::OperatorCommand;
 use crate::state::state_snapshot::{
-    HealthState, HealthStatus, MaintenanceWindow, OperatorOverride, OperatorOverrides,
-    QuiescePeriod, ResolvedAddress, ServerEjection, ServerFacts,
+    AgentRequestedState, HealthState, HealthStatus, MaintenanceWindow, OperatorOverride,
+    OperatorOverrides, QuiescePeriod, ResolvedAddress, ServerEjection, ServerFacts,
 };
 use crate::util::wall_clock::ClockStep;
 
@@ -220,7 +220,7 @@ pub fn apply_ejection(
 /// The state after its agent reported, or was lost.
 pub fn apply_agent_report(
     old: &ServerFacts,
-    wanted: Option<(ServerState, String)>,
+    wanted: Option<AgentRequestedState>,
     now: SystemTime,
 ) -> ServerFacts {
     let mut facts = old.clone();

@@ -79,8 +79,8 @@ pub struct ServerFacts {
     pub health_status: HealthStatus,
     /// Its ejection; `None`: it is not ejected.
     pub ejection: Option<ServerEjection>,
-    /// The state that its agent requests, and why; `None`: health alone decides.
-    pub agent: Option<(ServerState, String)>,
+    /// The state that its agent requests; `None`: health alone decides.
+    pub agent: Option<AgentRequestedState>,
     /// An operator's commands that differ from the file.
     pub overrides: OperatorOverrides,
     /// The schedule's current rule.
@@ -111,12 +111,36 @@ pub struct WeightShare {
     pub weight: ServerWeight,
 }
 
+/// A new share of a server; removed servers are passed over.
+#[derive(Clone, Copy, Debug)]
+pub struct WeightShareChange {
+    pub server: ServerId,
+    /// `None`: the configured weight applies.
+    pub share: Option<WeightShare>,
+}
+
+/// The state that a server's agent requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRequestedState {
+    pub state: ServerState,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
 /// The ejection of a server by outlier detection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEjection {
     /// The arithmetic, in a sentence.
     pub reason: String,
     pub until: SystemTime,
+}
+
+/// An ejection or a readmission of a server by outlier detection.
+#[derive(Clone, Debug)]
+pub struct EjectionChange {
+    pub server: ServerId,
+    /// `None`: the server is readmitted.
+    pub ejection: Option<ServerEjection>,
 }
 
 impl ServerFacts {

@@ -4,6 +4,7 @@
 use std::time::SystemTime;
 
 use super::ControlActor;
+use crate::state::EjectionChange;
 use crate::state::handle::ControlCommand;
 use crate::state::server_state;
 
@@ -31,9 +32,9 @@ impl ControlActor {
                 self.save_server_state();
             }
             ControlCommand::Ejections(ejections) => {
-                for (id, ejected) in ejections {
-                    self.update_server(id, |facts| {
-                        server_state::apply_ejection(facts, ejected, now)
+                for EjectionChange { server, ejection } in ejections {
+                    self.update_server(server, |facts| {
+                        server_state::apply_ejection(facts, ejection, now)
                     });
                 }
             }

@@ -18,7 +18,7 @@ use model::stats::{ServerStats, ServiceStats};
 use super::preserved;
 use crate::state::saved_state::{self, SavedState};
 use crate::state::server_state;
-use crate::state::state_snapshot::{ServerFacts, WeightShare};
+use crate::state::state_snapshot::{ServerFacts, WeightShareChange};
 
 #[derive(Clone, Debug)]
 pub struct AppliedState {
@@ -61,8 +61,10 @@ pub struct ListenerEntry {
 pub struct ServerTransition {
     pub old: Arc<ServerFacts>,
     pub new: Arc<ServerFacts>,
-    /// Servers of its pool that take work, before and after.
-    pub eligible_counts: (usize, usize),
+    /// Servers of its pool that took work before.
+    pub eligible_before: usize,
+    /// Servers of its pool that take work now.
+    pub eligible_after: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,16 +148,17 @@ impl AppliedState {
         }
         let old = std::mem::replace(&mut entry.facts, Arc::new(facts));
         let new = Arc::clone(&entry.facts);
-        let mut changed = ServerTransition { old, new, eligible_counts: (0, 0) };
+        let mut changed = ServerTransition { old, new, eligible_before: 0, eligible_after: 0 };
         let view = server_view(entry);
         let Some(pool) = self.pools.get_mut(&changed.new.pool_name) else { return Some(changed) };
         let takers = pool.servers.iter().filter(|server| server.takes_work()).count();
-        changed.eligible_counts = (takers, takers);
+        changed.eligible_before = takers;
+        changed.eligible_after = takers;
         let Some(at) = pool.servers.iter().position(|server| server.id == id) else {
             return Some(changed);
         };
         let before = pool.servers.get(at)?;
-        changed.eligible_counts.1 =
+        changed.eligible_after =
             takers + usize::from(view.takes_work()) - usize::from(before.takes_work());
         if !same_view(before, &view)
             && let Some(place) = Arc::make_mut(pool).servers.get_mut(at)
@@ -166,11 +169,11 @@ impl AppliedState {
     }
 
     /// The state after the weight controller or slow start gave servers other shares; unknown servers are passed over.
-    pub fn with_shares(&self, shares: &[(ServerId, Option<WeightShare>)]) -> AppliedState {
+    pub fn with_shares(&self, shares: &[WeightShareChange]) -> AppliedState {
         let mut next = self.clone();
         let mut pools = BTreeSet::new();
-        for (id, share) in shares {
-            let Some(entry) = next.servers.get_mut(id) else { continue };
+        for WeightShareChange { server, share } in shares {
+            let Some(entry) = next.servers.get_mut(server) else { continue };
             entry.facts = Arc::new(ServerFacts { share: *share, ..(*entry.facts).clone() });
             pools.insert(entry.facts.pool_name.clone());
         }

@@ -5,15 +5,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use model::id::ServerId;
-use model::outlier_detection;
+use model::outlier_detection::OutlierEvaluation;
 use model::weight_controller::WeightCalculation;
-
-/// The newest arithmetic of ejections by server, and when it was made.
-type OutlierEvaluations = HashMap<ServerId, (outlier_detection::OutlierEvaluation, SystemTime)>;
 
 /// The newest arithmetic by server: of weights, and of ejections.
 #[derive(Debug, Default)]
-pub struct BalancingDecisions(Mutex<HashMap<ServerId, WeightDecision>>, Mutex<OutlierEvaluations>);
+pub struct BalancingDecisions {
+    weights: Mutex<HashMap<ServerId, WeightDecision>>,
+    ejections: Mutex<HashMap<ServerId, EjectionDecision>>,
+}
+
+/// The calculation behind a server's ejection, or behind its not being ejected.
+#[derive(Clone, Debug)]
+pub struct EjectionDecision {
+    pub evaluation: OutlierEvaluation,
+    /// When it was made.
+    pub at: SystemTime,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightDecision {
@@ -40,22 +48,22 @@ impl BalancingDecisions {
 
     pub(super) fn set_ejections(
         &self,
-        sums: Vec<(ServerId, outlier_detection::OutlierEvaluation)>,
+        evaluations: HashMap<ServerId, OutlierEvaluation>,
         at: SystemTime,
     ) {
-        let sums = sums.into_iter().map(|(server, sum)| (server, (sum, at))).collect();
-        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = sums;
+        let decisions = evaluations
+            .into_iter()
+            .map(|(server, evaluation)| (server, EjectionDecision { evaluation, at }))
+            .collect();
+        *self.ejections.lock().unwrap_or_else(PoisonError::into_inner) = decisions;
     }
 
-    /// The calculation behind a server's ejection, and the time of the last check; `None`: outlier detection is off.
-    pub fn ejection_decision(
-        &self,
-        server: ServerId,
-    ) -> Option<(outlier_detection::OutlierEvaluation, SystemTime)> {
-        self.1.lock().unwrap_or_else(PoisonError::into_inner).get(&server).cloned()
+    /// The last check of a server for ejection; `None`: outlier detection is off.
+    pub fn ejection_decision(&self, server: ServerId) -> Option<EjectionDecision> {
+        self.ejections.lock().unwrap_or_else(PoisonError::into_inner).get(&server).cloned()
     }
 
     fn sums(&self) -> MutexGuard<'_, HashMap<ServerId, WeightDecision>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.weights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

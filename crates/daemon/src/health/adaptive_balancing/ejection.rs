@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::decisions::BalancingDecisions;
 use super::outlier_detector::PoolOutlierDetectors;
-use crate::state::{ControlHandle, ServerEjection, StateSnapshot};
+use crate::state::{ControlHandle, EjectionChange, ServerEjection, StateSnapshot};
 
 /// The shortest time between two looks: a broken server is ejected no earlier.
 const LOOK: Duration = Duration::from_millis(100);
@@ -69,12 +69,12 @@ fn clear_failure_runs(snapshot: &StateSnapshot, orders: &[OutlierAction]) {
 }
 
 /// The new ejection state of a server, and its event.
-fn ejection_change(order: &OutlierAction, now: SystemTime) -> (ServerId, Option<ServerEjection>) {
-    let ejected = match order {
+fn ejection_change(order: &OutlierAction, now: SystemTime) -> EjectionChange {
+    let ejection = match order {
         OutlierAction::Eject { time, sum, .. } => {
             Some(ServerEjection { reason: sum.to_string(), until: now + *time })
         }
         OutlierAction::Readmit { .. } => None,
     };
-    (order.server(), ejected)
+    EjectionChange { server: order.server(), ejection }
 }

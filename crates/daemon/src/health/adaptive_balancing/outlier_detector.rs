@@ -22,7 +22,7 @@ use crate::state::{HealthState, ServerFacts, StateSnapshot};
 pub struct OutlierUpdate {
     pub orders: Vec<OutlierAction>,
     /// The newest arithmetic of every server that is looked at.
-    pub sums: Vec<(ServerId, OutlierEvaluation)>,
+    pub sums: HashMap<ServerId, OutlierEvaluation>,
 }
 
 /// Every pool that ejects.
@@ -140,7 +140,7 @@ fn eligibility(facts: &ServerFacts, server: &ServerView) -> ServerEligibility {
         ServerState::Up | ServerState::Unknown => ServerEligibility::Available,
         ServerState::Down => {
             let alive = facts.health_status.health != HealthState::Down;
-            let wants = facts.agent.as_ref().is_none_or(|(state, _)| *state != ServerState::Down);
+            let wants = facts.agent.as_ref().is_none_or(|wish| wish.state != ServerState::Down);
             let resolved = facts.resolved.address().is_some();
             let may = facts.ejection.is_some() && alive && wants && resolved;
             if may { ServerEligibility::Available } else { ServerEligibility::Down }

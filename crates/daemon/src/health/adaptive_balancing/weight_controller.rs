@@ -12,7 +12,7 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState, ServerView};
 use model::weight_controller::{self, WeightCalculation, WeightInput, WeightState, slow_start};
 
-use crate::state::{StateSnapshot, WeightShare};
+use crate::state::{StateSnapshot, WeightShare, WeightShareChange};
 
 /// How long an ejected server takes from a tenth of its share to the whole, if `slow-start` sets nothing.
 /// A server that was out has cold caches and no connections; its full share at once could overload it.
@@ -34,10 +34,19 @@ pub struct ServerLoadSample {
 /// The result of one check.
 #[derive(Debug, Default)]
 pub struct WeightChanges {
-    /// Changed shares. `None`: the configured weight applies.
-    pub shares: Vec<(ServerId, Option<WeightShare>)>,
-    /// The arithmetic that was made, with the change of the pool's weights in percent.
-    pub rows: Vec<(ServerId, WeightCalculation, f64)>,
+    /// Changed shares.
+    pub shares: Vec<WeightShareChange>,
+    /// The arithmetic that was made.
+    pub rows: Vec<ServerWeightCalculation>,
+}
+
+/// The calculation of a server's weight.
+#[derive(Debug)]
+pub struct ServerWeightCalculation {
+    pub server: ServerId,
+    pub calculation: WeightCalculation,
+    /// The change of all weights of its pool, in percent of their sum.
+    pub pool_change: f64,
 }
 
 #[derive(Debug, Default)]
@@ -63,8 +72,10 @@ struct ServerWeightState {
     ramps_since: Option<MonotonicTime>,
     /// Exchanges begun at the last decision.
     begun: Option<u64>,
-    /// Sum of requests in flight over the samples since, and the number of samples.
-    active: (f64, u32),
+    /// The sum of requests in flight over the samples since.
+    active_sum: f64,
+    /// The number of those samples.
+    active_samples: u32,
 }
 
 impl WeightController {
@@ -178,12 +189,12 @@ impl PoolWeights {
             let server = &view.servers[slot.index];
             let Some(server_weights) = self.servers.get_mut(&server.id) else { continue };
             let seen = seen(server);
-            server_weights.active =
-                (server_weights.active.0 + f64::from(seen.active), server_weights.active.1 + 1);
+            server_weights.active_sum += f64::from(seen.active);
+            server_weights.active_samples += 1;
             let configured = snapshot.servers.get(&server.id).map_or(1, |facts| facts.weight.get());
             let reading = WeightInput {
                 configured,
-                active: server_weights.active.0 / f64::from(server_weights.active.1),
+                active: server_weights.active_sum / f64::from(server_weights.active_samples),
                 new: seen.begun.saturating_sub(*server_weights.begun.get_or_insert(seen.begun))
                     as f64,
                 latency_ms: seen.latency_ms,
@@ -202,8 +213,13 @@ impl PoolWeights {
             let Some(server_weights) = self.servers.get_mut(&id) else { continue };
             server_weights.level = Some(row.kept);
             server_weights.begun = Some(begun);
-            server_weights.active = (0.0, 0);
-            looked.rows.push((id, row, judgement.change));
+            server_weights.active_sum = 0.0;
+            server_weights.active_samples = 0;
+            looked.rows.push(ServerWeightCalculation {
+                server: id,
+                calculation: row,
+                pool_change: judgement.change,
+            });
         }
     }
 
@@ -248,7 +264,7 @@ impl PoolWeights {
                 weight,
             });
             if facts.share != share {
-                looked.shares.push((facts.id, share));
+                looked.shares.push(WeightShareChange { server: facts.id, share });
             }
         }
     }
@@ -311,5 +327,5 @@ fn inherited_level(
 fn reset_shares(snapshot: &StateSnapshot, view: &PoolView, looked: &mut WeightChanges) {
     let facts = view.servers.iter().filter_map(|server| snapshot.servers.get(&server.id));
     let shared = facts.filter(|facts| facts.share.is_some());
-    looked.shares.extend(shared.map(|facts| (facts.id, None)));
+    looked.shares.extend(shared.map(|facts| WeightShareChange { server: facts.id, share: None }));
 }

@@ -21,7 +21,7 @@ use model::stats::ServerStats;
 use super::counts::{ProbeCounts, increment};
 use super::schedule::DeadlineSchedule;
 use super::target::{ProbeOutcome, ProbeTarget, SharedProbePlan};
-use crate::state::{ServerAgentReport, StateSnapshot};
+use crate::state::{AgentRequestedState, ServerAgentReport, StateSnapshot};
 
 pub(super) struct AgentPoller {
     servers: HashMap<ServerId, PolledAgent>,
@@ -41,7 +41,7 @@ struct PolledAgent {
     in_flight: Option<u64>,
     /// When it last answered.
     last_answer_at: Option<MonotonicTime>,
-    last_report: Option<(ServerState, String)>,
+    last_report: Option<AgentRequestedState>,
     /// The loss or the malformed report has been logged.
     failure_reported: bool,
 }
@@ -53,12 +53,31 @@ pub(super) struct AgentQueryId {
     number: u64,
 }
 
+/// A warning about an agent, for the event log.
+#[derive(Debug)]
+pub(super) struct AgentWarning {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+}
+
+/// A query that is to be sent now.
+pub(super) struct DueAgentQuery {
+    pub(super) id: AgentQueryId,
+    pub(super) target: ProbeTarget,
+}
+
+/// What is due for one agent.
+pub(super) struct DueAgent {
+    /// `None`: a query is unanswered, or the agent is not queried.
+    pub(super) query: Option<DueAgentQuery>,
+    pub(super) update: AgentUpdate,
+}
+
 /// The result of a change in an agent.
 #[derive(Debug, Default)]
 pub(super) struct AgentUpdate {
     pub(super) report: Option<ServerAgentReport>,
-    /// The event to log, as name and sentence.
-    pub(super) event: Option<(&'static str, String)>,
+    pub(super) warning: Option<AgentWarning>,
 }
 
 impl AgentPoller {
@@ -117,22 +136,19 @@ impl AgentPoller {
     }
 
     /// Queries that are due, and agents that are lost.
-    pub(super) fn take_due(
-        &mut self,
-        now: MonotonicTime,
-    ) -> Option<(Option<(AgentQueryId, ProbeTarget)>, AgentUpdate)> {
-        let (_, server) = self.schedule.pop(now)?;
+    pub(super) fn take_due(&mut self, now: MonotonicTime) -> Option<DueAgent> {
+        let server = self.schedule.pop(now)?.key;
         let polled = self.servers.get_mut(&server)?;
-        let news = expire_report(polled, server, now, &self.counts);
+        let update = expire_report(polled, server, now, &self.counts);
         self.schedule.set(server, now + polled.agent.every);
         // While a query is unanswered no other one is sent.
         let target = polled.target.clone().filter(|_| polled.in_flight.is_none());
-        let question = target.map(|target| {
+        let query = target.map(|target| {
             self.queries += 1;
             polled.in_flight = Some(self.queries);
-            (AgentQueryId { server, number: self.queries }, target)
+            DueAgentQuery { id: AgentQueryId { server, number: self.queries }, target }
         });
-        Some((question, news))
+        Some(DueAgent { query, update })
     }
 
     pub(super) fn handle_answer(
@@ -236,7 +252,7 @@ fn expire_report(
         polled.name,
         crate::util::duration_text::format_duration(age)
     );
-    AgentUpdate { report: lost_report, event: Some(("agent-lost", text)) }
+    AgentUpdate { report: lost_report, warning: Some(AgentWarning { kind: "agent-lost", text }) }
 }
 
 fn apply_orca_report(
@@ -267,15 +283,18 @@ fn apply_text_report(
     if says.unknown > 0 {
         increment(&counts.agents_unknown);
     }
-    let why = |default: &str| match says.reason.as_str() {
-        "" => format!("its agent says {default}"),
-        reason => format!("its agent says {default}: {reason}"),
+    let wish = |state, default: &str| {
+        let reason = match says.reason.as_str() {
+            "" => format!("its agent says {default}"),
+            reason => format!("its agent says {default}: {reason}"),
+        };
+        Some(AgentRequestedState { state, reason })
     };
     // Parts that a report leaves out stay unchanged, as the agent protocol specifies.
     let wanted = match (says.health, says.command) {
-        (Some(AgentHealth::Down), _) => Some((ServerState::Down, why("down"))),
-        (_, Some(AgentCommand::Drain)) => Some((ServerState::Drain, why("drain"))),
-        (_, Some(AgentCommand::Maintenance)) => Some((ServerState::Disabled, why("maint"))),
+        (Some(AgentHealth::Down), _) => wish(ServerState::Down, "down"),
+        (_, Some(AgentCommand::Drain)) => wish(ServerState::Drain, "drain"),
+        (_, Some(AgentCommand::Maintenance)) => wish(ServerState::Disabled, "maint"),
         (Some(AgentHealth::Up), _) | (_, Some(AgentCommand::Ready)) => None,
         (None, None) => return news,
     };
@@ -288,9 +307,11 @@ fn apply_text_report(
 
 fn apply_report(polled: &mut PolledAgent, now: MonotonicTime) -> AgentUpdate {
     polled.last_answer_at = Some(now);
-    let event = std::mem::take(&mut polled.failure_reported)
-        .then(|| ("agent-back", format!("{}: its agent reports again", polled.name)));
-    AgentUpdate { report: None, event }
+    let warning = std::mem::take(&mut polled.failure_reported).then(|| AgentWarning {
+        kind: "agent-back",
+        text: format!("{}: its agent reports again", polled.name),
+    });
+    AgentUpdate { report: None, warning }
 }
 
 fn put(
@@ -314,7 +335,8 @@ fn put(
     );
     // Only the failures 1, 2, 4, 8 and so on are logged; all are counted.
     let logged = (before + 1).is_power_of_two();
-    AgentUpdate { report: None, event: logged.then_some(("agent-clamped", text)) }
+    let warning = logged.then_some(AgentWarning { kind: "agent-clamped", text });
+    AgentUpdate { report: None, warning }
 }
 
 /// Formats a load briefly, regardless of the value that the agent sent.
@@ -333,11 +355,15 @@ fn describe_garbage(polled: &mut PolledAgent, why: &str, counts: &ProbeCounts) -
     increment(&counts.agents_unknown);
     let already_logged = std::mem::replace(&mut polled.failure_reported, true);
     let text = format!("{}: its agent is not understood: {why}", polled.name);
-    AgentUpdate { report: None, event: (!already_logged).then_some(("agent-nonsense", text)) }
+    let warning = (!already_logged).then_some(AgentWarning { kind: "agent-nonsense", text });
+    AgentUpdate { report: None, warning }
 }
 
 fn merge_updates(first: AgentUpdate, second: AgentUpdate) -> AgentUpdate {
-    AgentUpdate { report: first.report.or(second.report), event: second.event.or(first.event) }
+    AgentUpdate {
+        report: first.report.or(second.report),
+        warning: second.warning.or(first.warning),
+    }
 }
 
 #[cfg(test)]

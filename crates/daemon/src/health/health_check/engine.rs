@@ -12,7 +12,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ::probe::context::ProbeContext;
 use ::probe::probe_plan::ProbeTransport;
-use model::id::ServerId;
 use model::load_balancing::Rng;
 use model::monotonic_time::MonotonicTime;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -21,15 +20,18 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::agents::{AgentPoller, AgentQueryId, AgentUpdate};
-use super::health_checkers::{ConnectObservation, HealthCheckers, ProbeTicket};
+use super::agents::{
+    AgentPoller, AgentQueryId, AgentUpdate, AgentWarning, DueAgent, DueAgentQuery,
+};
+use super::health_checkers::HealthCheckers;
 use super::mailbox::{FinishedProgram, ProbeMailbox};
+use super::prober_report::{PendingReportKey, ProberReport};
 use super::program_probe;
 use super::running_probe::{RunningProbe, new_tls_connection};
 use super::running_probes::{ProbeSlot, RunningProbes};
-use super::target::{ProbeOutcome, ProbeTarget};
+use super::target::{ConnectObservation, DueServerProbe, ProbeOutcome, ProbeTarget, ProbeTicket};
 use super::tls_settings::ProbeTlsCache;
-use crate::state::{HealthReport, ServerAgentReport};
+use crate::state::HealthReport;
 use crate::util::event::EventLog;
 use crate::util::orphan_reaper::kill_marked;
 use crate::util::random_seed::random_seed;
@@ -50,24 +52,14 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// While nothing else is to be done.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// A result for the control actor.
-#[derive(Debug)]
-pub(super) enum ProberReport {
-    /// Of a server's health.
-    Health(HealthReport),
-    /// A report of an agent.
-    Agent(ServerAgentReport),
-}
-
 /// Everything the thread has.
 pub(super) struct ProbeEngine {
     poll: OwnedFd,
     mailbox: Arc<ProbeMailbox>,
     observations: Receiver<ConnectObservation>,
     reports: Sender<ProberReport>,
-    /// The newest report of each server that did not fit into the queue; `bool` separates agents' reports from
-    /// verdicts.
-    pending_reports: BTreeMap<(ServerId, bool), ProberReport>,
+    /// The newest reports that did not fit into the queue.
+    pending_reports: BTreeMap<PendingReportKey, ProberReport>,
     runtime: Handle,
     checkers: HealthCheckers,
     agents: AgentPoller,
@@ -76,8 +68,10 @@ pub(super) struct ProbeEngine {
     rng: Rng,
     running: RunningProbes<ProbePurpose>,
     programs: usize,
-    /// Marks of programs that have ended and may have left something behind, and when that was looked for last.
-    orphan_markers: (Vec<String>, MonotonicTime),
+    /// Marks of programs that have ended and may have left something behind.
+    orphan_markers: Vec<String>,
+    /// When processes that programs left behind were last looked for.
+    last_orphan_sweep: MonotonicTime,
     max_concurrent: usize,
     origin: Instant,
     buffer: Vec<u8>,
@@ -117,7 +111,8 @@ impl ProbeEngine {
             rng: Rng::new(random_seed()),
             running: RunningProbes::default(),
             programs: 0,
-            orphan_markers: Default::default(),
+            orphan_markers: Vec::new(),
+            last_orphan_sweep: MonotonicTime::default(),
             max_concurrent: at_once,
             origin: Instant::now(),
             buffer: vec![0; BUFFER],
@@ -153,7 +148,7 @@ impl ProbeEngine {
                 }
             }
         }
-        kill_marked(&self.orphan_markers.0);
+        kill_marked(&self.orphan_markers);
         Ok(())
     }
 
@@ -178,7 +173,9 @@ impl ProbeEngine {
     fn start_due(&mut self) {
         while self.running.len() + self.programs < self.max_concurrent {
             let now = self.now();
-            let Some((ticket, target)) = self.checkers.take_due(now) else { break };
+            let Some(DueServerProbe { ticket, target }) = self.checkers.take_due(now) else {
+                break;
+            };
             let of = ProbePurpose::Probe(ticket);
             if let Some(outcome) = self.start(of, &target, now) {
                 self.finished(of, outcome, now);
@@ -186,10 +183,10 @@ impl ProbeEngine {
         }
         while self.running.len() + self.programs < self.max_concurrent {
             let now = self.now();
-            let Some((question, news)) = self.agents.take_due(now) else { return };
-            self.emit_event(news);
-            let Some((question, target)) = question else { continue };
-            let of = ProbePurpose::Agent(question);
+            let Some(DueAgent { query, update }) = self.agents.take_due(now) else { return };
+            self.apply_agent_update(update);
+            let Some(DueAgentQuery { id, target }) = query else { continue };
+            let of = ProbePurpose::Agent(id);
             if let Some(outcome) = self.start(of, &target, now) {
                 self.finished(of, outcome, now);
             }
@@ -305,7 +302,7 @@ impl ProbeEngine {
             }
             ProbePurpose::Agent(question) => {
                 let news = self.agents.handle_answer(question, outcome, now);
-                self.emit_event(news);
+                self.apply_agent_update(news);
             }
         }
     }
@@ -345,14 +342,14 @@ impl ProbeEngine {
             self.mailbox.take_finished()
         {
             self.programs -= 1;
-            self.orphan_markers.0.push(mark);
+            self.orphan_markers.push(mark);
             self.finished(ProbePurpose::Probe(ticket), outcome, began);
         }
         if let Some(snapshot) = self.mailbox.take_state() {
             self.tls.clear();
             self.checkers.update_servers(&snapshot, self.now(), SystemTime::now());
             for report in self.agents.update_servers(&snapshot, self.now()) {
-                self.emit_event(AgentUpdate { report: Some(report), event: None });
+                self.apply_agent_update(AgentUpdate { report: Some(report), warning: None });
             }
         }
     }
@@ -360,38 +357,40 @@ impl ProbeEngine {
     /// Kills processes that programs left behind.
     fn kill_orphans(&mut self) {
         let now = self.now();
-        if self.orphan_markers.0.is_empty() || now.since(self.orphan_markers.1) < SWEEP_INTERVAL {
+        if self.orphan_markers.is_empty() || now.since(self.last_orphan_sweep) < SWEEP_INTERVAL {
             return;
         }
-        let marks = std::mem::take(&mut self.orphan_markers.0);
-        self.orphan_markers.1 = now;
+        let marks = std::mem::take(&mut self.orphan_markers);
+        self.last_orphan_sweep = now;
         self.runtime.spawn_blocking(move || kill_marked(&marks));
     }
 
     fn report(&mut self, verdict: Option<HealthReport>) {
-        let Some(verdict) = verdict else { return };
-        // One that waits is older: the newest alone is true.
-        self.pending_reports.insert((verdict.server, false), ProberReport::Health(verdict));
+        if let Some(verdict) = verdict {
+            self.queue_report(ProberReport::Health(verdict));
+        }
     }
 
-    fn emit_event(&mut self, news: AgentUpdate) {
+    fn queue_report(&mut self, report: ProberReport) {
+        // One that waits is older: the newest alone is true.
+        self.pending_reports.insert(report.key(), report);
+    }
+
+    fn apply_agent_update(&mut self, news: AgentUpdate) {
         if let Some(report) = news.report {
-            self.pending_reports.insert((report.server, true), ProberReport::Agent(report));
+            self.queue_report(ProberReport::Agent(report));
         }
-        if let Some((kind, text)) = news.event {
+        if let Some(AgentWarning { kind, text }) = news.warning {
             self.events.warn(kind, text);
         }
     }
 
     /// Sends reports to control as far as the queue has room.
     fn hand_over(&mut self) {
-        while let Some((server, report)) = self.pending_reports.pop_first() {
+        while let Some((_, report)) = self.pending_reports.pop_first() {
             match self.reports.try_send(report) {
                 Ok(()) => {}
-                Err(TrySendError::Full(report)) => {
-                    self.pending_reports.insert(server, report);
-                    return;
-                }
+                Err(TrySendError::Full(report)) => return self.queue_report(report),
                 Err(TrySendError::Closed(_)) => return,
             }
         }

@@ -17,8 +17,8 @@ use model::monotonic_time::MonotonicTime;
 use super::counts::{ProbeCounts, increment};
 use super::evidence_board::EvidenceBoard;
 use super::prepared_probe::{ProbePlanCache, ProbeTemplate, probe_target};
-use super::schedule::DeadlineSchedule;
-use super::target::{ProbeOutcome, ProbeTarget};
+use super::schedule::{DeadlineSchedule, ScheduledEntry};
+use super::target::{ConnectObservation, DueServerProbe, ProbeOutcome, ProbeTicket};
 use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 
@@ -53,23 +53,14 @@ struct CheckedServer {
     template: ProbeTemplate,
     /// The probe under way.
     ticket: Option<ProbeTicket>,
-    last_report: Option<(HealthVerdict, String)>,
+    last_report: Option<ReportedVerdict>,
 }
 
-/// Identifies the server that a result belongs to. Results that arrive after the server changed are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProbeTicket {
-    server: ServerId,
-    number: u64,
-}
-
-/// A worker's observation about a server.
-#[derive(Debug)]
-pub(super) enum ConnectObservation {
-    /// A connection could not be made: why.
-    Failed(ServerId, String),
-    /// A connection was made after one had failed.
-    Succeeded(ServerId),
+/// The last verdict on a server that was reported.
+struct ReportedVerdict {
+    verdict: HealthVerdict,
+    /// The evidence for it, in a sentence.
+    evidence: String,
 }
 
 impl HealthCheckers {
@@ -159,9 +150,9 @@ impl HealthCheckers {
     }
 
     /// The next health check that is due. Its result is sent to `finished`.
-    pub(super) fn take_due(&mut self, now: MonotonicTime) -> Option<(ProbeTicket, ProbeTarget)> {
+    pub(super) fn take_due(&mut self, now: MonotonicTime) -> Option<DueServerProbe> {
         loop {
-            let (at, id) = self.schedule.pop(now)?;
+            let ScheduledEntry { at, key: id } = self.schedule.pop(now)?;
             let Some(watched) = self.servers.get_mut(&id) else { continue };
             let Some(pool) = self.pools.get(&watched.facts.pool) else { continue };
             let facts = &watched.facts;
@@ -179,7 +170,7 @@ impl HealthCheckers {
             self.next_ticket += 1;
             let ticket = ProbeTicket { server: id, number: self.next_ticket };
             watched.ticket = Some(ticket);
-            return Some((ticket, target));
+            return Some(DueServerProbe { ticket, target });
         }
     }
 
@@ -260,8 +251,8 @@ impl HealthCheckers {
         // reported.
         let news = match &watched.last_report {
             None => true,
-            Some((reported, _)) if *reported != state => true,
-            Some((_, why)) => state != HealthVerdict::Up && *why != evidence.text,
+            Some(last) if last.verdict != state => true,
+            Some(last) => state != HealthVerdict::Up && last.evidence != evidence.text,
         };
         let probed = evidence.basis == EvidenceSource::Probe;
         let note = (evidence.basis != EvidenceSource::Assumed).then(|| EvidenceEntry {
@@ -273,7 +264,8 @@ impl HealthCheckers {
             at: at.checked_sub(now.since(evidence.at)).unwrap_or(at),
         });
         let verdict = news.then(|| {
-            watched.last_report = Some((state, evidence.text.clone()));
+            watched.last_report =
+                Some(ReportedVerdict { verdict: state, evidence: evidence.text.clone() });
             let reason =
                 note.as_ref().map_or_else(|| evidence.text.clone(), EvidenceEntry::describe);
             HealthReport { server: id, health: health_state(state), reason, note: note.clone() }

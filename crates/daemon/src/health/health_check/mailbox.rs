@@ -14,8 +14,7 @@ use model::monotonic_time::MonotonicTime;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::counts::{ProbeCounts, increment};
-use super::health_checkers::{ConnectObservation, ProbeTicket};
-use super::target::ProbeOutcome;
+use super::target::{ConnectObservation, ProbeOutcome, ProbeTicket};
 use crate::state::StateSnapshot;
 
 /// Reports that may wait; more are dropped and counted.

@@ -11,9 +11,16 @@ use model::health_check::ServerHealth;
 use super::target::{ProbeTarget, SharedProbePlan};
 use crate::state::ServerFacts;
 
+/// The settings that a prepared health check depends on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ProbePlanKey {
+    kind: ProbeKind,
+    tls: Option<ProbeTls>,
+}
+
 /// Prepared health checks, by the settings that they depend on.
 #[derive(Debug, Default)]
-pub(super) struct ProbePlanCache(HashMap<(ProbeKind, Option<ProbeTls>), Arc<SharedProbePlan>>);
+pub(super) struct ProbePlanCache(HashMap<ProbePlanKey, Arc<SharedProbePlan>>);
 
 impl ProbePlanCache {
     /// Removes entries that no server uses.
@@ -38,8 +45,8 @@ impl ProbeTemplate {
         health: &ServerHealth,
     ) -> ProbeTemplate {
         let due = health.due_probe();
-        let key = (due.kind.clone(), due.tls.cloned());
-        let prepared = known.0.entry(key).or_insert_with_key(|(kind, tls)| {
+        let key = ProbePlanKey { kind: due.kind.clone(), tls: due.tls.cloned() };
+        let prepared = known.0.entry(key).or_insert_with_key(|ProbePlanKey { kind, tls }| {
             Arc::new(SharedProbePlan {
                 plan: ProbePlan::new(kind, tls.is_some()),
                 tls: tls.clone(),

@@ -17,11 +17,25 @@ pub(super) struct ProbeSlot<W> {
     pub(super) interest: EventFlags,
 }
 
+/// A place for a probe, used by one after another.
+struct ProbePlace<W> {
+    /// Counts the probes that have left the place, so that their tokens no longer match.
+    generation: u32,
+    slot: Option<ProbeSlot<W>>,
+}
+
+/// When the time of a probe is up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ProbeDeadline {
+    at: MonotonicTime,
+    token: u64,
+}
+
 /// All of them. A token names a slot and which of its tenants is meant.
 pub(super) struct RunningProbes<W> {
-    slots: Vec<(u32, Option<ProbeSlot<W>>)>,
+    slots: Vec<ProbePlace<W>>,
     free: Vec<u32>,
-    deadlines: BinaryHeap<Reverse<(MonotonicTime, u64)>>,
+    deadlines: BinaryHeap<Reverse<ProbeDeadline>>,
     count: usize,
 }
 
@@ -45,37 +59,37 @@ impl<W> RunningProbes<W> {
     /// Puts one in; its time is up at `end`.
     pub(super) fn insert(&mut self, active: ProbeSlot<W>, end: MonotonicTime) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push((0, None));
+            self.slots.push(ProbePlace { generation: 0, slot: None });
             (self.slots.len() - 1) as u32
         });
-        let (generation, room) = &mut self.slots[index as usize];
-        let token = u64::from(*generation) << 32 | u64::from(index);
-        *room = Some(active);
-        self.deadlines.push(Reverse((end, token)));
+        let place = &mut self.slots[index as usize];
+        let token = u64::from(place.generation) << 32 | u64::from(index);
+        place.slot = Some(active);
+        self.deadlines.push(Reverse(ProbeDeadline { at: end, token }));
         self.count += 1;
         token
     }
 
     /// One of them, if it is still under way.
     pub(super) fn get(&mut self, token: u64) -> Option<&mut ProbeSlot<W>> {
-        let (generation, active) = self.slots.get_mut(token as u32 as usize)?;
-        active.as_mut().filter(|_| u64::from(*generation) == token >> 32)
+        let place = self.slots.get_mut(token as u32 as usize)?;
+        place.slot.as_mut().filter(|_| u64::from(place.generation) == token >> 32)
     }
 
     pub(super) fn remove(&mut self, token: u64) -> Option<ProbeSlot<W>> {
         self.get(token)?;
         let index = token as u32;
-        let (generation, active) = self.slots.get_mut(index as usize)?;
-        *generation = generation.wrapping_add(1);
-        let active = active.take();
+        let place = self.slots.get_mut(index as usize)?;
+        place.generation = place.generation.wrapping_add(1);
+        let active = place.slot.take();
         self.free.push(index);
         self.count -= 1;
         // Deadlines of ended probes are removed once they outnumber the others, so that each costs constant time on
         // average.
         if self.deadlines.len() > 1024 + 4 * self.count {
             let slots = &self.slots;
-            self.deadlines.retain(|Reverse((_, token))| {
-                u64::from(slots[*token as u32 as usize].0) == token >> 32
+            self.deadlines.retain(|Reverse(ProbeDeadline { token, .. })| {
+                u64::from(slots[*token as u32 as usize].generation) == token >> 32
             });
         }
         active
@@ -83,12 +97,12 @@ impl<W> RunningProbes<W> {
 
     /// The earliest deadline. It may belong to a health check that has ended.
     pub(super) fn next_deadline(&self) -> Option<MonotonicTime> {
-        self.deadlines.peek().map(|Reverse((at, _))| *at)
+        self.deadlines.peek().map(|Reverse(deadline)| deadline.at)
     }
 
     /// The next probe whose deadline has passed. It stays until it is removed, and is returned only once.
     pub(super) fn first_expired(&mut self, now: MonotonicTime) -> Option<u64> {
-        while let Some(Reverse((at, token))) = self.deadlines.peek().copied() {
+        while let Some(Reverse(ProbeDeadline { at, token })) = self.deadlines.peek().copied() {
             if at > now {
                 return None;
             }

@@ -9,10 +9,17 @@ use std::hash::Hash;
 
 use model::monotonic_time::MonotonicTime;
 
+/// A key with the moment at which it is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ScheduledEntry<K> {
+    pub at: MonotonicTime,
+    pub key: K,
+}
+
 /// Keys and their moments.
 #[derive(Debug)]
 pub struct DeadlineSchedule<K> {
-    heap: BinaryHeap<Reverse<(MonotonicTime, K)>>,
+    heap: BinaryHeap<Reverse<ScheduledEntry<K>>>,
     live: HashMap<K, MonotonicTime>,
 }
 
@@ -26,7 +33,7 @@ impl<K: Clone + Eq + Hash + Ord> DeadlineSchedule<K> {
     /// Puts `key` at `at`, wherever it was before.
     pub fn set(&mut self, key: K, at: MonotonicTime) {
         if self.live.insert(key.clone(), at) != Some(at) {
-            self.heap.push(Reverse((at, key)));
+            self.heap.push(Reverse(ScheduledEntry { at, key }));
             self.drop_stale();
         }
     }
@@ -42,7 +49,7 @@ impl<K: Clone + Eq + Hash + Ord> DeadlineSchedule<K> {
     }
 
     pub fn next_due(&mut self) -> Option<MonotonicTime> {
-        while let Some(Reverse((at, key))) = self.heap.peek() {
+        while let Some(Reverse(ScheduledEntry { at, key })) = self.heap.peek() {
             if self.live.get(key) == Some(at) {
                 return Some(*at);
             }
@@ -52,19 +59,19 @@ impl<K: Clone + Eq + Hash + Ord> DeadlineSchedule<K> {
     }
 
     /// Takes out the earliest key that is due at `now`, with its moment.
-    pub fn pop(&mut self, now: MonotonicTime) -> Option<(MonotonicTime, K)> {
+    pub fn pop(&mut self, now: MonotonicTime) -> Option<ScheduledEntry<K>> {
         if self.next_due()? > now {
             return None;
         }
-        let Reverse((at, key)) = self.heap.pop()?;
-        self.live.remove(&key);
-        Some((at, key))
+        let Reverse(due) = self.heap.pop()?;
+        self.live.remove(&due.key);
+        Some(due)
     }
 
     fn drop_stale(&mut self) {
         if self.heap.len() > 64 + 2 * self.live.len() {
             let live = &self.live;
-            self.heap.retain(|Reverse((at, key))| live.get(key) == Some(at));
+            self.heap.retain(|Reverse(entry)| live.get(&entry.key) == Some(&entry.at));
         }
     }
 }
@@ -84,8 +91,14 @@ mod tests {
         schedule.remove(&"c");
         assert_eq!(schedule.next_due(), Some(MonotonicTime(20)));
         assert_eq!(schedule.pop(MonotonicTime(19)), None);
-        assert_eq!(schedule.pop(MonotonicTime(40)), Some((MonotonicTime(20), "b")));
-        assert_eq!(schedule.pop(MonotonicTime(40)), Some((MonotonicTime(30), "a")));
+        assert_eq!(
+            schedule.pop(MonotonicTime(40)),
+            Some(ScheduledEntry { at: MonotonicTime(20), key: "b" })
+        );
+        assert_eq!(
+            schedule.pop(MonotonicTime(40)),
+            Some(ScheduledEntry { at: MonotonicTime(30), key: "a" })
+        );
         assert_eq!(schedule.next_due(), None);
     }
 
@@ -104,7 +117,7 @@ mod tests {
                 }
                 prop_assert!(schedule.heap.len() <= 66 + 2 * plain.len());
             }
-            let mut sorted: Vec<_> = plain.into_iter().map(|(key, at)| (at, key)).collect();
+            let mut sorted: Vec<_> = plain.into_iter().map(|(key, at)| ScheduledEntry { at, key }).collect();
             sorted.sort_unstable();
             let drained: Vec<_> = std::iter::from_fn(|| schedule.pop(MonotonicTime::NEVER)).collect();
             prop_assert_eq!(drained, sorted);

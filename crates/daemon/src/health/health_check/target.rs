@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::probe::probe_plan::ProbePlan;
 use model::config::{ProbeTls, SendProxyVersion, SocketOptions};
+use model::id::ServerId;
 
 /// The target of a probe and its protocol.
 #[derive(Clone, Debug)]
@@ -43,4 +44,26 @@ pub enum ProbeOutcome {
     Failed(String),
     /// We could not ask: no evidence about the server.
     NotMade(String),
+}
+
+/// Identifies the server that a result belongs to. Results that arrive after the server changed are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProbeTicket {
+    pub(super) server: ServerId,
+    pub(super) number: u64,
+}
+
+/// A probe that is to begin now.
+pub(super) struct DueServerProbe {
+    pub(super) ticket: ProbeTicket,
+    pub(super) target: ProbeTarget,
+}
+
+/// A worker's observation about a server.
+#[derive(Debug)]
+pub(super) enum ConnectObservation {
+    /// A connection could not be made: why.
+    Failed(ServerId, String),
+    /// A connection was made after one had failed.
+    Succeeded(ServerId),
 }

@@ -14,7 +14,7 @@ use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
 use model::snapshot::{PoolView, ServerView};
 
 use super::server_status::server_status;
-use crate::health::adaptive_balancing::decisions::BalancingDecisions;
+use crate::health::adaptive_balancing::decisions::{BalancingDecisions, EjectionDecision};
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::planes::draining_clients::counts::RemainingClients;
 use crate::state::{ServerFacts, StateSnapshot};
@@ -118,7 +118,7 @@ fn ejection(
     weighed: &BalancingDecisions,
 ) -> Option<EjectionExplained> {
     let terms = view.config.eject.as_ref()?;
-    let (sum, at) = weighed.ejection_decision(id)?;
+    let EjectionDecision { evaluation: sum, at } = weighed.ejection_decision(id)?;
     let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     Some(EjectionExplained {
         text: sum.to_string(),

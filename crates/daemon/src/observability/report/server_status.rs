@@ -73,9 +73,9 @@ fn deciding_evidence(
     let by_hand = facts.overrides.maintenance.is_some() || facts.overrides.quiesce.is_some();
     if !by_hand
         && facts.config.admin == AdminState::Enabled
-        && let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state)
+        && let Some(wish) = facts.agent.as_ref().filter(|wish| wish.state == facts.state)
     {
-        return of(Source::Agent, why, facts.since);
+        return of(Source::Agent, &wish.reason, facts.since);
     }
     if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
         let source = if by_hand { Source::Operator } else { Source::Configuration };

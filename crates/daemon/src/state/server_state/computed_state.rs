@@ -62,7 +62,10 @@ pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
 
 /// The time until which clients with affinity may reach a draining server. A server that is down accepts no client.
 fn affinity_until(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
-    let told_off = matches!(facts.agent, Some((ServerState::Down | ServerState::Disabled, _)));
+    let told_off = facts
+        .agent
+        .as_ref()
+        .is_some_and(|wish| matches!(wish.state, ServerState::Down | ServerState::Disabled));
     let works =
         facts.health_status.health != HealthState::Down && facts.ejection.is_none() && !told_off;
     if facts.state != ServerState::Drain || wanted_state(facts) != AdminState::Enabled || !works {
@@ -79,8 +82,8 @@ fn affinity_until(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
 fn health_or_agent_state(facts: &ServerFacts) -> (ServerState, String) {
     match &facts.agent {
         // An agent may lower the state that health allows, but never raise it.
-        Some((wanted, why)) if facts.health_status.health != HealthState::Down => {
-            (*wanted, why.clone())
+        Some(wish) if facts.health_status.health != HealthState::Down => {
+            (wish.state, wish.reason.clone())
         }
         _ => (operator_state(facts.health_status.health), facts.health_status.reason.clone()),
     }

@@ -10,7 +10,7 @@ use crate::health::adaptive_balancing::weight_controller::{
     ServerLoadSample, WeightChanges, WeightController,
 };
 use crate::observability::report::fixture::{change, state_snapshot};
-use crate::state::{StateSnapshot, WeightShare};
+use crate::state::{StateSnapshot, WeightShare, WeightShareChange};
 
 const BASE: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"p\"\n[pool.p]\n\
     servers = [{ name = \"a\", address = \"10.0.0.1:1\" }, { name = \"b\", address = \"10.0.0.2:1\" }]\n";
@@ -33,8 +33,8 @@ fn set(snapshot: &mut StateSnapshot, name: &str, state: ServerState) {
 
 /// Puts shares into the snapshot, as the control does.
 fn take(snapshot: &mut StateSnapshot, looked: &WeightChanges) {
-    for (id, share) in &looked.shares {
-        let name = snapshot.servers[id].config.name.clone();
+    for WeightShareChange { server, share } in &looked.shares {
+        let name = snapshot.servers[server].config.name.clone();
         change(snapshot, &name, |facts| facts.share = *share);
     }
 }
@@ -73,7 +73,7 @@ fn without_weight_controller_and_slow_start_weights_stand_and_nobody_looks() {
     });
     let left = controller.update(&snapshot, at(1), idle).shares;
     assert_eq!(left.len(), 1, "what a judge that is gone left behind is taken back");
-    assert_eq!(left[0].1, None);
+    assert_eq!(left[0].share, None);
 }
 
 #[test]

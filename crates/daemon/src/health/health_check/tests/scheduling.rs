@@ -9,11 +9,11 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::health::health_check::counts::ProbeCounts;
 use crate::health::health_check::evidence_board::EvidenceBoard;
-use crate::health::health_check::health_checkers::{
-    ConnectObservation, HealthCheckers, ProbeTicket,
-};
+use crate::health::health_check::health_checkers::HealthCheckers;
 use crate::health::health_check::new_prober;
-use crate::health::health_check::target::ProbeOutcome;
+use crate::health::health_check::target::{
+    ConnectObservation, DueServerProbe, ProbeOutcome, ProbeTicket,
+};
 use crate::observability::report::fixture;
 use crate::state::{HealthReport, HealthState, StateSnapshot};
 
@@ -31,15 +31,33 @@ servers = [
 ]
 "#;
 
+/// A probe that was requested of a port.
+struct AskedProbe {
+    port: u16,
+    at: MonotonicTime,
+}
+
+/// When a probe under way ends, in virtual time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ProbeEnd {
+    at: MonotonicTime,
+    number: u64,
+}
+
+struct ProbeUnderWay {
+    ticket: ProbeTicket,
+    port: u16,
+}
+
 /// Servers with fixed answers, and their health checkers, in virtual time.
 struct SchedulingRun {
     judges: HealthCheckers,
     board: Arc<EvidenceBoard>,
     counts: Arc<ProbeCounts>,
     down: HashMap<u16, ProbeOutcome>,
-    asked: Vec<(u16, MonotonicTime)>,
-    under_way: BTreeSet<(MonotonicTime, u64)>,
-    tickets: HashMap<u64, (ProbeTicket, u16)>,
+    asked: Vec<AskedProbe>,
+    under_way: BTreeSet<ProbeEnd>,
+    tickets: HashMap<u64, ProbeUnderWay>,
     most: usize,
     at_once: usize,
     takes: Duration,
@@ -81,26 +99,22 @@ impl SchedulingRun {
     }
 
     fn asked(&self, port: u16) -> Vec<MonotonicTime> {
-        self.asked
-            .iter()
-            .filter(|(probed_port, _)| *probed_port == port)
-            .map(|(_, at)| *at)
-            .collect()
+        self.asked.iter().filter(|asked| asked.port == port).map(|asked| asked.at).collect()
     }
 
     /// Lets the next thing happen, unless it lies beyond `end`.
     fn step(&mut self, end: MonotonicTime) -> bool {
         while self.under_way.len() < self.at_once
-            && let Some((ticket, target)) = self.judges.take_due(self.now)
+            && let Some(DueServerProbe { ticket, target }) = self.judges.take_due(self.now)
         {
             let number = self.asked.len() as u64;
             let port = target.address.port();
-            self.asked.push((port, self.now));
-            self.under_way.insert((self.now + self.takes, number));
-            self.tickets.insert(number, (ticket, port));
+            self.asked.push(AskedProbe { port, at: self.now });
+            self.under_way.insert(ProbeEnd { at: self.now + self.takes, number });
+            self.tickets.insert(number, ProbeUnderWay { ticket, port });
             self.most = self.most.max(self.under_way.len());
         }
-        let done = self.under_way.first().map(|(at, _)| *at);
+        let done = self.under_way.first().map(|end| end.at);
         let due = if self.under_way.len() < self.at_once { self.judges.next_due() } else { None };
         let next = [done, due].into_iter().flatten().min().unwrap_or(MonotonicTime::NEVER);
         if next > end {
@@ -108,14 +122,12 @@ impl SchedulingRun {
             return false;
         }
         self.now = self.now.max(next);
-        while let Some((at, number)) =
-            self.under_way.first().copied().filter(|(at, _)| *at <= self.now)
-        {
-            self.under_way.remove(&(at, number));
-            let (ticket, port) = self.tickets.remove(&number).unwrap();
+        while let Some(end) = self.under_way.first().copied().filter(|end| end.at <= self.now) {
+            self.under_way.remove(&end);
+            let ProbeUnderWay { ticket, port } = self.tickets.remove(&end.number).unwrap();
             let good = ProbeOutcome::Passed("connected".into());
             let outcome = self.down.get(&port).cloned().unwrap_or(good);
-            let began = at - self.takes;
+            let began = end.at - self.takes;
             let now = SystemTime::now();
             let verdict = self.judges.handle_outcome(ticket, outcome, began, self.now, now);
             self.told.extend(verdict);
