@@ -66,8 +66,8 @@ pub struct Conversation {
 impl Conversation {
     /// Starts a connection; its first packet is not counted yet.
     pub fn new(packet: &TcpPacket<'_>) -> Conversation {
-        let (client, guessed) = client_of(packet);
-        let ends = match client {
+        let SenderRole { side, guessed } = sender_role(packet);
+        let ends = match side {
             ConnectionSide::Client => [packet.source, packet.destination],
             ConnectionSide::Server => [packet.destination, packet.source],
         };
@@ -245,15 +245,25 @@ fn both(
     }
 }
 
-/// Which role the sender of a first packet has, and whether that is a guess.
-fn client_of(packet: &TcpPacket<'_>) -> (ConnectionSide, bool) {
+/// Which side sent the first packet of a connection.
+struct SenderRole {
+    side: ConnectionSide,
+    /// Whether nothing in the packet shows it.
+    guessed: bool,
+}
+
+fn sender_role(packet: &TcpPacket<'_>) -> SenderRole {
     match (packet.flags & (SYN | ACK), payload::detect_speaker(packet.payload)) {
-        (SYN, _) => (ConnectionSide::Client, false),
-        (flags, _) if flags & SYN != 0 => (ConnectionSide::Server, false),
+        (SYN, _) => SenderRole { side: ConnectionSide::Client, guessed: false },
+        (flags, _) if flags & SYN != 0 => {
+            SenderRole { side: ConnectionSide::Server, guessed: false }
+        }
         // In a capture without the SYNs the payload shows which side sent it.
-        (_, Some(side)) => (side, false),
+        (_, Some(side)) => SenderRole { side, guessed: false },
         // The lower port is the server's.
-        _ if packet.source.port < packet.destination.port => (ConnectionSide::Server, true),
-        _ => (ConnectionSide::Client, true),
+        _ if packet.source.port < packet.destination.port => {
+            SenderRole { side: ConnectionSide::Server, guessed: true }
+        }
+        _ => SenderRole { side: ConnectionSide::Client, guessed: true },
     }
 }

@@ -12,7 +12,7 @@ use crate::bytes::{u16_at, u32_at};
 use crate::input::CapturedFrame;
 use crate::packet::IpSegment;
 use ip::IpPayload;
-use layer::FrameLayer;
+use layer::{FrameLayer, NextLayer};
 use tags::PathTags;
 
 pub use layer::NonTcpFrame;
@@ -24,40 +24,42 @@ const MAX_LAYERS: usize = 24;
 /// The TCP packet in a frame.
 #[inline]
 pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFrame> {
-    let (mut layer, skip) = first_layer(frame)?;
+    let NextLayer { mut layer, skip } = first_layer(frame)?;
     let mut bytes = frame.bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
     // The rest of the packet on the wire; used only where IP has no length.
     let mut wire = (frame.original_len as usize).max(frame.bytes.len()).saturating_sub(skip);
     let mut path = PathTags::default();
     for _ in 0..MAX_LAYERS {
-        let skip;
-        (layer, skip) = match layer {
-            FrameLayer::Ethernet => (FrameLayer::Type(u16_at(bytes, 12, true)), 14),
+        let next = match layer {
+            FrameLayer::Ethernet => {
+                NextLayer { layer: FrameLayer::Type(u16_at(bytes, 12, true)), skip: 14 }
+            }
             FrameLayer::Type(number) => ethertype_layer(number, bytes, &mut path)?,
             FrameLayer::Gre => gre_layer(bytes, &mut path)?,
             FrameLayer::Ip => match ip::parse_ip(bytes, wire, &mut path)? {
                 IpPayload::Tcp(carried) => return Ok(carried),
-                IpPayload::Tunnel(layer, skip) => (layer, skip),
+                IpPayload::Tunnel(next) => next,
             },
         };
-        bytes = bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
-        wire = wire.saturating_sub(skip);
+        layer = next.layer;
+        bytes = bytes.get(next.skip..).ok_or(NonTcpFrame::Broken)?;
+        wire = wire.saturating_sub(next.skip);
     }
     Err(NonTcpFrame::TooDeep)
 }
 
 /// The first layer of a frame, and the length of its link header.
 #[inline]
-fn first_layer(frame: &CapturedFrame<'_>) -> Result<(FrameLayer, usize), NonTcpFrame> {
+fn first_layer(frame: &CapturedFrame<'_>) -> Result<NextLayer, NonTcpFrame> {
     let bytes = frame.bytes;
     Ok(match frame.link {
-        1 => (FrameLayer::Ethernet, 0),
+        1 => NextLayer { layer: FrameLayer::Ethernet, skip: 0 },
         // Raw IP, under its several numbers.
-        12 | 14 | 101 | 228 | 229 => (FrameLayer::Ip, 0),
+        12 | 14 | 101 | 228 | 229 => NextLayer { layer: FrameLayer::Ip, skip: 0 },
         // Loopback: four bytes with the address family, in the byte order of the capturing machine.
-        0 | 108 => (FrameLayer::Ip, 4),
-        113 => (FrameLayer::Type(u16_at(bytes, 14, true)), 16),
-        276 => (FrameLayer::Type(u16_at(bytes, 0, true)), 20),
+        0 | 108 => NextLayer { layer: FrameLayer::Ip, skip: 4 },
+        113 => NextLayer { layer: FrameLayer::Type(u16_at(bytes, 14, true)), skip: 16 },
+        276 => NextLayer { layer: FrameLayer::Type(u16_at(bytes, 0, true)), skip: 20 },
         other => return Err(NonTcpFrame::Link(other)),
     })
 }
@@ -67,42 +69,42 @@ fn ethertype_layer(
     number: u16,
     bytes: &[u8],
     path: &mut PathTags,
-) -> Result<(FrameLayer, usize), NonTcpFrame> {
+) -> Result<NextLayer, NonTcpFrame> {
     match number {
-        0x0800 | 0x86dd => Ok((FrameLayer::Ip, 0)),
+        0x0800 | 0x86dd => Ok(NextLayer { layer: FrameLayer::Ip, skip: 0 }),
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             path.add(tags::VLAN, u64::from(u16_at(bytes, 0, true) & 0x0fff));
-            Ok((FrameLayer::Type(u16_at(bytes, 2, true)), 4))
+            Ok(NextLayer { layer: FrameLayer::Type(u16_at(bytes, 2, true)), skip: 4 })
         }
         // PPPoE session (RFC 2516): version, code 0, session, length; then the PPP protocol.
         0x8864 => {
             path.add(tags::PPPOE, u64::from(u16_at(bytes, 2, true)));
             match u16_at(bytes, 6, true) {
-                0x0021 | 0x0057 => Ok((FrameLayer::Ip, 8)),
+                0x0021 | 0x0057 => Ok(NextLayer { layer: FrameLayer::Ip, skip: 8 }),
                 _ => Err(NonTcpFrame::NotIp),
             }
         }
         0x8847 | 0x8848 => mpls_layer(bytes),
         // Ethernet bridged in GRE.
-        0x6558 => Ok((FrameLayer::Ethernet, 0)),
+        0x6558 => Ok(NextLayer { layer: FrameLayer::Ethernet, skip: 0 }),
         _ => Err(NonTcpFrame::NotIp),
     }
 }
 
 /// A stack of MPLS labels (RFC 3032). The first half-byte after the stack shows the next layer.
-fn mpls_layer(bytes: &[u8]) -> Result<(FrameLayer, usize), NonTcpFrame> {
+fn mpls_layer(bytes: &[u8]) -> Result<NextLayer, NonTcpFrame> {
     let bottom = bytes.chunks_exact(4).take(MAX_LAYERS).position(|label| label[2] & 1 == 1);
     let skip = bottom.ok_or(NonTcpFrame::Broken)? * 4 + 4;
     match bytes.get(skip).map(|byte| byte >> 4) {
-        Some(4 | 6) => Ok((FrameLayer::Ip, skip)),
+        Some(4 | 6) => Ok(NextLayer { layer: FrameLayer::Ip, skip }),
         // A control word (RFC 4385) before a bridged frame.
-        Some(0) => Ok((FrameLayer::Ethernet, skip + 4)),
+        Some(0) => Ok(NextLayer { layer: FrameLayer::Ethernet, skip: skip + 4 }),
         _ => Err(NonTcpFrame::NotIp),
     }
 }
 
 /// GRE (RFC 2784, RFC 2890), without source routes.
-fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<(FrameLayer, usize), NonTcpFrame> {
+fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<NextLayer, NonTcpFrame> {
     let flags = u16_at(bytes, 0, true);
     if bytes.len() < 4 || flags & 0x4007 != 0 {
         return Err(if bytes.len() < 4 { NonTcpFrame::Broken } else { NonTcpFrame::NotTcp });
@@ -118,7 +120,7 @@ fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<(FrameLayer, usize), N
     if flags & 0x1000 != 0 {
         skip += 4;
     }
-    Ok((FrameLayer::Type(u16_at(bytes, 2, true)), skip))
+    Ok(NextLayer { layer: FrameLayer::Type(u16_at(bytes, 2, true)), skip })
 }
 
 #[cfg(test)]

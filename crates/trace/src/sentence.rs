@@ -24,7 +24,7 @@ pub struct SentenceFacts<'a> {
 /// The finding in a sentence.
 pub fn describe_finding(facts: &SentenceFacts<'_>) -> String {
     let cell = facts.cell;
-    let (sender, receiver) = transfer_parties(cell);
+    let TransferParties { sender, receiver } = transfer_parties(cell);
     let evidence = &cell.evidence;
     let head = format!(
         "{} ({:.0} %) in the {}: ",
@@ -95,7 +95,7 @@ fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> St
 
 pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
     let cell = facts.cell;
-    let (sender, receiver) = transfer_parties(cell);
+    let TransferParties { sender, receiver } = transfer_parties(cell);
     let text = match cell.limit {
         Limit::SillyWindow if facts.flag.is_some() => format!(
             "The {receiver}'s TCP applies a window scale that it did not announce: update it, or turn window scaling or \
@@ -145,11 +145,16 @@ pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
     }
 }
 
-/// Sender and receiver of the transfer.
-fn transfer_parties(cell: &LimitCell) -> (&'static str, &'static str) {
+/// The two sides of a transfer, for people.
+struct TransferParties {
+    sender: &'static str,
+    receiver: &'static str,
+}
+
+fn transfer_parties(cell: &LimitCell) -> TransferParties {
     match cell.place {
-        TransactionPlace::Response => ("server", "client"),
-        _ => ("client", "server"),
+        TransactionPlace::Response => TransferParties { sender: "server", receiver: "client" },
+        _ => TransferParties { sender: "client", receiver: "server" },
     }
 }
 

@@ -66,7 +66,7 @@ pub fn find_inconsistent_window(
         let shrunk = a - (i64::from(window) << scale.shift);
         if window > 0 && received < shrunk {
             let found = explain_window(a, i64::from(window), received + i64::from(segment));
-            if let Some((shift, buffered)) = found {
+            if let Some(WindowExplanation { shift, buffered }) = found {
                 let number = event.number;
                 let after = window;
                 return Some(WindowFlag {
@@ -84,8 +84,16 @@ pub fn find_inconsistent_window(
     None
 }
 
-/// The shift, and the bytes in the buffer, with which a window of `a` bytes would be advertised as `b`.
-fn explain_window(a: i64, b: i64, most: i64) -> Option<(u8, i64)> {
+/// What makes a window be advertised as another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WindowExplanation {
+    shift: u8,
+    /// Bytes in the receive buffer.
+    buffered: i64,
+}
+
+/// The explanation with which a window of `a` bytes would be advertised as `b`.
+fn explain_window(a: i64, b: i64, most: i64) -> Option<WindowExplanation> {
     (1..=14).find_map(|shift: u8| {
         let unit = 1_i64 << shift;
         let real = b << shift;
@@ -93,7 +101,7 @@ fn explain_window(a: i64, b: i64, most: i64) -> Option<(u8, i64)> {
         let low = (a - real - unit + 1).max(0);
         let high = (a - real + unit - 1).min(most);
         // The quotient of one such window is the most likely buffer size.
-        (low <= high).then(|| (shift, b.clamp(low, high)))
+        (low <= high).then(|| WindowExplanation { shift, buffered: b.clamp(low, high) })
     })
 }
 
@@ -103,9 +111,10 @@ mod tests {
 
     #[test]
     fn the_study_s_window_is_explained_by_a_shift_of_seven() {
-        assert_eq!(explain_window(32_768, 254, 1_568), Some((7, 254)));
-        assert_eq!(explain_window(65_535, 511, 1_460), Some((7, 254)));
-        assert_eq!(explain_window(40_000, 3, 1_460).map(|found| found.0), Some(14));
+        let expected = Some(WindowExplanation { shift: 7, buffered: 254 });
+        assert_eq!(explain_window(32_768, 254, 1_568), expected);
+        assert_eq!(explain_window(65_535, 511, 1_460), expected);
+        assert_eq!(explain_window(40_000, 3, 1_460).map(|found| found.shift), Some(14));
         assert_eq!(explain_window(40_000, 2_000, 0), None);
     }
 }

@@ -3,7 +3,7 @@
 //! A total length of zero comes from offload to the network card. The packet's original length is used then, as with
 //! jumbograms (RFC 2675).
 
-use super::layer::{FrameLayer, NonTcpFrame};
+use super::layer::{FrameLayer, NextLayer, NonTcpFrame};
 use super::tags::PathTags;
 use crate::bytes::u16_at;
 use crate::packet::IpSegment;
@@ -11,8 +11,8 @@ use crate::packet::IpSegment;
 /// The payload of an IP packet.
 pub enum IpPayload<'a> {
     Tcp(IpSegment<'a>),
-    /// Another packet, after this many bytes.
-    Tunnel(FrameLayer, usize),
+    /// Another packet.
+    Tunnel(NextLayer),
 }
 
 /// Numbers of IANA's registry of protocol numbers: TCP, and what a tunnel carries.
@@ -131,8 +131,8 @@ fn extension_length(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, 
 
 fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcpFrame> {
     match protocol {
-        V4 | V6 => Ok(IpPayload::Tunnel(FrameLayer::Ip, skip)),
-        GRE => Ok(IpPayload::Tunnel(FrameLayer::Gre, skip)),
+        V4 | V6 => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Ip, skip })),
+        GRE => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Gre, skip })),
         _ => Err(NonTcpFrame::NotTcp),
     }
 }

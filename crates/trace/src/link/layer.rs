@@ -24,3 +24,11 @@ pub enum FrameLayer {
     Ip,
     Gre,
 }
+
+/// The layer behind another one.
+#[derive(Clone, Copy, Debug)]
+pub struct NextLayer {
+    pub layer: FrameLayer,
+    /// Bytes of the headers before it.
+    pub skip: usize,
+}

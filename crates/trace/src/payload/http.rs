@@ -45,6 +45,13 @@ const MAX_CHUNK_LINE: usize = 4_096;
 /// A title has one line.
 const MAX_TITLE: usize = 120;
 
+/// What the head of a message begins.
+struct ParsedStart {
+    start: MessageStart,
+    /// `None`: an interim response, which has no body.
+    body: Option<BodyLength>,
+}
+
 impl HttpDecoder {
     /// Reads the next thing.
     pub fn step(
@@ -83,9 +90,9 @@ impl HttpDecoder {
             ConnectionSide::Client => self.on_request(&head),
             ConnectionSide::Server => self.on_response(&head),
         };
-        let Some((head_of_message, body)) = parsed else { return DecodeStep::Unreadable };
+        let Some(ParsedStart { start, body }) = parsed else { return DecodeStep::Unreadable };
         let behind = from + head.length as i64;
-        let mut message = HttpMessage { from, to: None, start: head_of_message };
+        let mut message = HttpMessage { from, to: None, start };
         match body {
             Some(BodyLength::Bytes(bytes)) => {
                 message.to = Some(behind + bytes);
@@ -109,7 +116,7 @@ impl HttpDecoder {
         DecodeStep::Advanced
     }
 
-    fn on_request(&mut self, head: &MessageHead<'_>) -> Option<(MessageStart, Option<BodyLength>)> {
+    fn on_request(&mut self, head: &MessageHead<'_>) -> Option<ParsedStart> {
         if !head::is_request(head.line) || self.pending_methods.len() >= MAX_WAITING {
             return None;
         }
@@ -124,16 +131,13 @@ impl HttpDecoder {
             if head.body == BodyLength::UntilClose { BodyLength::Bytes(0) } else { head.body };
         let line = head.line.strip_suffix(b" HTTP/1.1").unwrap_or(head.line);
         let title: String = String::from_utf8_lossy(line).chars().take(MAX_TITLE).collect();
-        Some((MessageStart::Request(title.into()), Some(body)))
+        Some(ParsedStart { start: MessageStart::Request(title.into()), body: Some(body) })
     }
 
-    fn on_response(
-        &mut self,
-        head: &MessageHead<'_>,
-    ) -> Option<(MessageStart, Option<BodyLength>)> {
+    fn on_response(&mut self, head: &MessageHead<'_>) -> Option<ParsedStart> {
         let status = head::parse_status(head.line)?;
         if (100..200).contains(&status) && status != 101 {
-            return Some((MessageStart::Status(status), None));
+            return Some(ParsedStart { start: MessageStart::Status(status), body: None });
         }
         let method = self.pending_methods.pop_front()?;
         let bodiless = method == RequestMethod::Head || status == 204 || status == 304;
@@ -144,7 +148,7 @@ impl HttpDecoder {
             self.states = [HttpDecodeState::UntilClose; 2];
         }
         let body = if bodiless { BodyLength::Bytes(0) } else { head.body };
-        Some((MessageStart::Status(status), Some(body)))
+        Some(ParsedStart { start: MessageStart::Status(status), body: Some(body) })
     }
 
     fn read_chunk(
