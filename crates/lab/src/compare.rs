@@ -146,7 +146,7 @@ fn compare_results(
     for sample in right.iter().filter(|sample| !left.iter().any(|other| other.is_like(sample))) {
         warnings.push(format!("{} of `{}` is only in the result", sample.metric.name, sample.test));
     }
-    let (rows, alone) = compare_samples(&pairs, rule, together);
+    let ComparedSamples { rows, alone } = compare_samples(&pairs, rule, together);
     // The advice is ten runs at least: fewer prove only large differences (decision 0008).
     if rows.iter().any(|row| row.status == ComparisonStatus::TooFewRuns) {
         let needed = runs_needed(alone);
@@ -201,12 +201,18 @@ struct SamplePair<'a> {
     result: &'a MetricSample<'a>,
 }
 
-/// Returns the rows, and the alpha at which a single row is proven if no other is.
+/// The rows of a comparison.
+struct ComparedSamples {
+    rows: Vec<ComparisonRow>,
+    /// The alpha at which a single row is proven if no other is.
+    alone: f64,
+}
+
 fn compare_samples(
     pairs: &[SamplePair<'_>],
     rule: SignificanceRule,
     together: bool,
-) -> (Vec<ComparisonRow>, f64) {
+) -> ComparedSamples {
     let verdict = |SamplePair { baseline, result }: &SamplePair<'_>| {
         ranked(&baseline.values, &result.values, rule.alpha)
     };
@@ -219,10 +225,8 @@ fn compare_samples(
     compared_rows.iter().zip(corrected).for_each(|(at, p)| ps[*at] = p);
     let alone = rule.alpha / compared_rows.len().max(1) as f64;
     let each = pairs.iter().zip(verdicts).zip(ps);
-    (
-        each.map(|((pair, verdict), p)| compare_sample(*pair, verdict, p, rule, alone)).collect(),
-        alone,
-    )
+    let rows = each.map(|((pair, verdict), p)| compare_sample(*pair, verdict, p, rule, alone));
+    ComparedSamples { rows: rows.collect(), alone }
 }
 
 fn smallest_of(SamplePair { baseline, result }: SamplePair<'_>) -> f64 {

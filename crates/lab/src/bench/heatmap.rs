@@ -23,14 +23,14 @@ pub struct ThroughputGrid<'a> {
 
 /// A grid for each transport and direction; empty without stream runs.
 pub fn collect_grids(runs: &[BenchRun]) -> Vec<ThroughputGrid<'_>> {
-    let cells: Vec<(&str, &str, &str, Option<f64>)> = runs.iter().filter_map(grid_cell).collect();
+    let cells: Vec<GridCell<'_>> = runs.iter().filter_map(grid_cell).collect();
     let grid = |way| {
-        let here: Vec<_> = cells.iter().filter(|cell| cell.0 == way).collect();
-        let messages = distinct(here.iter().map(|cell| cell.2));
-        let buffers = distinct(here.iter().map(|cell| cell.1));
+        let here: Vec<_> = cells.iter().filter(|cell| cell.direction == way).collect();
+        let messages = distinct(here.iter().map(|cell| cell.message));
+        let buffers = distinct(here.iter().map(|cell| cell.buffer));
         let median_of = |buffer: &str, message: &str| {
-            let of = here.iter().filter(|cell| cell.1 == buffer && cell.2 == message);
-            let values: Vec<f64> = of.filter_map(|cell| cell.3).collect();
+            let of = here.iter().filter(|cell| cell.buffer == buffer && cell.message == message);
+            let values: Vec<f64> = of.filter_map(|cell| cell.throughput).collect();
             (!values.is_empty()).then(|| median(&values))
         };
         let row =
@@ -38,7 +38,7 @@ pub fn collect_grids(runs: &[BenchRun]) -> Vec<ThroughputGrid<'_>> {
         let rows = buffers.iter().map(row).collect();
         ThroughputGrid { direction: way, buffers, messages, rows }
     };
-    distinct(cells.iter().map(|cell| cell.0)).into_iter().map(grid).collect()
+    distinct(cells.iter().map(|cell| cell.direction)).into_iter().map(grid).collect()
 }
 
 /// A table for each grid.
@@ -75,15 +75,23 @@ pub fn render_heatmaps(grids: &[ThroughputGrid<'_>]) -> String {
     out
 }
 
-/// Transport and direction, buffer, message, and throughput in bits a second of a complete run.
-fn grid_cell(run: &BenchRun) -> Option<(&str, &str, &str, Option<f64>)> {
+/// Where a run of a stream belongs in a grid.
+struct GridCell<'a> {
+    direction: &'a str,
+    buffer: &'a str,
+    message: &'a str,
+    /// Bits a second; `None` without a complete run.
+    throughput: Option<f64>,
+}
+
+fn grid_cell(run: &BenchRun) -> Option<GridCell<'_>> {
     let mut parts = run.test.split(", ");
-    let way = parts.next()?;
-    let buffer = parts.next()?.strip_prefix("buffer")?;
-    let message = parts.next()?.strip_prefix("message")?;
+    let direction = parts.next()?;
+    let buffer = parts.next()?.strip_prefix("buffer")?.trim();
+    let message = parts.next()?.strip_prefix("message")?.trim();
     let throughput = run.metrics.iter().find(|metric| metric.name == "throughput");
-    let whole = throughput.filter(|_| run.complete).map(|metric| metric.value);
-    Some((way, buffer.trim(), message.trim(), whole))
+    let throughput = throughput.filter(|_| run.complete).map(|metric| metric.value);
+    Some(GridCell { direction, buffer, message, throughput })
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

@@ -12,7 +12,7 @@ use super::surface::render_surfaces;
 use crate::load::LatencyBucket;
 use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
-use crate::result::{BenchResult, BenchRun};
+use crate::result::{BenchResult, BenchRun, SecondSample};
 use crate::result_note::NoteSeverity;
 
 pub fn render_page(result: &BenchResult) -> String {
@@ -64,23 +64,35 @@ pub fn render_page(result: &BenchResult) -> String {
     page
 }
 
+/// A value of a line: over seconds, or over the nines of a percentile.
+#[derive(Clone, Copy)]
+struct ChartPoint {
+    at: f64,
+    value: f64,
+}
+
+/// A line of a plot.
+struct ChartLine {
+    /// Its class in the style sheet.
+    class: &'static str,
+    points: Vec<ChartPoint>,
+}
+
 fn draw_run(page: &mut String, run: &BenchRun) {
     let partial = if run.complete { "" } else { " <small class=\"partial\">partial</small>" };
     let _ = writeln!(page, "<h2>{}, repeat {}{partial}</h2>", escaped(&run.test), run.repeat);
     if run.series.len() > 1 {
         let span = run.series.last().map_or(1.0, |second| second.at);
-        let rate = |of: fn(&crate::result::SecondSample) -> f64| -> Vec<(f64, f64)> {
-            run.series.iter().map(|second| (second.at, of(second))).collect()
+        let line = |class, of: fn(&SecondSample) -> f64| {
+            let point = |second: &SecondSample| ChartPoint { at: second.at, value: of(second) };
+            ChartLine { class, points: run.series.iter().map(point).collect() }
         };
-        let lines = [("rate", rate(|s| s.rate)), ("failed", rate(|s| s.failed))];
+        let lines = [line("rate", |s| s.rate), line("failed", |s| s.failed)];
         draw_plot(page, "Answered and failed a second", span, &lines, format_bytes, format_seconds);
-        let micro = |of: fn(&crate::result::SecondSample) -> f64| -> Vec<(f64, f64)> {
-            run.series.iter().map(|second| (second.at, of(second) / 1e6)).collect()
-        };
         let lines = [
-            ("max", micro(|s| s.max_us)),
-            ("p99", micro(|s| s.p99_us)),
-            ("p50", micro(|s| s.p50_us)),
+            line("max", |s| s.max_us / 1e6),
+            line("p99", |s| s.p99_us / 1e6),
+            line("p50", |s| s.p50_us / 1e6),
         ];
         draw_plot(
             page,
@@ -94,13 +106,14 @@ fn draw_run(page: &mut String, run: &BenchRun) {
     draw_processor_load(page, run);
     let nines = nines(&run.histogram);
     if nines.len() > 1 {
-        let span = nines.last().map_or(1.0, |(x, _)| *x);
+        let span = nines.last().map_or(1.0, |point| point.at);
         let words = |nines: f64| match nines {
             n if n < 0.5 => "0 %".to_owned(),
             n => format!("{:.*} %", (n as usize).saturating_sub(2), 100.0 - 10_f64.powf(2.0 - n)),
         };
         let title = "Latency by percentile, from the intended start";
-        draw_plot(page, title, span, &[("p99", nines)], format_seconds, words);
+        let line = ChartLine { class: "p99", points: nines };
+        draw_plot(page, title, span, &[line], format_seconds, words);
     }
     draw_processors(page, &run.processors);
     page.push_str("<table>\n<tr><th>figure</th><th>value</th><th>unit</th></tr>\n");
@@ -132,24 +145,25 @@ fn draw_processor_load(page: &mut String, run: &BenchRun) {
     if run.busy.len() < 2 || run.busy.len() != run.series.len() || many == 0 {
         return;
     }
-    let over = |at: usize| -> Vec<(f64, f64)> {
-        run.series.iter().zip(&run.busy).map(|(second, busy)| (second.at, busy[at])).collect()
+    let line = |number: usize| {
+        let points = run.series.iter().zip(&run.busy);
+        let points = points.map(|(second, busy)| ChartPoint { at: second.at, value: busy[number] });
+        ChartLine { class: COLOURS[number % COLOURS.len()], points: points.collect() }
     };
-    let lines: Vec<(&str, Vec<(f64, f64)>)> =
-        (0..many.min(MOST_LINES)).map(|at| (COLOURS[at % COLOURS.len()], over(at))).collect();
+    let lines: Vec<ChartLine> = (0..many.min(MOST_LINES)).map(line).collect();
     let span = run.series.last().map_or(1.0, |second| second.at);
     let share = |part: f64| format!("{:.0} %", part * 100.0);
     draw_plot(page, "Processors, not idle, by the second", span, &lines, share, format_seconds);
 }
 
 /// Points of latency by the nines of its percentile: 1 is 90 %, 2 is 99 %.
-fn nines(histogram: &[LatencyBucket]) -> Vec<(f64, f64)> {
+fn nines(histogram: &[LatencyBucket]) -> Vec<ChartPoint> {
     let all: u64 = histogram.iter().map(|bucket| bucket.count).sum();
     let mut below = 0;
     let points = histogram.iter().filter_map(|LatencyBucket { upper_us, count }| {
         below += count;
         let rest = (all - below) as f64 / all as f64;
-        (rest > 0.0).then(|| (-rest.log10(), upper_us / 1e6))
+        (rest > 0.0).then(|| ChartPoint { at: -rest.log10(), value: upper_us / 1e6 })
     });
     points.collect()
 }
@@ -158,12 +172,12 @@ fn draw_plot(
     page: &mut String,
     title: &str,
     span: f64,
-    lines: &[(&str, Vec<(f64, f64)>)],
+    lines: &[ChartLine],
     values: impl Fn(f64) -> String,
     along: impl Fn(f64) -> String,
 ) {
-    let most =
-        lines.iter().flat_map(|(_, points)| points).fold(0.0, |most, (_, y)| f64::max(most, *y));
+    let points = lines.iter().flat_map(|line| &line.points);
+    let most = points.map(|point| point.value).fold(0.0, f64::max);
     let most = if most > 0.0 { most * 1.05 } else { 1.0 };
     let x = |at: f64| MARGIN_LEFT + at / span * INSIDE;
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / most);
@@ -175,9 +189,9 @@ fn draw_plot(
     for mark in ticks(span, 8.0) {
         svg.text("small", "middle", x(mark), TOP + HEIGHT + 16.0, &along(mark));
     }
-    for (class, points) in lines {
+    for ChartLine { class, points } in lines {
         let points: Vec<SvgPoint> =
-            points.iter().map(|(at, value)| SvgPoint { x: x(*at), y: y(*value) }).collect();
+            points.iter().map(|point| SvgPoint { x: x(point.at), y: y(point.value) }).collect();
         svg.steps(class, &points);
     }
     let height = TOP + HEIGHT + 24.0;
@@ -261,7 +275,7 @@ const MOST_PROCESSORS: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{ResultProvenance, SecondSample};
+    use crate::result::ResultProvenance;
 
     #[test]
     fn a_page_is_whole_escaped_and_alone() {
@@ -298,6 +312,6 @@ mod tests {
     fn nines_are_shares_that_were_slower() {
         let found = nines(&[(1e6, 90), (2e6, 9), (3e6, 1)].map(LatencyBucket::from));
         assert_eq!(found.len(), 2, "the last has nothing above it");
-        assert!((found[0].0 - 1.0).abs() < 1e-9 && (found[1].0 - 2.0).abs() < 1e-9);
+        assert!((found[0].at - 1.0).abs() < 1e-9 && (found[1].at - 2.0).abs() < 1e-9);
     }
 }
