@@ -11,8 +11,8 @@ use lab::machine::procfs::{descriptor_limits, machine_facts};
 use lab::net::{find, run_command};
 use model::capacity::quantity::BitRate;
 use model::host::{
-    DescriptorLimits, HostCheckResult, HostFinding, HostInterface, HostSnapshot, HostWorkload,
-    SettingChange, check_host,
+    HostCheckResult, HostFinding, HostInterface, HostSnapshot, HostWorkload, SettingChange,
+    check_host,
 };
 use serde::Serialize;
 
@@ -155,11 +155,10 @@ fn read_host_settings() -> HostSnapshot {
         Some(((*name).to_owned(), words.join(" ")))
     };
     let facts = machine_facts();
-    let (soft, hard) = descriptor_limits();
     HostSnapshot {
         processors: facts.processors,
         settings: SETTINGS.iter().filter_map(setting).collect(),
-        descriptors: DescriptorLimits { soft, hard },
+        descriptors: descriptor_limits(),
         time_wait: facts.time_wait,
         governors: read_governors(),
         interfaces: read_interfaces(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use model::host::DescriptorLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::activity::ProcSnapshot;
@@ -60,9 +61,10 @@ pub fn process_seconds(process: u32) -> Option<f64> {
 }
 
 /// Soft and hard limit for open descriptors.
-pub fn descriptor_limits() -> (u64, u64) {
+pub fn descriptor_limits() -> DescriptorLimits {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX))
+    let hard = maximum.unwrap_or(u64::MAX);
+    DescriptorLimits { soft: current.unwrap_or(u64::MAX), hard }
 }
 
 /// Raises the soft limit for descriptors to the hard limit; `machine_facts` reports the result.
