@@ -114,11 +114,12 @@ pub fn agent(bytes: &[u8]) {
     if let Ok(report) = model::load_report::orca::parse(bytes) {
         let value = report.utilization().unwrap_or(0.0);
         let at = model::monotonic_time::MonotonicTime(0);
-        let (report, _) = model::load_report::UtilizationReport::new_clamped(
-            value,
-            at,
-            model::load_report::LoadSource::Orca,
-        );
+        let model::load_report::ClampedReport { report, .. } =
+            model::load_report::UtilizationReport::new_clamped(
+                value,
+                at,
+                model::load_report::LoadSource::Orca,
+            );
         assert!((0.0..=1.0).contains(&report.value), "{report:?}");
     }
     let kind = AgentKind::Text { send: String::new() };

@@ -53,7 +53,7 @@ fn what_counts_against_a_promise_is_reported_as_it_is_decided() {
         assert_eq!(found, most, "{name}");
     };
     for cause in Cause::ALL {
-        let (outcome, error) = outcome::classify_cause(*cause);
+        let outcome::ClassifiedOutcome { outcome, error } = outcome::classify_cause(*cause);
         let end = match outcome {
             SloOutcome::Good => panic!("{} is no good end", cause.name()),
             SloOutcome::Failed => "failed",

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::calendar::{CivilDateTime, DAY};
+use model::calendar::{CivilDateTime, DAY, WrittenDateTime};
 
 use crate::common_args::span;
 
@@ -24,12 +24,12 @@ pub fn when(text: &str) -> Result<TimeSpec, String> {
     if let Ok(span) = span(text) {
         return Ok(TimeSpec::Span(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
     }
-    if let Some((civil, offset)) = CivilDateTime::parse(text) {
+    if let Some(WrittenDateTime { civil, offset }) = CivilDateTime::parse(text) {
         return Ok(TimeSpec::Date(civil, offset));
     }
     let today = CivilDateTime::parse(&format!("1970-01-01T{text}"));
     match today {
-        Some((civil, None)) => Ok(TimeSpec::Clock(civil.unix_seconds())),
+        Some(WrittenDateTime { civil, offset: None }) => Ok(TimeSpec::Clock(civil.unix_seconds())),
         _ => Err(format!("found '{text}', expected {FORMS}")),
     }
 }

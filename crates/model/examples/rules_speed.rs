@@ -61,7 +61,7 @@ fn nanos(table: &RuleTable, count: usize) -> f64 {
     let bytes = b"GET /shop/cart/7?x=1 HTTP/1.1\r\nHost: h7.example\r\nUser-Agent: curl/8\r\nAccept: */*\r\n\r\n";
     let begun = Instant::now();
     for _ in 0..ROUNDS {
-        let head = ParsedHead::new(black_box(bytes), 3, (4, 20));
+        let head = ParsedHead::new(black_box(bytes), 3, 4..20);
         let view = RuleContext {
             client: ([192, 0, 2, 1], 40_000).into(),
             sni: None,

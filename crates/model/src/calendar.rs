@@ -19,6 +19,14 @@ pub struct CivilDateTime {
     pub second: u8,
 }
 
+/// A date and time as it was written, perhaps with an offset from UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenDateTime {
+    pub civil: CivilDateTime,
+    /// Seconds east of UTC; `None`: no offset was written.
+    pub offset: Option<i64>,
+}
+
 impl CivilDateTime {
     /// From seconds since 1970-01-01 00:00:00.
     pub fn from_unix_seconds(seconds: i64) -> CivilDateTime {
@@ -61,9 +69,9 @@ impl CivilDateTime {
             + i64::from(self.second)
     }
 
-    /// Parses `2026-11-22T22:00` with or without seconds, with a blank or a `T`, and an optional offset in seconds
-    /// (`Z`, `+01:00`; `None`: absent).
-    pub fn parse(text: &str) -> Option<(CivilDateTime, Option<i64>)> {
+    /// Parses `2026-11-22T22:00` with or without seconds, with a blank or a `T`, and an optional offset (`Z`,
+    /// `+01:00`).
+    pub fn parse(text: &str) -> Option<WrittenDateTime> {
         let text = text.trim();
         let date = text.get(..10)?;
         let rest = text.get(11..)?;
@@ -91,7 +99,7 @@ impl CivilDateTime {
         };
         // A date that does not exist is normalized to another one.
         (CivilDateTime::from_unix_seconds(civil.unix_seconds()) == civil)
-            .then_some((civil, parse_offset(zone)?))
+            .then_some(WrittenDateTime { civil, offset: parse_offset(zone)? })
     }
 }
 
@@ -159,8 +167,7 @@ mod tests {
 
     #[test]
     fn written_times_are_read_and_wrong_ones_are_not() {
-        let of =
-            |text| CivilDateTime::parse(text).map(|(civil, offset)| (civil.to_string(), offset));
+        let of = |text| CivilDateTime::parse(text).map(|it| (it.civil.to_string(), it.offset));
         let good = |text: &str, offset| Some((text.to_owned(), offset));
         assert_eq!(of("2026-11-22T22:00"), good("2026-11-22 22:00:00", None));
         assert_eq!(of("2026-11-22 22:00:07Z"), good("2026-11-22 22:00:07", Some(0)));

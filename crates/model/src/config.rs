@@ -65,6 +65,7 @@ mod hedging;
 mod history;
 mod inner_table;
 mod ip_prefix;
+mod key_lookup;
 mod listen_range;
 mod load_shedding;
 mod object_changes;

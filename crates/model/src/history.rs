@@ -38,67 +38,78 @@ pub enum MergeRule {
     Max,
 }
 
+/// A number that rows of one kind have, and how it is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricColumn {
+    pub name: &'static str,
+    pub merge: MergeRule,
+}
+
+const fn column(name: &'static str, merge: MergeRule) -> MetricColumn {
+    MetricColumn { name, merge }
+}
+
 /// Columns of a service.
-pub const SERVICE: [(&str, MergeRule); 9] = [
-    ("connections", MergeRule::Sum),
-    ("refused", MergeRule::Sum),
-    ("requests", MergeRule::Sum),
-    ("failed", MergeRule::Sum),
-    ("server-errors", MergeRule::Sum),
-    ("received-bytes", MergeRule::Sum),
-    ("sent-bytes", MergeRule::Sum),
-    ("open", MergeRule::Max),
-    ("slowest-us", MergeRule::Max),
+pub const SERVICE: [MetricColumn; 9] = [
+    column("connections", MergeRule::Sum),
+    column("refused", MergeRule::Sum),
+    column("requests", MergeRule::Sum),
+    column("failed", MergeRule::Sum),
+    column("server-errors", MergeRule::Sum),
+    column("received-bytes", MergeRule::Sum),
+    column("sent-bytes", MergeRule::Sum),
+    column("open", MergeRule::Max),
+    column("slowest-us", MergeRule::Max),
 ];
 
 /// Columns of a server; the last ones are milliseconds in each state.
-pub const SERVER: [(&str, MergeRule); 9] = [
-    ("requests", MergeRule::Sum),
-    ("connect-failed", MergeRule::Sum),
-    ("server-errors", MergeRule::Sum),
-    ("in-flight", MergeRule::Max),
-    ("up-ms", MergeRule::Sum),
-    ("down-ms", MergeRule::Sum),
-    ("unknown-ms", MergeRule::Sum),
-    ("drain-ms", MergeRule::Sum),
-    ("disabled-ms", MergeRule::Sum),
+pub const SERVER: [MetricColumn; 9] = [
+    column("requests", MergeRule::Sum),
+    column("connect-failed", MergeRule::Sum),
+    column("server-errors", MergeRule::Sum),
+    column("in-flight", MergeRule::Max),
+    column("up-ms", MergeRule::Sum),
+    column("down-ms", MergeRule::Sum),
+    column("unknown-ms", MergeRule::Sum),
+    column("drain-ms", MergeRule::Sum),
+    column("disabled-ms", MergeRule::Sum),
 ];
 
 /// Columns of a service that forwards packets. Bytes are those of clients and of servers.
-pub const PACKETS: [(&str, MergeRule); 7] = [
-    ("packets", MergeRule::Sum),
-    ("dropped", MergeRule::Sum),
-    ("connections", MergeRule::Sum),
-    ("received-bytes", MergeRule::Sum),
-    ("sent-bytes", MergeRule::Sum),
-    ("open", MergeRule::Max),
-    ("half-open", MergeRule::Max),
+pub const PACKETS: [MetricColumn; 7] = [
+    column("packets", MergeRule::Sum),
+    column("dropped", MergeRule::Sum),
+    column("connections", MergeRule::Sum),
+    column("received-bytes", MergeRule::Sum),
+    column("sent-bytes", MergeRule::Sum),
+    column("open", MergeRule::Max),
+    column("half-open", MergeRule::Max),
 ];
 
 /// Columns of a service's SLO: operations by how they ended, and TCP errors by kind.
-pub const USERS: [(&str, MergeRule); 12] = [
-    ("fast", MergeRule::Sum),
-    ("slow", MergeRule::Sum),
-    ("failed", MergeRule::Sum),
-    ("left", MergeRule::Sum),
-    ("refused-by-server", MergeRule::Sum),
-    ("refused-by-us", MergeRule::Sum),
-    ("timed-out", MergeRule::Sum),
-    ("aborted-by-client", MergeRule::Sum),
-    ("aborted-by-server", MergeRule::Sum),
-    ("aborted-by-us", MergeRule::Sum),
-    ("silent-client", MergeRule::Sum),
-    ("silent-server", MergeRule::Sum),
+pub const USERS: [MetricColumn; 12] = [
+    column("fast", MergeRule::Sum),
+    column("slow", MergeRule::Sum),
+    column("failed", MergeRule::Sum),
+    column("left", MergeRule::Sum),
+    column("refused-by-server", MergeRule::Sum),
+    column("refused-by-us", MergeRule::Sum),
+    column("timed-out", MergeRule::Sum),
+    column("aborted-by-client", MergeRule::Sum),
+    column("aborted-by-server", MergeRule::Sum),
+    column("aborted-by-us", MergeRule::Sum),
+    column("silent-client", MergeRule::Sum),
+    column("silent-server", MergeRule::Sum),
 ];
 
-pub const PROCESS: [(&str, MergeRule); 3] = [
-    ("resident-bytes", MergeRule::Max),
-    ("descriptors", MergeRule::Max),
-    ("connections", MergeRule::Max),
+pub const PROCESS: [MetricColumn; 3] = [
+    column("resident-bytes", MergeRule::Max),
+    column("descriptors", MergeRule::Max),
+    column("connections", MergeRule::Max),
 ];
 
 /// The columns of a row; empty for an unknown kind.
-pub fn columns(name: &str) -> &'static [(&'static str, MergeRule)] {
+pub fn columns(name: &str) -> &'static [MetricColumn] {
     match name.split('/').next() {
         Some("service") => &SERVICE,
         Some("server") => &SERVER,
@@ -114,7 +125,9 @@ pub fn merge_rows(into: &mut MetricRow, other: &MetricRow) {
     let kinds = columns(&into.name);
     for (at, number) in other.numbers.iter().enumerate() {
         match (into.numbers.get_mut(at), kinds.get(at)) {
-            (Some(mine), Some((_, MergeRule::Max))) => *mine = (*mine).max(*number),
+            (Some(mine), Some(MetricColumn { merge: MergeRule::Max, .. })) => {
+                *mine = (*mine).max(*number)
+            }
             (Some(mine), _) => *mine = mine.saturating_add(*number),
             (None, _) => into.numbers.push(*number),
         }

@@ -39,15 +39,20 @@ pub enum LoadSource {
 #[derive(Debug, Default)]
 pub struct LoadCell(AtomicU64);
 
+/// A report within its bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClampedReport {
+    pub report: UtilizationReport,
+    /// The value was outside 0 to 1, or not a number.
+    pub clamped: bool,
+}
+
 impl UtilizationReport {
-    /// A report of a share; `true`: the value was outside 0 to 1 (or not a number) and was clamped.
-    pub fn new_clamped(
-        value: f64,
-        at: MonotonicTime,
-        source: LoadSource,
-    ) -> (UtilizationReport, bool) {
+    /// A report of a share, from 0 to 1.
+    pub fn new_clamped(value: f64, at: MonotonicTime, source: LoadSource) -> ClampedReport {
         let within = if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) };
-        (UtilizationReport { value: within, at, source }, within != value)
+        let report = UtilizationReport { value: within, at, source };
+        ClampedReport { report, clamped: within != value }
     }
 }
 
@@ -129,9 +134,8 @@ mod tests {
             (0.7, 0.7, false),
             (1.0, 1.0, false),
         ] {
-            let (report, was) =
-                UtilizationReport::new_clamped(value, MonotonicTime(0), LoadSource::Agent);
-            assert_eq!((report.value, was), (stored, clamped), "{value}");
+            let made = UtilizationReport::new_clamped(value, MonotonicTime(0), LoadSource::Agent);
+            assert_eq!((made.report.value, made.clamped), (stored, clamped), "{value}");
         }
     }
 

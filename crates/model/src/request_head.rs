@@ -4,6 +4,7 @@
 //! panics on other bytes.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::path;
 
@@ -26,8 +27,8 @@ pub struct ParsedHead<'h> {
 
 impl<'h> ParsedHead<'h> {
     /// A head whose request line starts with a method of this length, and whose target has this range.
-    pub fn new(bytes: &'h [u8], method: usize, target: (usize, usize)) -> ParsedHead<'h> {
-        let target = bytes.get(target.0..target.1).unwrap_or_default();
+    pub fn new(bytes: &'h [u8], method: usize, target: Range<usize>) -> ParsedHead<'h> {
+        let target = bytes.get(target).unwrap_or_default();
         let raw = target.split(|b| *b == b'?').next().unwrap_or_default();
         let plain = path::is_plain(raw);
         let mut head = ParsedHead {
@@ -216,7 +217,7 @@ mod tests {
         X-Tenant:  blue \r\ncookie: id=42; SID=abc\r\nCookie: late=1\r\nx-tenant: red\r\n\r\nx-body: no\r\n";
 
     fn head() -> ParsedHead<'static> {
-        ParsedHead::new(HEAD, 3, (4, 32))
+        ParsedHead::new(HEAD, 3, 4..32)
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
     #[test]
     fn no_bytes_are_too_strange() {
         for bytes in [&b""[..], b"\n", b":", b"\r\n\r\n", b"GET ? HTTP/1.1\r\n:\r\n=;=\r\nhost:"] {
-            let head = ParsedHead::new(bytes, 90, (4, 9000));
+            let head = ParsedHead::new(bytes, 90, 4..9000);
             let _ = (head.path(), head.host(), head.query(), head.cookie(b"").count());
         }
     }

@@ -30,6 +30,6 @@ mod reading_set;
 pub use action::{MirrorTarget, RuleAction, SplitPool};
 pub use context::{PoolLoad, ReportedLoads, RuleContext, RuleMatch, RuleState};
 pub use path_admission::{PathAdmission, admit_path, write_with_target};
-pub use service_rules::ServiceRules;
+pub use service_rules::{PreviousRules, ServiceRules};
 pub use stats::RuleStats;
 pub use table::{CompiledRule, RuleTable};

@@ -49,7 +49,7 @@ mod tests {
     }
 
     fn at(text: &str) -> i64 {
-        CivilDateTime::parse(text).unwrap().0.unix_seconds()
+        CivilDateTime::parse(text).unwrap().civil.unix_seconds()
     }
 
     #[test]

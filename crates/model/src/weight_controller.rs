@@ -141,21 +141,31 @@ pub struct WeightAssignment {
     pub publish: bool,
 }
 
-/// Computes the weights of servers that get work. `before`: the state of each, `None` for a new one.
+/// A server whose weight is to be computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeighedServer {
+    pub input: WeightInput,
+    /// The state after the last calculation; `None`: the server is new.
+    pub state: Option<WeightState>,
+}
+
+/// Computes the weights of servers that get work.
 pub fn compute_weights(
     settings: &WeightControllerConfig,
-    servers: &[(WeightInput, Option<WeightState>)],
+    servers: &[WeighedServer],
 ) -> WeightAssignment {
-    let servers: Vec<_> =
-        servers.iter().map(|(reading, level)| (sanitize(reading), *level)).collect();
+    let servers: Vec<WeighedServer> = servers
+        .iter()
+        .map(|server| WeighedServer { input: sanitize(&server.input), ..*server })
+        .collect();
     let means = PoolMeans::from_servers(&servers);
-    let largest = servers.iter().map(|(reading, _)| reading.configured).max().unwrap_or(1).max(1);
+    let largest = servers.iter().map(|server| server.input.configured).max().unwrap_or(1).max(1);
     let half = f64::from(settings.bound) / 2.0;
     let base = |reading: &WeightInput| f64::from(reading.configured) / f64::from(largest) * half;
-    let bases: f64 = servers.iter().map(|(reading, _)| base(reading)).sum();
+    let bases: f64 = servers.iter().map(|server| base(&server.input)).sum();
     let mut rows: Vec<WeightCalculation> = servers
         .iter()
-        .map(|(reading, before)| {
+        .map(|WeighedServer { input: reading, state: before }| {
             let base = base(reading);
             let ratios = means.ratios(reading, base / bases.max(f64::MIN_POSITIVE));
             let factor = mix_ratios(settings, ratios);
@@ -213,8 +223,8 @@ struct PoolMeans {
 }
 
 impl PoolMeans {
-    fn from_servers(servers: &[(WeightInput, Option<WeightState>)]) -> PoolMeans {
-        let readings = || servers.iter().map(|(reading, _)| reading);
+    fn from_servers(servers: &[WeighedServer]) -> PoolMeans {
+        let readings = || servers.iter().map(|server| &server.input);
         PoolMeans {
             servers: servers.len() as f64,
             active: readings().map(|reading| reading.active).sum(),

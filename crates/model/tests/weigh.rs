@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use model::config::WeightControllerConfig;
 use model::load_balancing::Rng;
-use model::weight_controller::{WeightInput, WeightState, compute_weights, resume_state};
+use model::weight_controller::{
+    WeighedServer, WeightInput, WeightState, compute_weights, resume_state,
+};
 
 const DEFAULT: WeightControllerConfig = WeightControllerConfig {
     active: 50,
@@ -27,6 +29,10 @@ fn reading(configured: u16, active: f64, new: f64) -> WeightInput {
     WeightInput { configured, active, new, ..WeightInput::default() }
 }
 
+fn fresh(input: WeightInput) -> WeighedServer {
+    WeighedServer { input, state: None }
+}
+
 fn level(published: u16) -> Option<WeightState> {
     Some(resume_state(&DEFAULT, published))
 }
@@ -37,7 +43,7 @@ fn close(a: f64, b: f64) -> bool {
 
 #[test]
 fn servers_alike_have_half_the_bound() {
-    let alike = [(reading(1, 8.0, 100.0), None); 3];
+    let alike = [fresh(reading(1, 8.0, 100.0)); 3];
     let judgement = compute_weights(&DEFAULT, &alike);
     for row in &judgement.rows {
         assert_eq!((row.wanted, row.kept.published), (10, 10));
@@ -49,7 +55,7 @@ fn servers_alike_have_half_the_bound() {
 
 #[test]
 fn configured_weights_are_what_is_compared_with() {
-    let fitting = [(reading(3, 30.0, 300.0), None), (reading(1, 10.0, 100.0), None)];
+    let fitting = [fresh(reading(3, 30.0, 300.0)), fresh(reading(1, 10.0, 100.0))];
     let judgement = compute_weights(&DEFAULT, &fitting);
     assert!(close(judgement.rows[0].base, 10.0) && close(judgement.rows[1].base, 10.0 / 3.0));
     assert!(judgement.rows.iter().all(|row| close(row.factor, 1.0)), "{judgement:?}");
@@ -62,7 +68,7 @@ fn rows_of_the_arithmetic() {
     // 1/2.
     let judgement = compute_weights(
         &says(100, 0, 0, 0),
-        &[(reading(1, 18.0, 0.0), None), (reading(1, 0.0, 0.0), None)],
+        &[fresh(reading(1, 18.0, 0.0)), fresh(reading(1, 0.0, 0.0))],
     );
     let [busy, idle] = &judgement.rows[..] else { panic!() };
     assert!(
@@ -76,7 +82,7 @@ fn rows_of_the_arithmetic() {
     assert!(close(idle.kept.level, 13.0), "{idle:?}");
     let closer = compute_weights(
         &says(100, 0, 0, 0),
-        &[(reading(1, 9.0, 0.0), None), (reading(1, 7.0, 0.0), None)],
+        &[fresh(reading(1, 9.0, 0.0)), fresh(reading(1, 7.0, 0.0))],
     );
     let row = &closer.rows[0];
     assert!(close(row.kept.level, 10.0 + (row.target - 10.0) / 1.5), "two thirds of the way");
@@ -87,14 +93,14 @@ fn rows_of_the_arithmetic() {
         ..WeightInput::default()
     };
     let rows =
-        compute_weights(&says(0, 0, 100, 0), &[(latency(9.0), None), (latency(29.0), None)]).rows;
+        compute_weights(&says(0, 0, 100, 0), &[fresh(latency(9.0)), fresh(latency(29.0))]).rows;
     assert!(
         close(rows[0].ratios[2], 2.0f64.sqrt()) && close(rows[1].ratios[2], (2.0f64 / 3.0).sqrt())
     );
 
     let load =
         |load: f64| WeightInput { configured: 1, load: Some(load), ..WeightInput::default() };
-    let rows = compute_weights(&says(0, 0, 0, 100), &[(load(0.05), None), (load(0.85), None)]).rows;
+    let rows = compute_weights(&says(0, 0, 0, 100), &[fresh(load(0.05)), fresh(load(0.85))]).rows;
     assert!(
         close(rows[0].ratios[3], (1.0f64 / 0.6).sqrt())
             && close(rows[1].ratios[3], (0.2f64 / 0.6).sqrt()),
@@ -111,7 +117,7 @@ fn what_is_not_known_is_average() {
         ..WeightInput::default()
     };
     let unknown = WeightInput { configured: 1, ..WeightInput::default() };
-    let rows = compute_weights(&says(0, 0, 50, 50), &[(known, None), (unknown, None)]).rows;
+    let rows = compute_weights(&says(0, 0, 50, 50), &[fresh(known), fresh(unknown)]).rows;
     assert!(rows.iter().all(|row| row.wanted == 10), "{rows:?}");
 }
 
@@ -119,18 +125,19 @@ fn what_is_not_known_is_average() {
 fn a_change_must_exceed_the_sensitivity() {
     // Sums of 100, so that per cent are units: a change of 5 is not published, one of 6 is.
     let scale = WeightControllerConfig { bound: 200, smoothing: 100, ..says(0, 0, 100, 0) };
+    let resumed = |published| WeighedServer {
+        input: reading(1, 0.0, 0.0),
+        state: Some(resume_state(&scale, published)),
+    };
     for (published, want) in [(95, false), (94, true)] {
         // Alone, a server's target is its base, 100.
-        let one = [(reading(1, 0.0, 0.0), Some(resume_state(&scale, published)))];
-        let judgement = compute_weights(&scale, &one);
+        let judgement = compute_weights(&scale, &[resumed(published)]);
         let moved = f64::from(100 - published) * 100.0 / f64::from(published);
         assert!(close(judgement.change, moved));
         assert_eq!(judgement.publish, moved > 5.0);
         assert_eq!(judgement.publish, want || moved > 5.0);
     }
-    let alone = |published| {
-        compute_weights(&scale, &[(reading(1, 0.0, 0.0), Some(resume_state(&scale, published)))])
-    };
+    let alone = |published| compute_weights(&scale, &[resumed(published)]);
     assert!(!alone(100).publish);
     assert!(!alone(105).publish, "105 is 4.8 % away from where it goes");
     assert!(alone(106).publish);
@@ -142,8 +149,10 @@ fn what_is_not_published_does_not_add_up() {
     let mut states = [None; 4];
     // One server has slightly more load: the rounded change always stays below the sensitivity.
     for _ in 0..100 {
-        let servers = [0, 1, 2, 3]
-            .map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), states[at]));
+        let servers = [0, 1, 2, 3].map(|at| WeighedServer {
+            input: reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }),
+            state: states[at],
+        });
         let judgement = compute_weights(&settings, &servers);
         assert!(!judgement.publish, "{judgement:?}");
         judgement.rows.iter().enumerate().for_each(|(at, row)| states[at] = Some(row.kept));
@@ -173,7 +182,7 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
             at @ 0..5 => strange[at as usize],
             _ => rng.below(100) as f64 * normal,
         };
-        let servers: Vec<(WeightInput, Option<WeightState>)> = (0..5)
+        let servers: Vec<WeighedServer> = (0..5)
             .map(|at| {
                 let reading = WeightInput {
                     configured: 1 + at,
@@ -182,7 +191,7 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
                     latency_ms: Some(odd(1.0)).filter(|_| at != 1),
                     load: Some(odd(0.01)).filter(|_| at != 2),
                 };
-                (reading, level(7).filter(|_| at != 3))
+                WeighedServer { input: reading, state: level(7).filter(|_| at != 3) }
             })
             .collect();
         for row in compute_weights(&says(25, 25, 25, 25), &servers).rows {
@@ -243,7 +252,10 @@ impl FluidPool {
                     queued.min(speed / 4.0) + busy.min(1.0) * speed / 100.0 + self.backlog[at];
                 let latency_ms = Some(20.0 * 100.0 / speed * (1.0 + queued));
                 let load = Some(busy.min(1.0));
-                (WeightInput { configured: 1, active, new, latency_ms, load }, self.previous[at])
+                WeighedServer {
+                    input: WeightInput { configured: 1, active, new, latency_ms, load },
+                    state: self.previous[at],
+                }
             })
             .collect();
         let judgement = compute_weights(settings, &servers);

@@ -101,7 +101,7 @@ impl<N: NetDriver> IncomingRequest<N> {
 
     /// The head for rules and affinity.
     pub fn view(&self) -> ParsedHead<'_> {
-        ParsedHead::new(&self.head, self.method_len, (self.target.start, self.target.end))
+        ParsedHead::new(&self.head, self.method_len, self.target.clone())
     }
 
     /// The content codings that the client accepts.
@@ -140,10 +140,10 @@ impl<N: NetDriver> IncomingRequest<N> {
     }
 
     /// Replaces the head and the bytes after it; returns the old buffer.
-    pub fn replace(&mut self, head: Vec<u8>, target_start: usize, target_end: usize) -> Vec<u8> {
+    pub fn replace(&mut self, head: Vec<u8>, target: Range<usize>) -> Vec<u8> {
         self.original_target
             .get_or_insert_with(|| self.head.get(self.target.clone()).unwrap_or_default().to_vec());
-        self.target = target_start..target_end;
+        self.target = target;
         std::mem::replace(&mut self.head, head)
     }
 }

@@ -2,7 +2,7 @@
 
 use model::config::{AgentKind, PoolConfig};
 use model::load_report::orca::{HEADER_NAME, OrcaError, OrcaReport, parse};
-use model::load_report::{LoadSource, UtilizationReport};
+use model::load_report::{ClampedReport, LoadSource, UtilizationReport};
 use model::monotonic_time::MonotonicTime;
 use model::stats::ServerStats;
 use wire::http1::Header;
@@ -28,7 +28,7 @@ pub fn store_report(
     let clamped = match value {
         None => true,
         Some(value) => {
-            let (report, clamped) =
+            let ClampedReport { report, clamped } =
                 UtilizationReport::new_clamped(value, now, LoadSource::ResponseHeader);
             live.load.store(report);
             clamped

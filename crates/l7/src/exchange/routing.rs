@@ -188,7 +188,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 let worker = self.context.worker;
                 let mut out = worker.buffers.take();
                 let target = write_with_target(&self.incoming.head, &head, &target, &mut out);
-                let old = self.incoming.replace(out, target.0, target.1);
+                let old = self.incoming.replace(out, target);
                 worker.buffers.put(old);
                 None
             }
@@ -237,7 +237,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let facts = self.request_facts(&head, sni);
             let target = edits.apply(&self.incoming.head, &facts, &base, captures, &mut out)?;
             drop(base);
-            let old = self.incoming.replace(out, target.0, target.1);
+            let old = self.incoming.replace(out, target);
             worker.buffers.put(old);
         }
         if !rule.response_rewrite.is_empty() {

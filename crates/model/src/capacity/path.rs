@@ -19,14 +19,22 @@ pub fn scaled_window(field: u16, shift: u8) -> ByteCount {
     ByteCount(f64::from(u32::from(field) << shift.min(14)))
 }
 
-/// How long a message takes that may only be sent in pieces of `piece` bytes with a wait between them.
+/// A message that is sent in pieces with waits between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PiecewiseTransfer {
+    pub pieces: u64,
+    /// The sum of all waits.
+    pub waits: Duration,
+}
+
+/// How a message is sent that may only be sent in pieces of `piece` bytes with a wait between them.
 pub fn window_limited_transfer(
     message: ByteCount,
     piece: ByteCount,
     wait: Duration,
-) -> (u64, Duration) {
+) -> PiecewiseTransfer {
     let pieces = (message.0 / piece.0).ceil().max(1.0) as u64;
-    (pieces, wait.mul_f64((pieces - 1) as f64))
+    PiecewiseTransfer { pieces, waits: wait.mul_f64((pieces - 1) as f64) }
 }
 
 /// How many packets of `size` overtake a packet on a path that is longer by `skew`, at this rate.
@@ -63,12 +71,12 @@ mod tests {
         let wait = Duration::from_secs(5);
         assert_eq!(
             window_limited_transfer(ByteCount(3_072.0), ByteCount(254.0), wait),
-            (13, Duration::from_secs(60))
+            PiecewiseTransfer { pieces: 13, waits: Duration::from_secs(60) }
         );
         // Of 121 pieces 120 wait; the study counted a wait for each: 605 s.
         assert_eq!(
             window_limited_transfer(ByteCount(30_720.0), ByteCount(254.0), wait),
-            (121, Duration::from_secs(600))
+            PiecewiseTransfer { pieces: 121, waits: Duration::from_secs(600) }
         );
     }
 

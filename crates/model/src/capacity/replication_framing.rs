@@ -10,21 +10,29 @@ pub struct ReplicationFraming {
     pub head: ByteCount,
 }
 
+/// The traffic of updates that are sent together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackedUpdates {
+    pub packets: u64,
+    pub bytes: ByteCount,
+}
+
 impl ReplicationFraming {
     /// The framing of the study that this forecast repeats: 43 bytes, 26 per packet, 54 of headers.
     pub const STUDY: ReplicationFraming =
         ReplicationFraming { update: ByteCount(43.0), batch: 26, head: ByteCount(54.0) };
 
     /// Packets and bytes for updates that are sent together.
-    pub fn pack_updates(self, updates: u64) -> (u64, ByteCount) {
+    pub fn pack_updates(self, updates: u64) -> PackedUpdates {
         let packets = updates.div_ceil(u64::from(self.batch.max(1)));
-        (packets, ByteCount(updates as f64 * self.update.0 + packets as f64 * self.head.0))
+        let bytes = ByteCount(updates as f64 * self.update.0 + packets as f64 * self.head.0);
+        PackedUpdates { packets, bytes }
     }
 
     /// The rate on the link for connections that each need `notices` updates, when updates wait for full packets.
     pub fn update_rate(self, connections: PerSecond, notices: u32) -> BitRate {
         let updates = (connections.0 * f64::from(notices)).ceil() as u64;
-        self.pack_updates(updates).1.rate_at(PerSecond(1.0))
+        self.pack_updates(updates).bytes.rate_at(PerSecond(1.0))
     }
 }
 
@@ -48,7 +56,8 @@ mod tests {
         ] {
             assert!((megabits(rate, notices) - expected).abs() < 1e-9, "{rate} × {notices}");
         }
-        assert_eq!(ReplicationFraming::STUDY.pack_updates(3_500), (135, ByteCount(157_790.0)));
-        assert_eq!(ReplicationFraming::STUDY.pack_updates(26).1, ByteCount(1_172.0));
+        let second = PackedUpdates { packets: 135, bytes: ByteCount(157_790.0) };
+        assert_eq!(ReplicationFraming::STUDY.pack_updates(3_500), second);
+        assert_eq!(ReplicationFraming::STUDY.pack_updates(26).bytes, ByteCount(1_172.0));
     }
 }

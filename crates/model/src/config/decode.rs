@@ -19,6 +19,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::finding::{FindingCollector, FindingDetails};
+use super::key_lookup::FoundKey;
 use super::schema::{KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind};
 use super::section::{ConfigSection, SettingContent, SettingOrigin};
 use super::source_text::SourceSpan;
@@ -60,14 +61,16 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             self.path.push(name.get_ref());
             match table.find(name.get_ref()) {
                 None => self.report_unknown_key(table, name.get_ref(), name.span().into()),
-                Some((_, KeySchema { kind: ValueKind::Refused(reason), .. })) => {
+                Some(FoundKey {
+                    key: KeySchema { kind: ValueKind::Refused(reason), .. }, ..
+                }) => {
                     let message = format!("`{}` cannot be set here: {reason}", name.get_ref());
                     self.report_error(
                         name.span().into(),
                         FindingDetails::new(message).with_found(name.get_ref().to_string()),
                     );
                 }
-                Some((at, key)) => {
+                Some(FoundKey { at, key }) => {
                     let place = if value.get_ref().is_table() { name.span() } else { value.span() };
                     let slot = self.decode_slot(key, value).unwrap_or(SettingContent::Invalid);
                     section.set_slot(at, slot, SettingOrigin::Written(place.into()));
@@ -143,8 +146,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             (value, TableShorthand::Key(name))
                 if !matches!(value, DeValue::Array(_)) || list_keys::accepts_list(table, name) =>
             {
-                let (_, key) = table.find(name)?;
-                let value = self.decode_scalar(&key.kind, node)?;
+                let value = self.decode_scalar(&table.find(name)?.key.kind, node)?;
                 return self.expand_shorthand(table, name, value, place);
             }
             _ => {}

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::source_text::{SourceSpan, SourceText};
+use super::source_text::{SourceSpan, SourceText, TextPosition};
 
 /// Limit for listed findings; further ones are only counted.
 /// A file with more mistakes is the wrong file or the wrong format.
@@ -168,7 +168,7 @@ impl<'s, 't> FindingCollector<'s, 't> {
             self.unlisted += 1;
             return;
         }
-        let (line, column) = self.source.position(place);
+        let TextPosition { line, column } = self.source.position(place);
         let text = self.source.line_text(line);
         let stands = self.source.excerpt(place);
         let room = text.chars().count().saturating_sub(column as usize - 1).max(1);

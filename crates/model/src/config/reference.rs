@@ -185,7 +185,7 @@ fn describe_value(key: &KeySchema) -> String {
                 }
                 TableShorthand::Switch => forms.push("true".to_owned()),
                 TableShorthand::Key(name) => {
-                    forms.extend(table.find(name).map(|(_, key)| describe_expected(&key.kind)))
+                    forms.extend(table.find(name).map(|found| describe_expected(&found.key.kind)))
                 }
             }
             forms.extend(unset.map(|word| format!("\"{word}\"")));

@@ -247,13 +247,6 @@ pub enum TextFormat {
     Template,
 }
 
-impl TableSchema {
-    /// The key with this name and its position.
-    pub fn find(&self, name: &str) -> Option<(usize, &'static KeySchema)> {
-        self.keys.iter().enumerate().find(|(_, key)| key.name == name)
-    }
-}
-
 impl KeySchema {
     /// A key that is not inherited and applies to all methods.
     pub const fn new(

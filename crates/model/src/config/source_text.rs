@@ -16,6 +16,14 @@ impl From<Range<usize>> for SourceSpan {
     }
 }
 
+/// A place in the text as people count it, both numbers from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPosition {
+    pub line: u32,
+    /// Counted in characters.
+    pub column: u32,
+}
+
 /// The start of each line.
 #[derive(Clone, Debug, Default)]
 pub struct LineIndex(Vec<u32>);
@@ -54,12 +62,13 @@ impl<'t> SourceText<'t> {
         SourceText { file, text, lines: LineIndex::new(text) }
     }
 
-    /// Line and column, both from 1; columns count characters.
-    pub fn position(&self, place: SourceSpan) -> (u32, u32) {
+    /// Where a span begins.
+    pub fn position(&self, place: SourceSpan) -> TextPosition {
         let line = self.lines.line(place);
         let before =
             self.text.get(self.lines.start(line)..place.start as usize).unwrap_or_default();
-        (line, u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX))
+        let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
+        TextPosition { line, column }
     }
 
     /// A line's text without its line break.
@@ -85,10 +94,11 @@ mod tests {
     #[test]
     fn positions_count_lines_and_characters_from_one() {
         let source = SourceText::new("a = 1\nüü = 22\n\nlast", "x");
-        assert_eq!(source.position(SourceSpan { start: 0, end: 1 }), (1, 1));
-        assert_eq!(source.position(SourceSpan { start: 13, end: 15 }), (2, 6));
-        assert_eq!(source.position(SourceSpan { start: 17, end: 21 }), (4, 1));
-        assert_eq!(source.position(SourceSpan { start: 900, end: 901 }), (4, 1));
+        let at = |line, column| TextPosition { line, column };
+        assert_eq!(source.position(SourceSpan { start: 0, end: 1 }), at(1, 1));
+        assert_eq!(source.position(SourceSpan { start: 13, end: 15 }), at(2, 6));
+        assert_eq!(source.position(SourceSpan { start: 17, end: 21 }), at(4, 1));
+        assert_eq!(source.position(SourceSpan { start: 900, end: 901 }), at(4, 1));
         assert_eq!(source.line_text(2), "üü = 22");
         assert_eq!(source.line_text(9), "a = 1");
         assert_eq!(source.excerpt(SourceSpan { start: 13, end: 15 }), "22");

@@ -219,7 +219,7 @@ mod tests {
         Cookie: a=1\r\nCookie: b=2\r\n\r\n";
 
     fn filled(text: &str, forwarded_for: &[u8]) -> Option<String> {
-        let head = ParsedHead::new(HEAD, 3, (4, 5));
+        let head = ParsedHead::new(HEAD, 3, 4..5);
         let facts = RequestFacts {
             client: "[::ffff:192.0.2.9]:4711".parse().unwrap(),
             port: 8443,

@@ -98,7 +98,7 @@ impl CompiledCondition {
                 paths.iter().filter_map(|path| PathCheck::new(path, case)).collect(),
             ),
             Condition::PathRegex(patterns) => match compile_patterns(patterns, case) {
-                Some((set, each)) => CompiledCondition::Regex(set, each),
+                Some(compiled) => CompiledCondition::Regex(compiled.set, compiled.each),
                 None => CompiledCondition::Never,
             },
             Condition::Method(methods) => CompiledCondition::Method(methods.clone()),

@@ -16,11 +16,14 @@ enum GlobPart<'g> {
     Text(&'g str),
 }
 
+/// Expressions, compiled as a set that tells whether one matches, and each for its groups.
+pub(super) struct CompiledPatterns {
+    pub(super) set: RegexSet,
+    pub(super) each: Vec<Regex>,
+}
+
 /// Expressions, each for the whole path; `None`: one no longer compiles.
-pub(super) fn compile_patterns(
-    patterns: &[Pattern],
-    case: PathCase,
-) -> Option<(RegexSet, Vec<Regex>)> {
+pub(super) fn compile_patterns(patterns: &[Pattern], case: PathCase) -> Option<CompiledPatterns> {
     let whole: Vec<String> =
         patterns.iter().map(|pattern| format!("^(?:{})$", pattern.text())).collect();
     let set = RegexSetBuilder::new(&whole)
@@ -28,7 +31,7 @@ pub(super) fn compile_patterns(
         .size_limit(GLOB_BYTES * whole.len())
         .build();
     let each = whole.iter().filter_map(|pattern| compile_regex(pattern, case)).collect();
-    Some((set.ok()?, each))
+    Some(CompiledPatterns { set: set.ok()?, each })
 }
 
 /// A glob for a whole path. Literal text is brought into the form in which paths are compared.
@@ -70,7 +73,7 @@ pub(super) fn compile_value_pattern(pattern: &Pattern) -> Option<Regex> {
 
 /// Expressions, each for the whole host; `None`: one no longer compiles.
 pub(super) fn compile_host_patterns(patterns: &[Pattern]) -> Option<RegexSet> {
-    compile_patterns(patterns, PathCase::Ignore).map(|(set, _)| set)
+    compile_patterns(patterns, PathCase::Ignore).map(|compiled| compiled.set)
 }
 
 /// A value without wildcards, its escapes removed; `None`: it is a glob.

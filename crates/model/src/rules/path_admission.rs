@@ -1,5 +1,7 @@
 //! Handles a path with several readings before any rule is evaluated.
 
+use std::ops::Range;
+
 use crate::config::PathNormalization;
 use crate::path::{PathReadings, normal_form, possible_readings};
 use crate::request_head::ParsedHead;
@@ -42,14 +44,14 @@ pub fn write_with_target(
     head: &ParsedHead<'_>,
     target: &[u8],
     out: &mut Vec<u8>,
-) -> (usize, usize) {
+) -> Range<usize> {
     out.extend_from_slice(head.method());
     out.push(b' ');
     let begin = out.len();
     out.extend_from_slice(target);
     let after = head.method().len() + 1 + head.target().len();
     out.extend_from_slice(message.get(after..).unwrap_or_default());
-    (begin, begin + target.len())
+    begin..begin + target.len()
 }
 
 #[cfg(test)]
@@ -72,11 +74,11 @@ mod tests {
             ("*", Refuse, PathAdmission::Unchanged),
         ] {
             let message = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\nbody");
-            let head = ParsedHead::new(message.as_bytes(), 3, (4, 4 + target.len()));
+            let head = ParsedHead::new(message.as_bytes(), 3, 4..4 + target.len());
             assert_eq!(admit_path(setting, &head), want, "{target} {setting:?}");
             let mut out = Vec::new();
-            let (begin, end) = write_with_target(message.as_bytes(), &head, b"/new", &mut out);
-            assert_eq!(out[begin..end], *b"/new");
+            let place = write_with_target(message.as_bytes(), &head, b"/new", &mut out);
+            assert_eq!(out[place], *b"/new");
             assert_eq!(out, b"GET /new HTTP/1.1\r\nHost: a\r\n\r\nbody");
         }
     }

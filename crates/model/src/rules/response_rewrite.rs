@@ -169,7 +169,7 @@ mod tests {
             ..RewriteConfig::default()
         });
         let bytes = b"GET / HTTP/1.1\r\nHost: shop.example:81\r\n\r\n";
-        let head = ParsedHead::new(bytes, 3, (4, 5));
+        let head = ParsedHead::new(bytes, 3, 4..5);
         let facts = RequestFacts {
             client: "192.0.2.9:4711".parse().unwrap(),
             port: 81,

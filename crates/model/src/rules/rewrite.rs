@@ -3,6 +3,8 @@
 //! A head is written anew, with another target and other fields; body bytes after it are copied. Framing and hop-by-hop
 //! fields belong to the codec: the configuration rejects them here.
 
+use std::ops::Range;
+
 use super::added_lines::{AddedLines, field_name};
 use super::path_captures::PathCaptures;
 use crate::config::RewriteConfig;
@@ -71,7 +73,7 @@ impl RequestRewrite {
         base: &[u8],
         captures: PathCaptures<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(usize, usize), RewriteFault> {
+    ) -> Result<Range<usize>, RewriteFault> {
         let head = facts.head;
         out.extend_from_slice(head.method());
         out.push(b' ');
@@ -92,7 +94,7 @@ impl RequestRewrite {
                 return Err(RewriteFault::AmbiguousPath);
             }
         }
-        let target = (begin, out.len());
+        let target = begin..out.len();
         out.extend_from_slice(b" HTTP/1.1\r\n");
         let mut at = next_line_start(message, 0);
         while let Some(line) = message.get(at..next_line_start(message, at)) {
@@ -191,14 +193,14 @@ mod tests {
     }
 
     fn applied(rewrite: &RewriteConfig) -> String {
-        let head = ParsedHead::new(MESSAGE, 4, (5, 18));
+        let head = ParsedHead::new(MESSAGE, 4, 5..18);
         let mut out = Vec::new();
         let captures = PathCaptures { rest: b"x", groups: [b"g"; 9] };
         let target = RequestRewrite::new(rewrite)
             .apply(MESSAGE, &facts(&head), head.raw_path(), captures, &mut out)
             .unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text[target.1..].starts_with(" HTTP/1.1\r\n"), "{text}");
+        assert!(text[target.end..].starts_with(" HTTP/1.1\r\n"), "{text}");
         text
     }
 
@@ -222,7 +224,7 @@ mod tests {
     fn a_new_path_that_leads_elsewhere_is_not_written() {
         let new = |path: &str, rewrite: &RewriteConfig, rest: &str| {
             let message = format!("GET {path}?q HTTP/1.1\r\n\r\n");
-            let head = ParsedHead::new(message.as_bytes(), 3, (4, 6 + path.len()));
+            let head = ParsedHead::new(message.as_bytes(), 3, 4..6 + path.len());
             let mut out = Vec::new();
             let rest = rest.as_bytes();
             let captures = PathCaptures { rest, groups: [rest; 9] };
@@ -294,7 +296,7 @@ mod tests {
     fn a_host_of_variables_is_a_host_or_that_of_the_client() {
         let host = |value: &str| {
             let message = format!("GET / HTTP/1.1\r\nHost: shop\r\nX-Host: {value}\r\n\r\n");
-            let head = ParsedHead::new(message.as_bytes(), 3, (4, 5));
+            let head = ParsedHead::new(message.as_bytes(), 3, 4..5);
             let host = Some("{header.x-host}".to_owned());
             let edits = RequestRewrite::new(&RewriteConfig { host, ..RewriteConfig::default() });
             let captures = PathCaptures { rest: b"", groups: [b""; 9] };
@@ -321,7 +323,7 @@ mod tests {
             ..RewriteConfig::default()
         };
         let mut out = Vec::new();
-        let head = ParsedHead::new(message, 3, (4, 5));
+        let head = ParsedHead::new(message, 3, 4..5);
         let captures = PathCaptures { rest: b"", groups: [b""; 9] };
         let edits = RequestRewrite::new(&rewrite);
         edits.apply(message, &facts(&head), b"/", captures, &mut out).unwrap();

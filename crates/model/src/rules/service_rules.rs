@@ -20,6 +20,13 @@ pub struct ServiceRules {
     pub gauges: Arc<RuleGauges>,
 }
 
+/// The rules that a service had before a change of its configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct PreviousRules<'a> {
+    pub config: &'a ServiceConfig,
+    pub active: &'a ServiceRules,
+}
+
 impl ServiceRules {
     /// The rules of a service; `None`: it has no rules, or one names a pool that does not exist. Counters of rules that
     /// are the same as `before` are reused.
@@ -27,14 +34,14 @@ impl ServiceRules {
         service: &ServiceConfig,
         pool: impl Fn(&str) -> Option<PoolId>,
         workers: usize,
-        before: Option<(&ServiceConfig, &ServiceRules)>,
+        before: Option<PreviousRules<'_>>,
     ) -> Option<ServiceRules> {
         let table = RuleTable::new(service)?;
         let pools = table.pools().iter().map(|name| pool(name)).collect::<Option<Vec<_>>>()?;
         // Rules that occur twice keep their order.
         let mut known: HashMap<&RuleConfig, Vec<&Arc<RuleStats>>> = HashMap::new();
-        if let Some((old, ruling)) = before {
-            for (rule, live) in old.rules.iter().zip(&ruling.stats).rev() {
+        if let Some(PreviousRules { config, active }) = before {
+            for (rule, live) in config.rules.iter().zip(&active.stats).rev() {
                 known.entry(rule).or_default().push(live);
             }
         }
@@ -43,7 +50,7 @@ impl ServiceRules {
             None => Arc::new(RuleStats::new(rule, workers)),
         };
         let live = service.rules.iter().map(&mut live).collect();
-        let gauges = before.map(|(_, ruling)| Arc::clone(&ruling.gauges)).unwrap_or_default();
+        let gauges = before.map(|before| Arc::clone(&before.active.gauges)).unwrap_or_default();
         Some(ServiceRules { table, pools, stats: live, gauges })
     }
 }

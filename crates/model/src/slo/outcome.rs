@@ -68,10 +68,17 @@ impl TcpError {
     }
 }
 
-/// The outcome of a cause for the user, and its TCP error, if any.
-pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
+/// The outcome of an operation for the user, and its TCP error, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassifiedOutcome {
+    pub outcome: SloOutcome,
+    pub error: Option<TcpError>,
+}
+
+/// What a cause means for the user.
+pub const fn classify_cause(cause: Cause) -> ClassifiedOutcome {
     use SloOutcome::{ClientAborted, Declined, Failed};
-    match cause {
+    let (outcome, error) = match cause {
         Cause::BadRequest
         | Cause::AmbiguousPath
         | Cause::AmbiguousRequest
@@ -128,7 +135,8 @@ pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
         Cause::FirstByteTimeout | Cause::ServerBodyTimeout | Cause::ServerWriteTimeout => {
             (Failed, Some(TcpError::SilentServer))
         }
-    }
+    };
+    ClassifiedOutcome { outcome, error }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,14 +153,15 @@ pub struct EndedOperation {
 
 impl EndedOperation {
     /// The outcome for the user, and its TCP error.
-    pub const fn classify(&self) -> (SloOutcome, Option<TcpError>) {
-        match self.cause {
-            Some(cause) => classify_cause(cause),
+    pub const fn classify(&self) -> ClassifiedOutcome {
+        let outcome = match self.cause {
+            Some(cause) => return classify_cause(cause),
             // A rule with an error as fixed response does so intentionally.
-            None if self.status >= 500 && self.by_us => (SloOutcome::Declined, None),
-            None if self.status >= 500 => (SloOutcome::Failed, None),
-            None => (SloOutcome::Good, None),
-        }
+            None if self.status >= 500 && self.by_us => SloOutcome::Declined,
+            None if self.status >= 500 => SloOutcome::Failed,
+            None => SloOutcome::Good,
+        };
+        ClassifiedOutcome { outcome, error: None }
     }
 }
 
@@ -164,7 +173,7 @@ mod tests {
     #[test]
     fn the_side_that_moved_first_decides_the_outcome() {
         for cause in Cause::ALL {
-            let (outcome, error) = classify_cause(*cause);
+            let ClassifiedOutcome { outcome, error } = classify_cause(*cause);
             match cause.side() {
                 Side::Client => assert_eq!(outcome, SloOutcome::ClientAborted, "{}", cause.name()),
                 Side::Server | Side::Network => {
@@ -205,7 +214,7 @@ mod tests {
         ];
         for (case, cause, by_us, status, want) in rows {
             let ended = EndedOperation { cause, by_us, status, duration: Duration::ZERO };
-            assert_eq!(ended.classify().0, want, "{case}");
+            assert_eq!(ended.classify().outcome, want, "{case}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use super::outcome::{EndedOperation, SloOutcome, TcpError};
+use super::outcome::{ClassifiedOutcome, EndedOperation, SloOutcome, TcpError};
 
 /// The number of counters.
 pub const COUNTS: usize = FIRST_ERROR + TcpError::COUNT;
@@ -32,7 +32,7 @@ pub struct OutcomeIndices {
 
 /// The counters of an operation. `fast`: the latency objective; without it, all successful operations count as fast.
 pub fn outcome_indices(ended: &EndedOperation, fast: Option<Duration>) -> OutcomeIndices {
-    let (outcome, error) = ended.classify();
+    let ClassifiedOutcome { outcome, error } = ended.classify();
     let slow = fast.is_some_and(|fast| ended.duration > fast);
     let at = match outcome {
         SloOutcome::Good if slow => SLOW,

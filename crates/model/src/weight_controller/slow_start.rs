@@ -36,17 +36,24 @@ pub fn next_step(since: Duration, whole: Duration) -> Option<Duration> {
     Some(next.clamp(since, whole))
 }
 
-/// The effective weights, from weights and percents: unchanged if no server ramps; 0 stays 0, others never become 0.
-pub fn ramped_weights(servers: &[(u16, u16)]) -> Vec<u16> {
-    if servers.iter().all(|(_, percent)| *percent >= 100) {
-        return servers.iter().map(|(weight, _)| *weight).collect();
+/// A server's weight, and the part of it that the ramp allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RampingWeight {
+    pub weight: u16,
+    pub percent: u16,
+}
+
+/// The effective weights: unchanged if no server ramps; 0 stays 0, others never become 0.
+pub fn ramped_weights(servers: &[RampingWeight]) -> Vec<u16> {
+    if servers.iter().all(|server| server.percent >= 100) {
+        return servers.iter().map(|server| server.weight).collect();
     }
-    let largest = servers.iter().map(|(weight, _)| *weight).max().unwrap_or(1).max(1);
+    let largest = servers.iter().map(|server| server.weight).max().unwrap_or(1).max(1);
     let scale = u32::from((FINE / largest).max(1));
-    let share = |(weight, percent): &(u16, u16)| {
-        let full = u32::from(*weight) * scale;
+    let share = |server: &RampingWeight| {
+        let full = u32::from(server.weight) * scale;
         // Above 100 percent the part would exceed the whole.
-        let part = (full * u32::from((*percent).min(100))).div_ceil(100);
+        let part = (full * u32::from(server.percent.min(100))).div_ceil(100);
         u16::try_from(part).unwrap_or(MOST).min(MOST)
     };
     servers.iter().map(share).collect()
@@ -97,7 +104,12 @@ mod tests {
             (&[(0, 100), (2, 10)], &[0, 10]),
             (&[(20, 10), (7, 10)], &[10, 4]),
         ] {
-            assert_eq!(ramped_weights(servers), want, "{servers:?}");
+            let ramping = |(weight, percent): &(u16, u16)| RampingWeight {
+                weight: *weight,
+                percent: *percent,
+            };
+            let servers: Vec<RampingWeight> = servers.iter().map(ramping).collect();
+            assert_eq!(ramped_weights(&servers), want, "{servers:?}");
         }
         assert_eq!(ramped_weights(&[]), Vec::<u16>::new());
     }

@@ -192,8 +192,8 @@ impl PolicySimulation<'_> {
             self.sum(at, now);
             let worked = std::mem::take(&mut self.servers[at].worked);
             let value = worked as f64 / (REPORT_MICROS * SLOTS as u64) as f64;
-            let (report, _) = UtilizationReport::new_clamped(value, moment(now), LoadSource::Agent);
-            self.view.servers[at].stats.load.store(report);
+            let made = UtilizationReport::new_clamped(value, moment(now), LoadSource::Agent);
+            self.view.servers[at].stats.load.store(made.report);
         }
         self.after(now, REPORT_MICROS, PolicyEvent::Report);
     }

@@ -13,7 +13,8 @@ use model::config::{ActiveCountScope, Config, ServiceConfig, load};
 use model::id::PoolId;
 use model::request_head::ParsedHead;
 use model::rules::{
-    PoolLoad, ReportedLoads, RuleAction, RuleContext, RuleMatch, RuleState, RuleTable, ServiceRules,
+    PoolLoad, PreviousRules, ReportedLoads, RuleAction, RuleContext, RuleMatch, RuleState,
+    RuleTable, ServiceRules,
 };
 use proptest::prelude::*;
 
@@ -97,7 +98,7 @@ fn evaluate(table: &RuleTable, request: &TestRequest, world: &TestFacts) -> (Rul
     let mut words = request.text.split(' ');
     let method = words.next().unwrap().len();
     let target = words.next().unwrap().len();
-    let head = ParsedHead::new(request.text.as_bytes(), method, (method + 1, method + 1 + target));
+    let head = ParsedHead::new(request.text.as_bytes(), method, method + 1..method + 1 + target);
     let view = RuleContext {
         client: request.client,
         sni: request.sni,
@@ -253,7 +254,7 @@ fn what_is_taken_is_taken_only_when_everything_else_holds() {
     let table =
         RuleTable::new(&service("{ when = { path = \"/a\", rate = 9 }, pool = \"q\" }")).unwrap();
     let world = TestFacts { remaining: 1.into(), ..TestFacts::default() };
-    let head_of = |text: &'static str| ParsedHead::new(text.as_bytes(), 3, (4, 6));
+    let head_of = |text: &'static str| ParsedHead::new(text.as_bytes(), 3, 4..6);
     for (text, want) in [
         ("GET /b HTTP/1.1\r\n\r\n", RuleMatch::DefaultPool),
         ("GET /a HTTP/1.1\r\n\r\n", RuleMatch::Rule(0)),
@@ -344,7 +345,8 @@ fn counts_stay_with_rules_that_stay_wherever_they_move() {
     let after = service(
         "{ when = { path = \"/new\" }, deny = true }, { pool = \"r\" }, { name = \"a\", when = { path = \"/a\" }, pool = \"p\" }",
     );
-    let new = ServiceRules::new(&after, pool, 2, Some((&before, &old))).unwrap();
+    let previous = PreviousRules { config: &before, active: &old };
+    let new = ServiceRules::new(&after, pool, 2, Some(previous)).unwrap();
     let last: Vec<_> = new.stats.iter().map(|live| live.last_unix_ms()).collect();
     assert_eq!(last, [None, Some(2), None]);
     assert_eq!(new.table.rules()[0].name, "rule-1");

@@ -105,7 +105,7 @@ fn all_readings_meet_the_same_state_and_take_one() {
         ("/b/x%2Fy;z", 3, (RuleMatch::DefaultPool, 3)),
     ] {
         let request = get(target, "");
-        let head = ParsedHead::new(request.text.as_bytes(), 3, (4, 4 + target.len()));
+        let head = ParsedHead::new(request.text.as_bytes(), 3, 4..4 + target.len());
         let world = TestFacts { remaining: left.into(), ..TestFacts::default() };
         let view = RuleContext {
             client: request.client,

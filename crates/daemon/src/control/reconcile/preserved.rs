@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::affinity;
 use model::config::ServiceConfig;
-use model::rules::ServiceRules;
+use model::rules::{PreviousRules, ServiceRules};
 use model::slo::network_table::{NetworkGrouping, SloTable};
 use model::snapshot::{PoolView, ServiceView};
 
@@ -33,7 +33,7 @@ pub fn preserve_rules(
     {
         return Some(Arc::clone(ruling));
     }
-    let before = in_force.map(|(config, ruling)| (&**config, &**ruling));
+    let before = in_force.map(|(config, active)| PreviousRules { config, active });
     ServiceRules::new(config, id, workers, before).map(Arc::new)
 }
 

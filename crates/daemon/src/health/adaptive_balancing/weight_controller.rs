@@ -10,7 +10,8 @@ use model::id::{PoolId, ServerId};
 use model::load_balancing::eligible_servers::EligibleServers;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState, ServerView};
-use model::weight_controller::{self, WeightCalculation, WeightInput, WeightState, slow_start};
+use model::weight_controller::slow_start::{self, RampingWeight};
+use model::weight_controller::{self, WeighedServer, WeightCalculation, WeightInput, WeightState};
 
 use crate::state::{StateSnapshot, WeightShare, WeightShareChange};
 
@@ -200,14 +201,17 @@ impl PoolWeights {
                 latency_ms: seen.latency_ms,
                 load: seen.load,
             };
-            samples.push((server.id, seen.begun, (reading, server_weights.level)));
+            samples.push((
+                server.id,
+                seen.begun,
+                WeighedServer { input: reading, state: server_weights.level },
+            ));
         }
         if now < self.next_run {
             return;
         }
         self.next_run = now + judge.every;
-        let servers: Vec<(WeightInput, Option<WeightState>)> =
-            samples.iter().map(|(_, _, sample)| *sample).collect();
+        let servers: Vec<WeighedServer> = samples.iter().map(|(_, _, sample)| *sample).collect();
         let judgement = weight_controller::compute_weights(judge, &servers);
         for ((id, begun, _), row) in samples.into_iter().zip(judgement.rows) {
             let Some(server_weights) = self.servers.get_mut(&id) else { continue };
@@ -251,8 +255,10 @@ impl PoolWeights {
             let controlled = self.config.judge.is_some().then_some(weight);
             parts.push((facts, controlled, weight, percent));
         }
-        let weights: Vec<(u16, u16)> =
-            parts.iter().map(|(_, _, weight, percent)| (*weight, *percent)).collect();
+        let weights: Vec<RampingWeight> = parts
+            .iter()
+            .map(|(_, _, weight, percent)| RampingWeight { weight: *weight, percent: *percent })
+            .collect();
         for ((facts, judge, _, percent), weight) in
             parts.iter().zip(slow_start::ramped_weights(&weights))
         {

@@ -13,7 +13,7 @@ use ::probe::probe_plan::ProbePlan;
 use model::config::{AgentConfig, AgentKind, SocketOptions};
 use model::id::ServerId;
 use model::load_report::orca::{self, OrcaReport};
-use model::load_report::{LoadSource, UtilizationReport};
+use model::load_report::{ClampedReport, LoadSource, UtilizationReport};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState, ServerView};
 use model::stats::ServerStats;
@@ -321,7 +321,7 @@ fn put(
     now: MonotonicTime,
     counts: &ProbeCounts,
 ) -> AgentUpdate {
-    let (report, clamped) = UtilizationReport::new_clamped(value, now, source);
+    let ClampedReport { report, clamped } = UtilizationReport::new_clamped(value, now, source);
     polled.live.load.store(report);
     if !clamped {
         return AgentUpdate::default();

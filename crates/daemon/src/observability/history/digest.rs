@@ -69,13 +69,13 @@ fn row(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> HistoryRow
     let seconds: u64 = of.iter().map(|one| u64::from(one.record.span)).sum();
     let seconds = seconds.max(1);
     let named = || columns(name).iter().zip(&sum.numbers);
-    let rates = named().filter(|((_, how), _)| *how == MergeRule::Sum);
+    let rates = named().filter(|(column, _)| column.merge == MergeRule::Sum);
     let up = name.starts_with("server/");
     HistoryRow {
         name: name.to_owned(),
-        numbers: named().map(|((what, _), number)| ((*what).to_owned(), *number)).collect(),
+        numbers: named().map(|(column, number)| (column.name.to_owned(), *number)).collect(),
         rates: rates
-            .map(|((what, _), number)| ((*what).to_owned(), *number as f64 / seconds as f64))
+            .map(|(column, number)| (column.name.to_owned(), *number as f64 / seconds as f64))
             .collect(),
         line_of: match () {
             () if up => "share of time up",
@@ -98,7 +98,7 @@ fn line(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> Vec<Optio
         let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
         let Some(part) = parts.get_mut(at.unwrap_or(PARTS).min(PARTS - 1)) else { continue };
         let number = |what: &str| {
-            let at = columns(name).iter().position(|(known, _)| *known == what);
+            let at = columns(name).iter().position(|column| column.name == what);
             at.and_then(|at| row.numbers.get(at)).copied().unwrap_or(0) as f64
         };
         let (above, below) = match name.split('/').next() {
@@ -127,12 +127,12 @@ fn worst(name: &str, of: &[RecordedRow<'_>]) -> Vec<Worst> {
     let mut all: Vec<Worst> = Vec::new();
     for RecordedRow { record, row } in of {
         let named = columns(name).iter().zip(&row.numbers);
-        let bads = named.filter(|((what, _), number)| bad.contains(what) && **number > 0);
-        if let Some(((what, _), count)) = bads.max_by_key(|(_, number)| **number) {
+        let bads = named.filter(|(column, number)| bad.contains(&column.name) && **number > 0);
+        if let Some((column, count)) = bads.max_by_key(|(_, number)| **number) {
             all.push(Worst {
                 at_unix_ms: at_ms(record),
                 span_ms: span_ms(record),
-                what: (*what).to_owned(),
+                what: column.name.to_owned(),
                 count: *count,
             });
         }

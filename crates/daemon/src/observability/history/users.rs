@@ -70,7 +70,7 @@ mod tests {
         let new = ServiceTotals { users: Some(tally), ..ServiceTotals::default() };
         let found = row("shop", &old, &new).unwrap();
         let named: Vec<_> =
-            USERS.iter().map(|(name, _)| *name).zip(found.numbers.clone()).collect();
+            USERS.iter().map(|column| column.name).zip(found.numbers.clone()).collect();
         assert_eq!(named.len(), found.numbers.len());
         assert_eq!(named[..4], [("fast", 0), ("slow", 1), ("failed", 2), ("left", 3)]);
         for (kind, (name, count)) in TcpError::ALL.iter().zip(&named[4..]) {

@@ -244,9 +244,9 @@ fn target(
         forwarded_for: b"",
         head,
     };
-    let (begin, end) =
+    let place =
         edits.apply(&written.bytes, &facts, &base, rule.path_captures(&base), &mut out).ok()?;
-    let target = out.get(begin..end).unwrap_or_default();
+    let target = out.get(place).unwrap_or_default();
     Some((target != head.target()).then(|| text(target)))
 }
 

@@ -255,7 +255,7 @@ fn causes(view: &ServiceView) -> Vec<u64> {
 
 /// Causes that count against an objective, with their counts.
 fn named_causes(hour: &TallySlice) -> Vec<UsersCause> {
-    let fails = |cause: &Cause| outcome::classify_cause(*cause).0 == SloOutcome::Failed;
+    let fails = |cause: &Cause| outcome::classify_cause(*cause).outcome == SloOutcome::Failed;
     let names = Cause::ALL.iter().map(|cause| fails(cause).then(|| cause.name()));
     let named = names.chain([Some(OWN_ANSWER)]).zip(&hour.causes);
     let counted = named.filter(|(_, count)| **count > 0);

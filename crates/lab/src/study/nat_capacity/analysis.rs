@@ -304,7 +304,7 @@ fn replication_section(rows: &[CapacityRow]) -> ReportSection {
     let cells = measured.chain([3_500.0]).map(|rate| -> Vec<TableCell> {
         let of =
             |notices| ReplicationFraming::STUDY.update_rate(PerSecond(rate), notices).megabits();
-        let packets = ReplicationFraming::STUDY.pack_updates((rate * 2.0).ceil() as u64).0;
+        let packets = ReplicationFraming::STUDY.pack_updates((rate * 2.0).ceil() as u64).packets;
         vec![rate.into(), (packets as f64).into(), of(1).into(), of(2).into()]
     });
     ReportSection {

@@ -81,7 +81,8 @@ fn compare_requests(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<So
     let path = || parameter_differences(parameters, &["delay", "request"]);
     let window = figure_of(broken, |seen| seen.field.smallest).filter(|field| *field > 0.0);
     let request = ByteCount(parameters.size("request") as f64);
-    let pieces = window.map(|window| window_limited_transfer(request, ByteCount(window), trip).0);
+    let pieces =
+        window.map(|window| window_limited_transfer(request, ByteCount(window), trip).pieces);
     let slow = figure_of(broken, |seen| seen.request);
     let wait = pieces.zip(slow).map(|(pieces, time)| time / pieces.max(2) as f64);
     let waits = wait.map_or_else(String::new, |wait| {

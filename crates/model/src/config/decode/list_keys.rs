@@ -4,7 +4,7 @@ use super::super::schema::{TableSchema, TableShorthand, ValueKind};
 
 /// Whether this key of a table accepts a list, and so the table does.
 pub fn accepts_list(table: &'static TableSchema, key: &str) -> bool {
-    table.find(key).is_some_and(|(_, key)| is_list_kind(&key.kind))
+    table.find(key).is_some_and(|found| is_list_kind(&found.key.kind))
 }
 
 /// Whether the kind accepts a list of values.

@@ -97,7 +97,7 @@ fn verify_required_tables(effective: &EffectiveSettings, sink: &mut FindingColle
         verify_required_keys(&POOL, pool, &path, sink);
         if pool.setting("servers").is_none() && pool.setting("servers-from").is_none() {
             let expected =
-                POOL.find("servers").map(|(_, key)| expectation::describe_expected(&key.kind));
+                POOL.find("servers").map(|it| expectation::describe_expected(&it.key.kind));
             let trouble = FindingDetails::new("a pool needs `servers`").with_found("nothing");
             let trouble = trouble.with_expected(expected.unwrap_or_default());
             sink.error(pool.span, &format!("{path}.servers"), trouble);

@@ -55,11 +55,11 @@ pub fn resolve_pool(
         };
         pool.set("all-down", ConfigValue::Keyword(word), SettingOrigin::Derived(why));
     }
-    if let Some((at, _)) = POOL.find("servers")
+    if let Some(found) = POOL.find("servers")
         && let Some(Setting { content: SettingContent::List(_), origin }) = pool.setting("servers")
     {
         let origin = *origin;
-        pool.set_slot(at, SettingContent::List(servers), origin);
+        pool.set_slot(found.at, SettingContent::List(servers), origin);
     }
     pool
 }

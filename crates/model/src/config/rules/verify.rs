@@ -256,7 +256,9 @@ fn verify_method_keys(
             true => format!(
                 "`{key}` belongs to proxied services; `forward = \"{forward}\"` carries packets"
             ),
-            false if forward == "tcp" && table.find(key).is_none_or(|(_, key)| key.http_only) => {
+            false
+                if forward == "tcp" && table.find(key).is_none_or(|found| found.key.http_only) =>
+            {
                 format!("`{key}` belongs to `forward = \"http\"`; this service forwards bytes")
             }
             false => {

@@ -35,8 +35,8 @@ pub fn resolve_service(
             raise_default(protocol, "window-most", "window", 1);
         }
     }
-    if let Some((at, key)) = SERVICE.find("rule")
-        && let ValueKind::List { table, .. } = key.kind
+    if let Some(found) = SERVICE.find("rule")
+        && let ValueKind::List { table, .. } = found.key.kind
         && let Some(Setting { content: SettingContent::List(_), origin }) = service.setting("rule")
     {
         let origin = *origin;
@@ -44,7 +44,7 @@ pub fn resolve_service(
         let rules =
             written.list("rule").iter().map(|rule| resolve_layers(table, &own(rule), false));
         let rules = rules.collect();
-        service.set_slot(at, SettingContent::List(rules), origin);
+        service.set_slot(found.at, SettingContent::List(rules), origin);
     }
     service
 }

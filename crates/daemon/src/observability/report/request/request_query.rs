@@ -17,7 +17,7 @@ pub(super) struct RequestText {
 
 impl RequestText {
     pub(super) fn head(&self) -> ParsedHead<'_> {
-        ParsedHead::new(&self.bytes, self.method, (self.target.start, self.target.end))
+        ParsedHead::new(&self.bytes, self.method, self.target.clone())
     }
 }
 
@@ -111,8 +111,8 @@ pub(super) fn apply_request_policy(
         PathAdmission::Unchanged | PathAdmission::Refused => it,
         PathAdmission::Rewritten(target) => {
             let mut bytes = Vec::new();
-            let (begin, end) = write_with_target(&it.bytes, &head, &target, &mut bytes);
-            RequestText { bytes, method: it.method, target: begin..end }
+            let target = write_with_target(&it.bytes, &head, &target, &mut bytes);
+            RequestText { bytes, method: it.method, target }
         }
     };
     NormalizedRequest { text: Some(text), refused }
