@@ -7,6 +7,7 @@ mod acl;
 mod backend;
 mod bind;
 mod compress;
+mod cookie;
 mod directives;
 mod fetch;
 mod forwarded;

@@ -8,6 +8,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::bind::FileBases;
+use super::cookie::CookieValues;
 use super::health_check::{self, CheckSettings, CheckTimes};
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
@@ -190,14 +191,22 @@ fn servers(
     notes: &mut ConversionNotes,
 ) -> Vec<HaproxyServer> {
     let mut out = Vec::new();
+    let mut cookies = CookieValues::new(settings);
     for ServerLine { line, defaults } in &settings.servers {
         if line.word(0) == "server-template" {
             if server_template(line, pool, notes) {
-                out.push(server::read_template(line, defaults, bases, notes));
+                let servers = server::read_template(line, defaults, bases, notes);
+                if let Some(cookie) = &servers.cookie {
+                    cookies.note_template(cookie, line, notes);
+                }
+                out.push(servers);
             }
             continue;
         }
         let Some(mut server) = server::read(line, defaults, bases, notes) else { continue };
+        if let Some(cookie) = &server.cookie {
+            server.keys.extend(cookies.key(cookie, line, notes));
+        }
         let mut own: Vec<u16> = ports.to_vec();
         own.dedup();
         match (server.port, &own[..]) {

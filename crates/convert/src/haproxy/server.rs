@@ -6,12 +6,12 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::bind::{FileBases, tls_version};
+use super::cookie::ServerCookie;
 use super::health_check::CheckTimes;
 use super::lex::{ConfigLine, KeywordReader};
 
 /// Keywords with a value that are not carried over.
-const VALUED: [&str; 31] = [
-    "cookie",
+const VALUED: [&str; 30] = [
     "id",
     "resolvers",
     "init-addr",
@@ -86,6 +86,7 @@ pub struct HaproxyServer {
     pub agent: Option<AgentCheckSettings>,
     pub slow_start: Option<u64>,
     pub backup: bool,
+    pub cookie: Option<ServerCookie>,
     /// The server stands for all addresses of a DNS name, as `servers-from` of the pool.
     pub is_template: bool,
     pub source: SourcePlace,
@@ -196,6 +197,10 @@ impl HaproxyServer {
                 || self.read_keyword(word, &mut words);
             if carried {
                 words.mark_converted();
+            } else if word == "cookie" {
+                // It is accounted for with those of the other servers.
+                let value = words.value().to_owned();
+                self.cookie = Some(ServerCookie { value, source: words.source() });
             } else if word == "sni" {
                 let reason = "the name that is asked for is the server's own";
                 let instead = "`tls = { name = … }`";
@@ -310,10 +315,6 @@ fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut 
         "check-alpn" | "check-proto" | "hash-key" | "stick" | "non-stick" | "tfo" => {
             let reason = format!("`{word}` of a server has no effect here");
             notes.changed(source, &text, &reason, "");
-        }
-        "cookie" => {
-            let reason = "the values of the balancer's cookies are its own";
-            notes.not_needed(source, &text, reason);
         }
         "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {
             notes.not_needed(source, &text, "these versions of TLS are never spoken");

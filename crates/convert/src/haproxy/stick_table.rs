@@ -5,6 +5,7 @@ use crate::duration;
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
+use super::cookie;
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
@@ -41,80 +42,14 @@ fn backend_stickiness(
     notes: &mut ConversionNotes,
 ) -> Option<SourcedValue> {
     let cookie = backend.single.get("cookie").filter(|_| http);
-    let own = cookie.and_then(|line| {
-        Some(SourcedValue { value: own_cookie(line, notes)?, source: line.source })
-    });
+    let own =
+        cookie.map(|line| SourcedValue { value: cookie::sticky(line, notes), source: line.source });
     let learned = backend.single.get("appsession").filter(|_| http);
     let learned = || {
         let line = learned?;
         Some(SourcedValue { value: learned_cookie(line.word(1), "1h"), source: line.source })
     };
     own.or_else(learned).or_else(|| stick_table(backend, http, notes))
-}
-
-/// The `sticky` of a `cookie` line. `None`, with a note, for a mode that is not supported.
-fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
-    let has = |word: &str| line.has_word(word);
-    let name = KeyValue::new("name", value::quote(line.word(1)));
-    let by = KeyValue::new("by", value::quote("cookie"));
-    if has("prefix") || !(has("insert") || has("rewrite")) {
-        let reason = match has("prefix") {
-            true => {
-                "an application's cookie is not prefixed, and replacing it would lose its sessions; clients may change servers"
-            }
-            false => "servers do not set the cookie of the balancer; clients may change servers",
-        };
-        let instead = "`sticky = { by = \"cookie\", cookie = \"insert\" }` for a cookie of its own";
-        notes.left_out(line.source, &line.text(), reason, instead);
-        return None;
-    }
-    note_cookie_keywords(line, notes);
-    if has("rewrite") {
-        return Some(value::table(&[by, name, KeyValue::new("cookie", value::quote("rewrite"))]));
-    }
-    let mut pairs = vec![by, name, KeyValue::new("cookie", value::quote("insert"))];
-    let after = |word: &str| duration::parse_duration(line.value_of(word)?, 1_000);
-    pairs.extend(after("maxidle").map(|ms| KeyValue::new("time", duration::format_duration(ms))));
-    if has("httponly") {
-        pairs.push(KeyValue::new("http-only", "true"));
-    }
-    if has("secure") {
-        pairs.push(KeyValue::new("secure", "true"));
-    }
-    notes.changed(
-        line.source,
-        &line.text(),
-        "its values are ours: clients are shared out anew once",
-        "",
-    );
-    Some(value::table(&pairs))
-}
-
-/// Reports keywords of `cookie` that a service's cookie does not support.
-fn note_cookie_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
-    let mut words = line.keywords(2);
-    while let Some(word) = words.keyword() {
-        match word {
-            "insert" | "rewrite" | "httponly" | "secure" => words.mark_converted(),
-            "maxidle" => {
-                words.value();
-                words.mark_converted();
-            }
-            "indirect" | "nocache" | "preserve" => {
-                let reason = format!(
-                    "the cookie has no `{word}`: servers see it, and caches may store the answer that sets it"
-                );
-                notes.changed(words.source(), &line.text(), &reason, "");
-            }
-            other => {
-                if matches!(other, "domain" | "maxlife" | "attr") {
-                    words.value();
-                }
-                let reason = format!("the cookie has no `{other}`");
-                notes.left_out(words.source(), &line.text(), &reason, "");
-            }
-        }
-    }
 }
 
 fn learned_cookie(name: &str, time: &str) -> String {
