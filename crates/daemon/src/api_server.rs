@@ -20,6 +20,7 @@ pub mod lease_server;
 pub mod live_feed;
 mod malformed_request;
 mod origin_check;
+mod path_parameters;
 mod peer;
 mod precondition;
 mod problem;

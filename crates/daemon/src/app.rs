@@ -20,10 +20,10 @@ use crate::observability::access_log::{self, AccessLogger};
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 use crate::app::upgrade::draining_process::follow_predecessor;
-use crate::control::actor::{ActorParts, ControlActor};
+use crate::control::actor::{ActorParts, ControlActor, StartedControl};
 use crate::control::reconcile::traffic_engine::TrafficEngine;
-use crate::health::health_check;
 use crate::health::health_check::counts::ProbeSums;
+use crate::health::health_check::{self, NewProber};
 use crate::observability::history::HistoryRecorder;
 use crate::observability::metrics;
 use crate::observability::observer::WorkerObserver;
@@ -132,7 +132,8 @@ impl App {
         } = plan;
         let workers = size::workers(&global);
         let access = start_access_log(&global, &events)?;
-        let (prober, observer) = health_check::new_prober().map_err(AppBuildError::Probes)?;
+        let NewProber { prober, observer } =
+            health_check::new_prober().map_err(AppBuildError::Probes)?;
         let ears = WorkerObserver::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(RequestPlane::start(size::options(&global, workers), Arc::new(ears))?);
         let mut listeners = ListenerSet::new(Box::new(KernelSockets), keeper, workers);
@@ -144,7 +145,7 @@ impl App {
         let engine: Arc<dyn TrafficEngine> = Arc::new(carrier);
         let parts =
             ActorParts { engine, listeners, workers, state, file, predecessor: before, events };
-        let (control, actor) = ControlActor::start(parts, change).await?;
+        let StartedControl { control, actor } = ControlActor::start(parts, change).await?;
 
         let pulse = vrrp::ControlPulse::new();
         let planes = RunningPlanes::start(&control, plane, orders, inbox, pulse.clone()).await;

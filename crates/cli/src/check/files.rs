@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use daemon::api_server::remote::{certificate_warning, tls_error};
 use daemon::host_check::{ThisHost, find_missing};
-use daemon::tls::cert_store::CertificateStore;
+use daemon::tls::cert_store::{CertificateCheck, CertificateStore};
 use model::config::{CheckedConfig, ConfigFinding, ConfigFindings, Severity};
 
 /// The configuration with the findings about its files.
@@ -21,7 +21,7 @@ pub fn check_files(
     file: &str,
 ) -> Result<CheckedConfig, ConfigFindings> {
     let state = Some(checked.config.global.control.state.clone());
-    let (prepared, troubles) =
+    let CertificateCheck { prepared, errors: troubles } =
         CertificateStore::new(state).prepare_all(&checked.config, SystemTime::now());
     let places = KeyLocations { checked: &checked, text, file };
     let shown = checked.config.global.control.remote.as_ref().and_then(certificate_warning);

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::apply_response::{NAMELESS, changed_response, full_config_text};
 use super::context::ApiContext;
+use super::path_parameters::{RulePath, ServerPath};
 use super::peer::ApiPeer;
 use super::precondition::{IfMatch, precondition_problem, with_etag};
 use super::problem::ApiProblem;
@@ -74,7 +75,7 @@ pub(super) async fn patch_service(
 
 pub(super) async fn get_rule(
     state: SharedContext,
-    Path((service, name)): Path<(String, String)>,
+    Path(RulePath { service, name }): Path<RulePath>,
 ) -> Result<Response, ApiProblem> {
     get(&state, &ConfigObject::Rule { service, name })
 }
@@ -82,7 +83,7 @@ pub(super) async fn get_rule(
 pub(super) async fn patch_rule(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
-    Path((service, name)): Path<(String, String)>,
+    Path(RulePath { service, name }): Path<RulePath>,
     headers: HeaderMap,
     query: ChangeQueryResult,
     body: Result<Bytes, BytesRejection>,
@@ -110,7 +111,7 @@ pub(super) async fn patch_pool(
 
 pub(super) async fn get_server(
     state: SharedContext,
-    Path((pool, name)): Path<(String, String)>,
+    Path(ServerPath { pool, name }): Path<ServerPath>,
 ) -> Result<Response, ApiProblem> {
     get(&state, &ConfigObject::Server { pool, name })
 }
@@ -118,7 +119,7 @@ pub(super) async fn get_server(
 pub(super) async fn patch_server(
     state: SharedContext,
     peer: ConnectInfo<ApiPeer>,
-    Path((pool, name)): Path<(String, String)>,
+    Path(ServerPath { pool, name }): Path<ServerPath>,
     headers: HeaderMap,
     query: ChangeQueryResult,
     body: Result<Bytes, BytesRejection>,

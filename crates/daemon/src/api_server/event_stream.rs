@@ -20,7 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc};
 
 use super::context::ApiContext;
-use super::live_feed::{LiveUpdate, STREAMS};
+use super::live_feed::{LiveFeedReader, LiveUpdate, STREAMS};
 use super::problem::ApiProblem;
 use crate::util::admin_listeners::api_counters::RefusalReason;
 
@@ -64,7 +64,7 @@ pub(super) async fn stream_events(State(context): SharedContext) -> Response {
 
 pub(super) async fn stream_live(State(context): SharedContext) -> Result<Response, ApiProblem> {
     let counts = Arc::clone(&context.report_sources.api_counters);
-    let Some((subscription, last, updates)) = context.live.subscribe() else {
+    let Some(LiveFeedReader { subscription, last, updates }) = context.live.subscribe() else {
         counts.record_refusal(RefusalReason::Streams);
         let detail = format!("{STREAMS} streams are open already, which is the most");
         return Err(ApiProblem::new(503, "streams", detail)

@@ -79,6 +79,15 @@ pub(super) struct FeedSubscription {
     report_sources: Arc<ReportSources>,
 }
 
+/// A reader of the feed that has received nothing yet.
+pub(super) struct LiveFeedReader {
+    pub(super) subscription: FeedSubscription,
+    /// The latest update, if there is one.
+    pub(super) last: Option<Arc<LiveUpdate>>,
+    /// The later updates.
+    pub(super) updates: broadcast::Receiver<Arc<LiveUpdate>>,
+}
+
 impl Drop for FeedSubscription {
     fn drop(&mut self) {
         self.report_sources.api_counters.end_stream();
@@ -95,16 +104,8 @@ impl LiveFeed {
         }
     }
 
-    /// Subscribes: returns the latest update, if there is one, and a receiver of later ones. `None`: the limit of
-    /// subscribers is reached.
-    #[allow(
-        clippy::type_complexity,
-        reason = "a seat, what is, and what comes: named where they are taken"
-    )]
-    pub(super) fn subscribe(
-        &self,
-    ) -> Option<(FeedSubscription, Option<Arc<LiveUpdate>>, broadcast::Receiver<Arc<LiveUpdate>>)>
-    {
+    /// Subscribes. `None`: the limit of subscribers is reached.
+    pub(super) fn subscribe(&self) -> Option<LiveFeedReader> {
         if !self.report_sources.api_counters.try_begin_stream(STREAMS) {
             return None;
         }
@@ -113,7 +114,7 @@ impl LiveFeed {
         let updates = self.updates.subscribe();
         let last = self.last().clone();
         self.wake.notify_one();
-        Some((subscription, last, updates))
+        Some(LiveFeedReader { subscription, last, updates })
     }
 
     /// Computes one update for each step while there are subscribers, until the daemon stops.

@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use super::context::ApiContext;
+use super::path_parameters::ServerPath;
 use super::peer::{ApiPeer, CredentialKind};
 use super::precondition::with_etag;
 use super::problem::ApiProblem;
@@ -41,7 +42,7 @@ pub(super) async fn status(State(context): SharedContext) -> Json<Status> {
 
 pub(super) async fn explain_server(
     State(context): SharedContext,
-    Path((pool, name)): Path<(String, String)>,
+    Path(ServerPath { pool, name }): Path<ServerPath>,
 ) -> Result<Json<ServersExplained>, ApiProblem> {
     let vitals = &context.report_sources;
     let snapshot = vitals.control.state();

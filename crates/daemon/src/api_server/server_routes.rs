@@ -15,6 +15,7 @@ use axum::extract::{ConnectInfo, Path, Query, State};
 use model::config::ServerWeight;
 
 use super::context::ApiContext;
+use super::path_parameters::ServerPath;
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
 use crate::planes::vrrp::command::TakeoverAction;
@@ -28,7 +29,7 @@ type SharedContext = State<Arc<ApiContext>>;
 pub(super) async fn command_server(
     State(context): SharedContext,
     ConnectInfo(peer): ConnectInfo<ApiPeer>,
-    Path((pool, name)): Path<(String, String)>,
+    Path(ServerPath { pool, name }): Path<ServerPath>,
     body: Result<Json<ServerOrder>, JsonRejection>,
 ) -> Result<Json<ServerChanged>, ApiProblem> {
     let Json(order) = body?;

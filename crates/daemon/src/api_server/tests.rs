@@ -10,12 +10,12 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{ApiContext, control_socket};
-use crate::health::health_check::new_prober;
+use crate::health::health_check::{NewProber, new_prober};
 use crate::observability::access_log::AccessLogger;
 use crate::observability::report::fixture;
 use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::SampleHistory;
-use crate::state::handle::ControlCommand;
+use crate::state::handle::{ControlChannels, ControlCommand};
 use crate::state::{ApplyError, ApplyOutcome, StateSnapshot};
 use crate::util::scratch_dir::Scratch;
 
@@ -42,8 +42,9 @@ struct TestApi {
 async fn daemon() -> TestApi {
     let scratch = Scratch::new("serve").unwrap();
     let path = scratch.path().join("control.sock");
-    let (control, orders, publish) = fixture::control(fixture::state_snapshot(TEXT, 2));
-    let (prober, _observer) = new_prober().unwrap();
+    let ControlChannels { handle: control, commands: orders, snapshots: publish } =
+        fixture::control(fixture::state_snapshot(TEXT, 2));
+    let NewProber { prober, observer: _observer } = new_prober().unwrap();
     let access = Arc::new(AccessLogger::start(&AccessLogTarget::Off, Box::new(drop)).unwrap());
     let captures =
         crate::observability::capture::CaptureController::new(None, control.events().clone());

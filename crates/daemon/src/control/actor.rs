@@ -43,6 +43,7 @@ use crate::tls::cert_store::CertificateStore;
 use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
 use crate::util::wall_clock::WallClock;
+pub use start::StartedControl;
 
 /// The parts that the actor is built from.
 pub struct ActorParts {
@@ -57,6 +58,13 @@ pub struct ActorParts {
     /// State and generation of the previous process; `None`: there was none.
     pub predecessor: Option<PredecessorState>,
     pub events: EventLog,
+}
+
+/// The content of a stored generation, to be activated again.
+pub(super) struct RepeatedGeneration {
+    pub change: ConfigChange,
+    /// The number of the stored generation.
+    pub number: u64,
 }
 
 pub struct ControlActor {
@@ -235,12 +243,12 @@ impl ControlActor {
         })
     }
 
-    /// A stored generation as a change, with the number that it repeats.
+    /// A stored generation as a change.
     pub(super) fn stored_change(
         &self,
         to: Option<u64>,
         origin: ChangeOrigin,
-    ) -> Result<(ConfigChange, u64), RollbackError> {
+    ) -> Result<RepeatedGeneration, RollbackError> {
         let stored = match to {
             Some(number) => {
                 self.generations.find(number).ok_or_else(|| RollbackError::Unknown {
@@ -254,7 +262,8 @@ impl ControlActor {
                 .ok_or(RollbackError::NonePrevious)?,
         };
         let origin = ChangeOrigin { way: ChangeTrigger::Rollback, ..origin };
-        Ok((ConfigChange::new(&*stored.text, &*stored.record.file, origin), stored.record.number))
+        let change = ConfigChange::new(&*stored.text, &*stored.record.file, origin);
+        Ok(RepeatedGeneration { change, number: stored.record.number })
     }
 
     fn begin_shutdown(&mut self, how: ShutdownRequest) -> Duration {

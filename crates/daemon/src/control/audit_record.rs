@@ -53,10 +53,10 @@ impl ControlActor {
     ) -> Result<ApplyOutcome, RollbackError> {
         let before = self.active.generation;
         let failures = self.persistence_failures();
-        let (change, repeats) = self.stored_change(to, origin.clone())?;
-        let change = ConfigChange { save, ..change };
+        let stored = self.stored_change(to, origin.clone())?;
+        let change = ConfigChange { save, ..stored.change };
         let room = self.save_target(&change)?;
-        let applied = self.apply(change, Some(repeats)).await?;
+        let applied = self.apply(change, Some(stored.number)).await?;
         let saved = self.save_to(room);
         let into = saved.as_ref().ok().cloned().flatten();
         self.record_generation(&origin, "rollback", "an older generation", before, into);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::snapshot::ServerState;
 
-use super::actor::{ActorParts, ControlActor};
+use super::actor::{ActorParts, ControlActor, StartedControl};
 use crate::control::reconcile::fake::{FakeEngine, RecordedCall};
 use crate::state::saved_state::PredecessorState;
 use crate::state::{
@@ -67,7 +67,8 @@ impl ControlFixture {
             predecessor: before,
             events: events.clone(),
         };
-        let (control, actor) = ControlActor::start(parts, change(text)).await.unwrap();
+        let StartedControl { control, actor } =
+            ControlActor::start(parts, change(text)).await.unwrap();
         tokio::spawn(actor.run());
         fake.take_calls();
         ControlFixture { fake, control, events }

@@ -62,8 +62,8 @@ impl ControlActor {
                     return Err(moved());
                 }
                 let text = self.active.text.clone();
-                let (change, repeats) = self.stored_change(Some(before), origin.clone())?;
-                self.apply(change, Some(repeats)).await?;
+                let stored = self.stored_change(Some(before), origin.clone())?;
+                self.apply(stored.change, Some(stored.number)).await?;
                 match &record.saved {
                     Some(_) => saved = self.restore_file(&text),
                     None => drop(self.save_to(self.overlay_target())?),

@@ -25,7 +25,7 @@ mod tls_settings;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use model::id::ServerId;
@@ -38,7 +38,7 @@ use counts::ProbeCounts;
 use engine::ProbeEngine;
 use evidence_board::EvidenceBoard;
 use health_checkers::HealthCheckers;
-use mailbox::ProbeMailbox;
+use mailbox::{MAX_OBSERVATIONS, ProbeMailbox};
 use prober_report::ProberReport;
 use target::ConnectObservation;
 
@@ -82,16 +82,24 @@ impl ConnectObserver {
     }
 }
 
-/// A prober, and the handle by which workers report to it.
+/// A prober that does not run yet.
+pub struct NewProber {
+    pub prober: Prober,
+    /// The handle by which workers report to it.
+    pub observer: ConnectObserver,
+}
+
+/// Opens a prober.
 ///
 /// # Errors
 /// No descriptor is left.
-pub fn new_prober() -> io::Result<(Prober, ConnectObserver)> {
+pub fn new_prober() -> io::Result<NewProber> {
     let counts = Arc::<ProbeCounts>::default();
-    let (mailbox, observations) = ProbeMailbox::new(Arc::clone(&counts))?;
-    let mailbox = Arc::new(mailbox);
+    let (sender, observations) = sync_channel(MAX_OBSERVATIONS);
+    let mailbox = Arc::new(ProbeMailbox::new(sender, Arc::clone(&counts))?);
     let observer = ConnectObserver { mailbox: Arc::clone(&mailbox) };
-    Ok((Prober { mailbox, observations, counts, evidence: Arc::default() }, observer))
+    let prober = Prober { mailbox, observations, counts, evidence: Arc::default() };
+    Ok(NewProber { prober, observer })
 }
 
 impl Prober {

@@ -106,7 +106,7 @@ mod tests {
         let events = EventLog::quiet();
         let access =
             AccessLogger::start(&model::config::AccessLogTarget::Off, Box::new(drop)).unwrap();
-        let (_, observer) = crate::health::health_check::new_prober().unwrap();
+        let observer = crate::health::health_check::new_prober().unwrap().observer;
         let ears = WorkerObserver::new(observer, Arc::new(access), events.clone());
         let low = |port, left| PlaneObservation::SourcePortsLow {
             source: None,

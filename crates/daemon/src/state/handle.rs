@@ -103,15 +103,22 @@ pub struct HandoverState {
     pub sockets: Vec<ListeningSocket>,
 }
 
+/// Both ends of the channels between the control actor and everybody else.
+pub struct ControlChannels {
+    pub handle: ControlHandle,
+    /// The commands that the actor takes.
+    pub commands: mpsc::Receiver<ControlCommand>,
+    /// Where the actor publishes snapshots.
+    pub snapshots: watch::Sender<Arc<StateSnapshot>>,
+}
+
 impl ControlHandle {
-    /// A handle, the commands that the actor takes, and where it publishes snapshots.
-    pub fn new(
-        first: Arc<StateSnapshot>,
-        events: EventLog,
-    ) -> (ControlHandle, mpsc::Receiver<ControlCommand>, watch::Sender<Arc<StateSnapshot>>) {
-        let (orders, inbox) = mpsc::channel(COMMANDS);
-        let (publish, snapshots) = watch::channel(first);
-        (ControlHandle { commands: orders, states: snapshots, events }, inbox, publish)
+    /// A handle with the actor's ends of its channels.
+    pub fn new(first: Arc<StateSnapshot>, events: EventLog) -> ControlChannels {
+        let (orders, commands) = mpsc::channel(COMMANDS);
+        let (snapshots, states) = watch::channel(first);
+        let handle = ControlHandle { commands: orders, states, events };
+        ControlChannels { handle, commands, snapshots }
     }
 
     pub fn state(&self) -> Arc<StateSnapshot> {

@@ -57,6 +57,14 @@ pub struct PreparedStore {
     pub reloaded: Vec<String>,
 }
 
+/// The certificates of a configuration, and every error that was found in them.
+#[derive(Debug)]
+pub struct CertificateCheck {
+    /// Without the services and pools that have errors.
+    pub prepared: PreparedStore,
+    pub errors: Vec<TlsConfigError>,
+}
+
 impl CertificateStore {
     /// An empty store; ordered certificates are stored in this directory.
     pub fn new(state: Option<PathBuf>) -> CertificateStore {
@@ -88,26 +96,22 @@ impl CertificateStore {
         config: &Config,
         now: SystemTime,
     ) -> Result<PreparedStore, TlsConfigError> {
-        let (mut prepared, troubles) = self.prepare_all(config, now);
+        let CertificateCheck { mut prepared, errors } = self.prepare_all(config, now);
         // Secrets are drawn only here: a configuration that is merely checked draws and stores none.
         if config.global.sticky_secret_file.is_none()
             && let Ok(cookies) = self.cookies.for_config(config, self.state_dir.as_deref())
         {
             prepared.store.cookies = cookies;
         }
-        troubles.into_iter().next().map_or(Ok(prepared), Err)
+        errors.into_iter().next().map_or(Ok(prepared), Err)
     }
 
-    /// The same with everything that is no good.
-    pub fn prepare_all(
-        &self,
-        config: &Config,
-        now: SystemTime,
-    ) -> (PreparedStore, Vec<TlsConfigError>) {
+    /// The same, and every error instead of the first.
+    pub fn prepare_all(&self, config: &Config, now: SystemTime) -> CertificateCheck {
         let mut next = CertificateStore::new(self.state_dir.clone());
         let mut news = RefreshResult::default();
         let mut warnings = Vec::new();
-        let mut troubles = Vec::new();
+        let mut errors = Vec::new();
         next.cookies = self.cookies.clone();
         match config
             .global
@@ -118,7 +122,7 @@ impl CertificateStore {
             None => {}
             Some(Ok(cookies)) => next.cookies = cookies,
             Some(Err(why)) => {
-                troubles.push(TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
+                errors.push(TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
             }
         }
         for (name, service) in &config.services {
@@ -140,7 +144,7 @@ impl CertificateStore {
                     next.services.insert(name.clone(), of);
                 }
                 Err(source) => {
-                    troubles.push(TlsConfigError::new(format!("service.{name}.tls"), source));
+                    errors.push(TlsConfigError::new(format!("service.{name}.tls"), source));
                 }
             }
         }
@@ -162,12 +166,13 @@ impl CertificateStore {
                     next.pools.insert(name.clone(), of);
                 }
                 Err(source) => {
-                    troubles.push(TlsConfigError::new(format!("pool.{name}.tls"), source));
+                    errors.push(TlsConfigError::new(format!("pool.{name}.tls"), source));
                 }
             }
         }
         warnings.extend(probe_files::probe_file_errors(config, now));
-        (PreparedStore { store: next, warnings, reloaded: news.reloaded }, troubles)
+        let prepared = PreparedStore { store: next, warnings, reloaded: news.reloaded };
+        CertificateCheck { prepared, errors }
     }
 
     /// Checks for changed files, and loads the valid ones.

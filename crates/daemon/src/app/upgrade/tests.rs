@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::message::{self, UpgradeMessage, VERSION};
 use super::new_process::{TakeError, take_over};
 use super::old_process::{self, handle_attempt};
-use crate::control::actor::{ActorParts, ControlActor};
+use crate::control::actor::{ActorParts, ControlActor, StartedControl};
 use crate::control::reconcile::fake::FakeEngine;
 use crate::state::{
     ApplyError, ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, OperatorCommand,
@@ -58,7 +58,8 @@ async fn old(workers: usize) -> ControlHandle {
         predecessor: None,
         events: EventLog::quiet(),
     };
-    let (control, actor) = ControlActor::start(parts, change(&text(at))).await.unwrap();
+    let StartedControl { control, actor } =
+        ControlActor::start(parts, change(&text(at))).await.unwrap();
     tokio::spawn(actor.run());
     control
 }

@@ -18,11 +18,17 @@ use crate::control::reconcile::applied_state::AppliedState;
 use crate::control::reconcile::apply::{self, AppliedChange};
 use crate::control::reconcile::tls_materials::with_tls_materials;
 use crate::state::change::{ApplyError, ConfigChange};
-use crate::state::handle::ControlHandle;
+use crate::state::handle::{ControlChannels, ControlHandle};
 use crate::state::saved_state::PredecessorState;
 use crate::tls::cert_store::{CertificateStore, PreparedStore};
 use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::WallClock;
+
+/// The actor with the first configuration applied, ready to run.
+pub struct StartedControl {
+    pub control: ControlHandle,
+    pub actor: ControlActor,
+}
 
 impl ControlActor {
     /// Applies the first configuration.
@@ -32,7 +38,7 @@ impl ControlActor {
     pub async fn start(
         parts: ActorParts,
         mut change: ConfigChange,
-    ) -> Result<(ControlHandle, ControlActor), ApplyError> {
+    ) -> Result<StartedControl, ApplyError> {
         let ActorParts { engine, mut listeners, workers, state, file, predecessor: before, events } =
             parts;
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
@@ -69,7 +75,8 @@ impl ControlActor {
         let applied = done.state;
         let failures = generations.failures() + state_file.failures() + audit.failures();
         let first = active.state_snapshot(&applied, &listeners, failures, false);
-        let (control, inbox, publish) = ControlHandle::new(Arc::new(first), events.clone());
+        let ControlChannels { handle: control, commands: inbox, snapshots: publish } =
+            ControlHandle::new(Arc::new(first), events.clone());
         let mut actor = ControlActor {
             engine,
             listeners,
@@ -94,7 +101,7 @@ impl ControlActor {
         actor.adopt_file_text(base);
         actor.finish_change(done.confirmed);
         actor.tick();
-        Ok((control, actor))
+        Ok(StartedControl { control, actor })
     }
 }
 

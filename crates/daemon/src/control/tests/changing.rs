@@ -116,7 +116,7 @@ async fn again(scratch: &Scratch, file: &Path) -> ControlFixture {
         events: events.clone(),
     };
     let change = ConfigChange { base, ..change(&laid) };
-    let (control, actor) = ControlActor::start(parts, change).await.unwrap();
+    let StartedControl { control, actor } = ControlActor::start(parts, change).await.unwrap();
     tokio::spawn(actor.run());
     ControlFixture { fake, control, events }
 }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::observability::report::fixture;
-use crate::state::handle::ControlCommand;
+use crate::state::handle::{ControlChannels, ControlCommand};
 use crate::state::{ResolvedAddress, StateSnapshot};
 
 use super::{LOOKUP_INTERVAL, MAX_INTERVAL, RETRY, interval, run_with};
@@ -44,7 +44,8 @@ struct ResolveRun {
 
 fn start() -> ResolveRun {
     let snapshot = fixture::state_snapshot(TEXT, 1);
-    let (control, orders, publish) = fixture::control(snapshot.clone());
+    let ControlChannels { handle: control, commands: orders, snapshots: publish } =
+        fixture::control(snapshot.clone());
     let world = FakeResolver::default();
     let answers = world.clone();
     tokio::spawn(run_with(control, move |name| {

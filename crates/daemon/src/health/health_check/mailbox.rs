@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::monotonic_time::MonotonicTime;
@@ -42,26 +42,23 @@ pub(super) struct ProbeMailbox {
 }
 
 impl ProbeMailbox {
-    /// A mailbox and its receiver.
+    /// A mailbox whose observations go to this sender, which has room for `MAX_OBSERVATIONS`.
     pub(super) fn new(
+        observations: SyncSender<ConnectObservation>,
         counts: Arc<ProbeCounts>,
-    ) -> io::Result<(ProbeMailbox, Receiver<ConnectObservation>)> {
+    ) -> io::Result<ProbeMailbox> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let (to, observations) = sync_channel(MAX_OBSERVATIONS);
         let snapshot = Mutex::default();
         let ran = Mutex::default();
         let closed = AtomicBool::new(false);
-        Ok((
-            ProbeMailbox {
-                observations: to,
-                event_fd: bell,
-                state: snapshot,
-                finished_programs: ran,
-                closed,
-                counts,
-            },
+        Ok(ProbeMailbox {
             observations,
-        ))
+            event_fd: bell,
+            state: snapshot,
+            finished_programs: ran,
+            closed,
+            counts,
+        })
     }
 
     pub(super) fn send_observation(&self, letter: ConnectObservation) {

@@ -11,7 +11,7 @@ use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnap
 use model::stats::pool::PoolStats;
 use model::stats::{ServerStats, ServiceStats};
 
-use crate::state::handle::ControlCommand;
+use crate::state::handle::ControlChannels;
 use crate::state::{
     ChangeOrigin, ChangeTrigger, ControlHandle, HealthState, HealthStatus, ListenerFacts,
     OperatorOverrides, ResolvedAddress, ServerFacts, StateSnapshot,
@@ -60,13 +60,7 @@ pub fn state_snapshot(text: &str, workers: usize) -> StateSnapshot {
 }
 
 /// A control whose orders the test reads itself.
-pub fn control(
-    snapshot: StateSnapshot,
-) -> (
-    ControlHandle,
-    tokio::sync::mpsc::Receiver<ControlCommand>,
-    tokio::sync::watch::Sender<Arc<StateSnapshot>>,
-) {
+pub fn control(snapshot: StateSnapshot) -> ControlChannels {
     ControlHandle::new(Arc::new(snapshot), EventLog::quiet())
 }
 

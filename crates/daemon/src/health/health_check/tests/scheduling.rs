@@ -10,10 +10,10 @@ use model::monotonic_time::MonotonicTime;
 use crate::health::health_check::counts::ProbeCounts;
 use crate::health::health_check::evidence_board::EvidenceBoard;
 use crate::health::health_check::health_checkers::HealthCheckers;
-use crate::health::health_check::new_prober;
 use crate::health::health_check::target::{
     ConnectObservation, DueServerProbe, ProbeOutcome, ProbeTicket,
 };
+use crate::health::health_check::{NewProber, new_prober};
 use crate::observability::report::fixture;
 use crate::state::{HealthReport, HealthState, StateSnapshot};
 
@@ -287,7 +287,7 @@ fn many_servers_are_probed_with_bounded_work_and_lateness_is_counted() {
 
 #[test]
 fn reports_beyond_the_box_are_dropped_and_counted() {
-    let (prober, observer) = new_prober().unwrap();
+    let NewProber { prober, observer } = new_prober().unwrap();
     for _ in 0..10_000 {
         observer.connect_succeeded(ServerId(0));
     }
