@@ -79,8 +79,8 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
     if let Some(connection) = one {
         write_table(&mut page, connection);
     }
-    let from = time.from_seconds();
-    let to = time.to_seconds();
+    let from = time.first_seconds();
+    let to = time.last_seconds();
     let [_, script] = inline_assets();
     let _ = writeln!(
         page,

@@ -50,12 +50,12 @@ impl PlotSpan {
     }
 
     /// The first moment, seconds.
-    pub fn from_seconds(self) -> f64 {
+    pub fn first_seconds(self) -> f64 {
         self.from_ns as f64 / 1e9
     }
 
     /// The last moment, seconds.
-    pub fn to_seconds(self) -> f64 {
+    pub fn last_seconds(self) -> f64 {
         self.to_ns as f64 / 1e9
     }
 
