@@ -74,18 +74,17 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
     }
 
     /// Writes many entries in one call; `keys` and `values` have the same length.
-    pub fn set_all(&self, entries: &[(K, V)]) -> Result<(), MapError> {
-        if entries.is_empty() {
+    pub fn set_all(&self, keys: &[K], values: &[V]) -> Result<(), MapError> {
+        if keys.is_empty() {
             return Ok(());
         }
-        let mut keys = Vec::with_capacity(entries.len() * K::SIZE);
-        let mut values = Vec::with_capacity(entries.len() * V::SIZE);
-        for (key, value) in entries {
-            keys.extend(key.bytes());
-            values.extend(value.bytes());
-        }
-        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        let done = self.map.update_batch(&keys, &values, count, MapFlags::ANY, MapFlags::ANY);
+        let mut key_bytes = Vec::with_capacity(keys.len() * K::SIZE);
+        let mut value_bytes = Vec::with_capacity(values.len() * V::SIZE);
+        keys.iter().for_each(|key| key_bytes.extend(key.bytes()));
+        values.iter().for_each(|value| value_bytes.extend(value.bytes()));
+        let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+        let done =
+            self.map.update_batch(&key_bytes, &value_bytes, count, MapFlags::ANY, MapFlags::ANY);
         done.map_err(|source| self.map_error("write", source))
     }
 

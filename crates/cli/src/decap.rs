@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use bpf::{BpfAttachMode, PinDirectory};
 use clap::{Subcommand, ValueEnum};
-use l4::decapsulation::{self, DecapError, DecapSettings, DecapsulationStatus};
+use l4::decapsulation::{
+    self, DecapError, DecapSettings, DecapsulatingInterface, DecapsulationStatus, SenderNetwork,
+};
 use model::preflight::Encapsulation;
 use serde::Serialize;
 
@@ -97,7 +99,7 @@ struct PinsArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AllowedSender {
     Any,
-    Network(IpAddr, u8),
+    Network(SenderNetwork),
 }
 
 /// Kinds of encapsulation.
@@ -216,7 +218,7 @@ fn show(args: &DecapShowArgs) -> Result<CommandOutcome, CommandError> {
 
 fn render_status(shown: DecapsulationStatus) -> String {
     let mut out = String::new();
-    for (name, native) in &shown.interfaces {
+    for DecapsulatingInterface { name, native } in &shown.interfaces {
         let place = if *native { "in the driver" } else { "in the generic hook" };
         out.push_str(&format!("on {name} {place}\n"));
     }
@@ -248,8 +250,8 @@ fn decap_status(shown: Option<DecapsulationStatus>) -> DecapStatus {
         },
         counts: decapsulation::DecapCounters::default(),
     });
-    let interfaces =
-        shown.interfaces.into_iter().map(|(name, native)| DecapInterface { name, native });
+    let interface = |DecapsulatingInterface { name, native }| DecapInterface { name, native };
+    let interfaces = shown.interfaces.into_iter().map(interface);
     let counts = shown.counts;
     DecapStatus {
         loaded,
@@ -279,10 +281,10 @@ fn unusable(error: DecapError) -> CommandError {
 }
 
 /// Networks of the senders; empty: all senders are allowed.
-fn merge_senders(named: &[AllowedSender]) -> Result<Vec<(IpAddr, u8)>, CommandError> {
+fn merge_senders(named: &[AllowedSender]) -> Result<Vec<SenderNetwork>, CommandError> {
     let network = |sender: &AllowedSender| match sender {
         AllowedSender::Any => None,
-        AllowedSender::Network(ip, bits) => Some((*ip, *bits)),
+        AllowedSender::Network(network) => Some(*network),
     };
     let networks: Vec<_> = named.iter().filter_map(network).collect();
     let why = match (named.len(), networks.len()) {
@@ -301,21 +303,21 @@ fn sender(text: &str) -> Result<AllowedSender, String> {
     if text == "any" {
         return Ok(AllowedSender::Any);
     }
-    network(text).map(|(ip, bits)| AllowedSender::Network(ip, bits))
+    network(text).map(AllowedSender::Network)
 }
 
 /// `10.10.0.0/24`, or a single address.
-fn network(text: &str) -> Result<(IpAddr, u8), String> {
+fn network(text: &str) -> Result<SenderNetwork, String> {
     let wrong =
         || format!("`{text}` is no network: write an address and its bits, as in 10.10.0.0/24");
     let (ip, bits) = match text.split_once('/') {
         Some((ip, bits)) => (ip, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
         None => (text, None),
     };
-    let ip: IpAddr = ip.parse().map_err(|_| wrong())?;
-    let most = if ip.is_ipv4() { 32 } else { 128 };
+    let address: IpAddr = ip.parse().map_err(|_| wrong())?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.unwrap_or(most);
-    if bits > most { Err(wrong()) } else { Ok((ip, bits)) }
+    if bits > most { Err(wrong()) } else { Ok(SenderNetwork { address, bits }) }
 }
 
 #[cfg(test)]
@@ -324,10 +326,10 @@ mod tests {
 
     #[test]
     fn networks_are_read() {
-        let v4 = "10.10.0.0".parse().unwrap();
-        assert_eq!(network("10.10.0.0/24"), Ok((v4, 24)));
-        assert_eq!(network("10.10.0.0"), Ok((v4, 32)));
-        assert_eq!(network("2001:db8::/32").unwrap().1, 32);
+        let v4 = |bits| SenderNetwork { address: "10.10.0.0".parse().unwrap(), bits };
+        assert_eq!(network("10.10.0.0/24"), Ok(v4(24)));
+        assert_eq!(network("10.10.0.0"), Ok(v4(32)));
+        assert_eq!(network("2001:db8::/32").unwrap().bits, 32);
         for wrong in ["10.0.0.0/33", "shop", "10.0.0.0/x", ""] {
             assert!(network(wrong).is_err(), "{wrong}");
         }

@@ -24,7 +24,7 @@ use bpf::PinDirectory;
 use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
 use l4::next_hops::NextHopTable;
-use l4::plan::MapPlanner;
+use l4::plan::{MapPlanner, ReclaimedServers};
 use l4::sweeper::TableSweeper;
 use l4::{PacketDatapath, TableSizes, apply};
 use model::config::CheckedConfig;
@@ -161,8 +161,8 @@ fn sweep(bench: &mut PlannerFixture, plane: &PacketDatapath) -> Result<Duration,
     let census = sweeper.count_connections(1);
     let owners = bench.planner.server_services();
     let arrivals = l4::sweeper::write_gauges(plane, &census, &owners, &services)?;
-    let (change, forgotten) = bench.planner.reclaim_drained(&census, &arrivals);
-    sweeper.forget_sticky_clients(&forgotten);
+    let ReclaimedServers { change, released } = bench.planner.reclaim_drained(&census, &arrivals);
+    sweeper.forget_sticky_clients(&released);
     apply::apply(plane, &change.writes)?;
     Ok(start.elapsed())
 }

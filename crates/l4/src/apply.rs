@@ -10,7 +10,7 @@ use crate::datapath::PacketDatapath;
 use crate::layout::{ArrayRegion, MapCapacity, ShareKey};
 use crate::map_write::MapWrite;
 use crate::plan::encoding::{VipKey, from_mapped_bytes};
-use crate::plan::recovery::RecoveredMaps;
+use crate::plan::recovery::{RecoveredMaps, RecoveredShare};
 
 /// Entries of one system call: bounds the buffer.
 /// One system call is enough for most changes.
@@ -19,24 +19,28 @@ const BATCH: usize = 4_096;
 /// Entries of the next call.
 struct MapBatch<'a, K, V> {
     table: &'a TypedMap<K, V>,
-    entries: Vec<(K, V)>,
+    keys: Vec<K>,
+    /// The value of each key.
+    values: Vec<V>,
 }
 
 impl<'a, K: MapValue, V: MapValue> MapBatch<'a, K, V> {
     fn new(table: &'a TypedMap<K, V>) -> MapBatch<'a, K, V> {
-        MapBatch { table, entries: Vec::new() }
+        MapBatch { table, keys: Vec::new(), values: Vec::new() }
     }
 
     fn add(&mut self, key: K, value: V) -> Result<(), MapError> {
-        self.entries.push((key, value));
-        if self.entries.len() >= BATCH { self.flush() } else { Ok(()) }
+        self.keys.push(key);
+        self.values.push(value);
+        if self.keys.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), MapError> {
-        let entries = std::mem::take(&mut self.entries);
-        match entries.as_slice() {
-            [(key, value)] => self.table.set(key, value),
-            many => self.table.set_all(many),
+        let keys = std::mem::take(&mut self.keys);
+        let values = std::mem::take(&mut self.values);
+        match (keys.as_slice(), values.as_slice()) {
+            ([key], [value]) => self.table.set(key, value),
+            (keys, values) => self.table.set_all(keys, values),
         }
     }
 }
@@ -204,7 +208,7 @@ pub fn read_maps(plane: &PacketDatapath) -> Result<RecoveredMaps, MapError> {
         if known.insert(key)
             && let Some(share) = plane.shares.get(&at)?
         {
-            found.shares.push((key, at, share));
+            found.shares.push(RecoveredShare { key, index: at, share });
         }
     }
     let pools = plane.pools.entries()?;

@@ -15,11 +15,22 @@ const TRIES: u32 = 8;
 /// The bits of an owner note that name the client: 1 + its entry.
 const PLACE: u32 = 0xf_ffff;
 
+/// A client of the table and its connections.
+#[derive(Clone, Copy, Debug)]
+struct TrackedClient {
+    /// The position of its word in the table.
+    word: usize,
+    /// The low half of its word when the sweep began: its connections.
+    before: u32,
+    /// Connections found since.
+    held: u32,
+}
+
 /// Clients with their counts when the sweep began, and the connections found since.
 #[derive(Debug, Default)]
 pub struct ClientConnections {
-    /// By entry: the position of the word, its value, and the connections found. `None` for free entries.
-    clients: Vec<Option<(usize, u32, u32)>>,
+    /// By entry; `None` for free entries.
+    clients: Vec<Option<TrackedClient>>,
     any: bool,
 }
 
@@ -30,7 +41,11 @@ impl ClientConnections {
         for bucket in (0..table.word_count()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
                 let word = at + BUCKET / 2;
-                let client = (table.load(at) > 1).then(|| (word, table.load(word) as u32, 0));
+                let client = (table.load(at) > 1).then(|| TrackedClient {
+                    word,
+                    before: table.load(word) as u32,
+                    held: 0,
+                });
                 clients.any |= client.is_some();
                 clients.clients.push(client);
             }
@@ -45,14 +60,14 @@ impl ClientConnections {
     /// Counts a connection with this owner note.
     pub fn count_connection(&mut self, note: u32) {
         let entry = ((note & PLACE) as usize).checked_sub(1);
-        if let Some(Some((_, _, held))) = entry.and_then(|entry| self.clients.get_mut(entry)) {
-            *held += 1;
+        if let Some(Some(client)) = entry.and_then(|entry| self.clients.get_mut(entry)) {
+            client.held += 1;
         }
     }
 
     /// Writes the counts, plus the connections added during the sweep.
     pub fn write_counts(&self, table: &MappedArray, tick: u32) {
-        for (word, before, held) in self.clients.iter().flatten() {
+        for TrackedClient { word, before, held } in self.clients.iter().flatten() {
             for _ in 0..TRIES {
                 let old = table.load(*word);
                 if table.compare_exchange(*word, old, corrected_word(old, *before, *held, tick)) {

@@ -50,14 +50,22 @@ pub enum DecapError {
     TooManySenders(usize),
 }
 
+/// A network of senders; bits beyond the prefix are kept as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderNetwork {
+    pub address: IpAddr,
+    /// The prefix length in bits.
+    pub bits: u8,
+}
+
 /// Encapsulations and allowed senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecapSettings {
     pub protocols: Vec<Encapsulation>,
     /// UDP port of GUE.
     pub port: u16,
-    /// Networks of allowed senders, address and prefix length; empty: everybody.
-    pub allowed_sources: Vec<(IpAddr, u8)>,
+    /// Networks of allowed senders; empty: everybody.
+    pub allowed_sources: Vec<SenderNetwork>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,10 +84,18 @@ pub struct DecapCounters {
     pub not_handled: u64,
 }
 
+/// An interface with the decapsulator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecapsulatingInterface {
+    pub name: String,
+    /// It runs in the interface's driver.
+    pub native: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecapsulationStatus {
-    /// Interfaces that exist, and whether it runs in their driver.
-    pub interfaces: Vec<(String, bool)>,
+    /// Interfaces that exist.
+    pub interfaces: Vec<DecapsulatingInterface>,
     /// The settings; allowed senders are not read back.
     pub settings: DecapSettings,
     pub counts: DecapCounters,
@@ -108,7 +124,7 @@ pub fn load(
     let loaded = load_program(home, &program)?;
     let from: TypedMap<DecapPrefix, u32> = loaded.table("from")?;
     let wanted: Vec<DecapPrefix> =
-        settings.allowed_sources.iter().map(|(ip, bits)| DecapPrefix::new(*ip, *bits)).collect();
+        settings.allowed_sources.iter().copied().map(DecapPrefix::from_network).collect();
     for prefix in &wanted {
         from.set(prefix, &1)?;
     }
@@ -172,7 +188,8 @@ pub fn read_status(root: &Path) -> Result<Option<DecapsulationStatus>, DecapErro
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let native =
         |name: &str| Some(NetworkInterface::find(name).ok()?.attached_program().ok()??.native);
-    let interfaces = names.filter_map(|name| native(&name).map(|native| (name, native)));
+    let interfaces = names
+        .filter_map(|name| native(&name).map(|native| DecapsulatingInterface { name, native }));
     let settings = settings.get(&0)?.unwrap_or_default().into_settings();
     Ok(Some(DecapsulationStatus { interfaces: interfaces.collect(), settings, counts }))
 }
@@ -235,8 +252,9 @@ struct DecapPrefix {
 }
 
 impl DecapPrefix {
-    fn new(ip: IpAddr, bits: u8) -> DecapPrefix {
-        match ip {
+    fn from_network(network: SenderNetwork) -> DecapPrefix {
+        let bits = network.bits;
+        match network.address {
             IpAddr::V4(ip) => {
                 DecapPrefix { bits: 96 + u32::from(bits.min(32)), ip: ip.to_ipv6_mapped().octets() }
             }
@@ -277,10 +295,10 @@ mod tests {
                 .into_settings(),
             settings
         );
-        let guarded =
-            DecapSettings { allowed_sources: vec![("10.0.0.0".parse().unwrap(), 8)], ..settings };
+        let network = SenderNetwork { address: "10.0.0.0".parse().unwrap(), bits: 8 };
+        let guarded = DecapSettings { allowed_sources: vec![network], ..settings };
         assert!(RawDecapSettings::from_settings(&guarded).guarded);
-        let prefix = DecapPrefix::new("10.0.0.0".parse().unwrap(), 8);
+        let prefix = DecapPrefix::from_network(network);
         assert_eq!((prefix.bits, &prefix.ip[10..13]), (104, &[0xff, 0xff, 10][..]));
         assert_eq!(DecapPrefix::read(&prefix.bytes()), prefix);
     }

@@ -230,6 +230,24 @@ pub struct ServerKey {
     pub port: u16,
 }
 
+/// A pool of a service as the planner names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PoolKey {
+    /// Index of the service.
+    pub service: u32,
+    /// The pool's position among those of the service.
+    pub position: u32,
+}
+
+/// A share in the maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedShare {
+    pub index: u32,
+    pub key: ShareKey,
+    /// Its records: one for each port.
+    pub region: ArrayRegion,
+}
+
 /// Entries of the maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapCapacity {
@@ -249,8 +267,7 @@ pub struct MapCapacity {
 #[derive(Clone, Debug)]
 pub struct MapLayout {
     pub services: IndexAllocator<String>,
-    /// Pools by service and position.
-    pub pools: IndexAllocator<(u32, u32)>,
+    pub pools: IndexAllocator<PoolKey>,
     pub servers: IndexAllocator<ServerKey>,
     /// Next hops by server address.
     pub next_hops: IndexAllocator<IpAddr>,

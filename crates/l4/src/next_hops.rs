@@ -12,6 +12,21 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::abi;
 
+/// A server that needs a next hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHopServer {
+    pub server: IpAddr,
+    /// Index of the next hop in the map.
+    pub index: u32,
+}
+
+/// A next hop for the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedNextHop {
+    pub index: u32,
+    pub next_hop: abi::NextHop,
+}
+
 /// Between two confirmations of a link address.
 /// A neighbour that changed its link address is found within a second.
 pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
@@ -146,21 +161,21 @@ pub struct NextHopTable {
 }
 
 impl NextHopTable {
-    /// Sets the servers that need a next hop, with the index of each; `known`: next hops that are in the maps already.
+    /// Sets the servers that need a next hop; `known`: next hops that are in the maps already.
     pub fn set_servers(
         &mut self,
-        wanted: &[(IpAddr, u32)],
+        wanted: &[NextHopServer],
         known: &BTreeMap<IpAddr, abi::NextHop>,
     ) {
         let mut before = std::mem::take(&mut self.hops);
-        for (ip, way) in wanted {
-            let hop = before.remove(ip).filter(|hop| hop.index == *way);
+        for NextHopServer { server, index } in wanted {
+            let hop = before.remove(server).filter(|hop| hop.index == *index);
             let hop = hop.unwrap_or_else(|| NextHop {
-                index: *way,
+                index: *index,
                 route: None,
-                written: known.get(ip).copied(),
+                written: known.get(server).copied(),
             });
-            self.hops.insert(*ip, hop);
+            self.hops.insert(*server, hop);
         }
         self.has_stale_neighbours = true;
         self.has_changes = true;
@@ -265,7 +280,7 @@ impl NextHopTable {
     }
 
     /// Next hops that differ from the last write.
-    pub fn take_changes(&mut self) -> Vec<(u32, abi::NextHop)> {
+    pub fn take_changes(&mut self) -> Vec<IndexedNextHop> {
         let mut out = Vec::new();
         if !std::mem::take(&mut self.has_changes) {
             return out;
@@ -274,7 +289,7 @@ impl NextHopTable {
             let way = map_entry(hop.route.as_ref(), &self.neighbours, &self.links);
             let Some(way) = way.filter(|way| hop.written != Some(*way)) else { continue };
             hop.written = Some(way);
-            out.push((hop.index, way));
+            out.push(IndexedNextHop { index: hop.index, next_hop: way });
         }
         out
     }

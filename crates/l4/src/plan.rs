@@ -20,5 +20,6 @@ mod shares;
 mod source;
 mod state;
 
+pub use draining_servers::ReclaimedServers;
 pub use model::capacity::port_shares::distribute_ports;
-pub use state::{MapPlanner, PlannedChange};
+pub use state::{IndexedServer, MapPlanner, PlannedChange};

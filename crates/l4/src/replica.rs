@@ -8,7 +8,7 @@ mod nat_connection;
 mod record;
 
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use bpf::{MapValue as _, MappedArray};
 
@@ -175,7 +175,7 @@ impl ReplicaTables {
         &self,
         secret: &FlowHashSecret,
         tick: u32,
-        preserved_server: impl Fn(&NatConnection) -> Option<(IpAddr, u16)>,
+        preserved_server: impl Fn(&NatConnection) -> Option<SocketAddr>,
     ) {
         self.flows.clear();
         self.sticky.clear();

@@ -157,7 +157,7 @@ fn own_decapsulators(
     shown: l4::decapsulation::DecapsulationStatus,
 ) -> impl Iterator<Item = Decapsulator> {
     let takes = shown.settings.protocols;
-    let names = shown.interfaces.into_iter().map(|(name, _)| name);
+    let names = shown.interfaces.into_iter().map(|interface| interface.name);
     names.map(move |link| Decapsulator { link: Some(link), takes: takes.clone() })
 }
 

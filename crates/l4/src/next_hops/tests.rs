@@ -14,7 +14,7 @@ fn hops() -> NextHopTable {
     let mut hops = NextHopTable::default();
     let link = NextHopLink { name: "eth0".into(), address: Some([2; 6]), mtu: 1500, up: true };
     hops.set_links(HashMap::from([(7, link)]));
-    hops.set_servers(&[(SERVER, 3)], &BTreeMap::new());
+    hops.set_servers(&[NextHopServer { server: SERVER, index: 3 }], &BTreeMap::new());
     assert_eq!(hops.tick(at(0)), [NextHopRequest::Route(SERVER)]);
     hops.set_route(SERVER, ServerRoute::Via { ifindex: 7, next: SERVER, source: None });
     hops
@@ -26,7 +26,9 @@ fn a_server_is_resolved_and_its_way_written_once() {
     assert_eq!(hops.tick(at(0)), [NextHopRequest::Use(7, SERVER)]);
     assert_eq!(hops.state(SERVER), Some(NextHopState::Trying));
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(OLD), at(10));
-    let [(3, way)] = hops.take_changes()[..] else { panic!("one way") };
+    let [IndexedNextHop { index: 3, next_hop: way }] = hops.take_changes()[..] else {
+        panic!("one way")
+    };
     assert_eq!((way.to, way.from, way.mtu, way.state), (OLD, [2; 6], 1500, abi::NEXT_HOP_OK));
     assert!(hops.take_changes().is_empty());
     assert_eq!(hops.state(SERVER), Some(NextHopState::Ok));
@@ -44,7 +46,7 @@ fn a_changed_link_address_is_followed_within_two_seconds() {
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Unresolved, at(1_801));
     assert!(hops.take_changes().is_empty());
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(NEW), at(1_810));
-    assert_eq!(hops.take_changes()[0].1.to, NEW);
+    assert_eq!(hops.take_changes()[0].next_hop.to, NEW);
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn a_silent_neighbour_has_no_next_hop_but_is_still_asked() {
     let requests: usize = (1..=10).map(|step| hops.tick(at(1_000 * step)).len()).sum();
     assert_eq!(requests, 10);
     assert_eq!(hops.state(SERVER), Some(NextHopState::Error));
-    assert_eq!(hops.take_changes()[0].1.state, abi::NEXT_HOP_UNKNOWN);
+    assert_eq!(hops.take_changes()[0].next_hop.state, abi::NEXT_HOP_UNKNOWN);
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(NEW), at(11_000));
     assert_eq!(hops.state(SERVER), Some(NextHopState::Ok));
 }
@@ -67,7 +69,10 @@ fn an_adopted_way_stands_until_something_else_is_heard() {
     hops.set_links(HashMap::from([(7, link)]));
     let way =
         abi::NextHop { to: OLD, from: [2; 6], ifindex: 7, mtu: 1500, state: abi::NEXT_HOP_OK };
-    hops.set_servers(&[(SERVER, 3)], &BTreeMap::from([(SERVER, way)]));
+    hops.set_servers(
+        &[NextHopServer { server: SERVER, index: 3 }],
+        &BTreeMap::from([(SERVER, way)]),
+    );
     assert!(hops.take_changes().is_empty());
     hops.set_route(SERVER, ServerRoute::Via { ifindex: 7, next: SERVER, source: None });
     assert!(hops.take_changes().is_empty());

@@ -9,7 +9,7 @@ use model::snapshot::{PoolView, ServiceView, WorkerSnapshot};
 
 use super::encoding;
 use super::facts::HostFacts;
-use super::listeners::{self, VipListener};
+use super::listeners::{self, RefusedListener, VipListener, VipPlan};
 use super::service_plan::{Obstacle, ServicePlan, plan_service};
 use super::source::PlanSource;
 use super::state::{ActiveService, FreedEntries, MapPlanner, PlannedChange};
@@ -119,13 +119,14 @@ impl MapPlanner {
     /// The listened addresses of all services, and the global flags.
     fn update_listeners(&mut self, snapshot: &WorkerSnapshot, change: &mut PlannedChange) {
         let mut all: Vec<VipListener> = self.active.values().filter_map(listener_of).collect();
-        let (mut vips, mut refused) = listeners::vip_entries(&all);
-        if listeners::wildcard_flags(&vips) != 0 {
+        let mut plan = listeners::vip_entries(&all);
+        if listeners::wildcard_flags(&plan.vips) != 0 {
             self.add_proxy_listeners(snapshot, &mut all, change);
-            (vips, refused) = listeners::vip_entries(&all);
+            plan = listeners::vip_entries(&all);
         }
-        for (name, obstacle) in refused {
-            change.obstacles.insert(name, obstacle.to_string());
+        let VipPlan { vips, refused } = plan;
+        for RefusedListener { service, obstacle } in refused {
+            change.obstacles.insert(service, obstacle.to_string());
         }
         for (key, vip) in &vips {
             if self.vips.get(key) != Some(vip) {

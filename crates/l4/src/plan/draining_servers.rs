@@ -2,16 +2,24 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::service_plan::ServicePlan;
+use super::service_plan::{PlannedServer, ServicePlan};
 use super::state::{DrainingServer, MapPlanner, NAMELESS, PlannedChange, placeholder_name};
 use crate::abi;
 use crate::connection_counts::ConnectionCounts;
-use crate::layout::ServerKey;
+use crate::layout::{PoolKey, ServerKey};
 use crate::map_write::{MapWrite, sort_writes};
 
 /// Consecutive sweeps without a flow before an index is reused.
 /// One sweep may pass an entry while the datapath moves it; two in a row do not.
 const QUIET: u8 = 2;
+
+/// What follows from a sweep.
+#[derive(Clone, Debug)]
+pub struct ReclaimedServers {
+    pub change: PlannedChange,
+    /// Indexes of servers that were released.
+    pub released: Vec<u32>,
+}
 
 impl MapPlanner {
     /// Starts draining a server of a service.
@@ -21,7 +29,7 @@ impl MapPlanner {
         index: u32,
         change: &mut PlannedChange,
     ) {
-        let Some((key, server)) = part.servers.get(&index) else { return };
+        let Some(PlannedServer { key, server }) = part.servers.get(&index) else { return };
         let taking = u8::try_from(abi::SERVER_TAKES | abi::SERVER_KEEPS).unwrap_or_default();
         let server = abi::Server { flags: server.flags & !taking, ..*server };
         change.writes.push(MapWrite::Server(index, server));
@@ -59,7 +67,7 @@ impl MapPlanner {
             }
         }
         let pools = self.layout.pools.iter().map(|(name, _)| *name);
-        let pools: Vec<(u32, u32)> = pools.filter(|(owner, _)| *owner == service).collect();
+        let pools: Vec<PoolKey> = pools.filter(|pool| pool.service == service).collect();
         for pool in pools {
             self.layout.pools.release(&pool);
         }
@@ -84,23 +92,23 @@ impl MapPlanner {
     }
 
     /// Handles a sweep: `flows` has the connections of each server, `begun` the new ones of each service. Removes
-    /// servers that had no connections for a while, and levels schedules. Returns the change and the released indexes.
+    /// servers that had no connections for a while, and levels schedules.
     pub fn reclaim_drained(
         &mut self,
         connections: &ConnectionCounts,
         arrivals: &HashMap<u32, u32>,
-    ) -> (PlannedChange, Vec<u32>) {
+    ) -> ReclaimedServers {
         let mut change = PlannedChange::default();
-        let mut forgotten = Vec::new();
+        let mut released = Vec::new();
         self.level_schedules(connections, arrivals, &mut change);
         for (index, one) in &mut self.draining {
             let none = !connections.servers.contains_key(index);
             one.idle_sweeps = if none { one.idle_sweeps.saturating_add(1) } else { 0 };
             if one.idle_sweeps >= QUIET {
-                forgotten.push(*index);
+                released.push(*index);
             }
         }
-        for index in &forgotten {
+        for index in &released {
             let Some(one) = self.draining.remove(index) else { continue };
             self.layout.servers.release(&one.key);
             self.freed.lists.push(one.share_list);
@@ -115,7 +123,7 @@ impl MapPlanner {
         }
         self.release_shares(&mut change);
         change.writes.extend(self.release_services().into_iter().map(MapWrite::DropService));
-        if !forgotten.is_empty() {
+        if !released.is_empty() {
             self.update_addresses(&mut change);
             let flags = self.share_flags();
             let kinds = abi::CONFIG_NAT | abi::CONFIG_CLIENT_SOURCE | abi::CONFIG_PORT_PAIRS;
@@ -127,6 +135,6 @@ impl MapPlanner {
             }
         }
         sort_writes(&mut change.writes);
-        (change, forgotten)
+        ReclaimedServers { change, released }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::schedule::{LeveledMember, level_turns, remaining_connections};
+use super::pools::ScheduledPool;
+use super::schedule::{LeveledMember, WeightedMember, level_turns, remaining_connections};
 use super::state::{MapPlanner, PlannedChange};
 use crate::connection_counts::ConnectionCounts;
 use crate::map_write::MapWrite;
@@ -21,13 +22,13 @@ impl MapPlanner {
         for part in self.active.values_mut().map(|standing| &mut standing.plan) {
             let arrived = arrivals.get(&part.index).copied().unwrap_or(0);
             for (at, members) in &part.leveled_pools {
-                let (Some((_, entries)), Some(region)) =
+                let (Some(ScheduledPool { entries, .. }), Some(region)) =
                     (part.pools.get_mut(at), part.schedules.get(at))
                 else {
                     continue;
                 };
                 let turns = count_turns(entries);
-                let member = |(entry, weight): &(u32, u32)| {
+                let member = |WeightedMember { entry, weight }: &WeightedMember| {
                     let turns = u64::from(of(&turns, *entry));
                     let begun = u64::from(arrived) * turns / (entries.len() as u64).max(1);
                     let begun = u32::try_from(begun).unwrap_or(u32::MAX);

@@ -25,8 +25,23 @@ pub struct VipListener {
     pub protocols: TransportProtocols,
 }
 
+/// A listener for which there was no room.
+#[derive(Clone, Debug)]
+pub struct RefusedListener {
+    /// The service's name.
+    pub service: String,
+    pub obstacle: Obstacle,
+}
+
+/// The listened addresses of all services.
+#[derive(Clone, Debug)]
+pub struct VipPlan {
+    pub vips: BTreeMap<VipKey, abi::Vip>,
+    pub refused: Vec<RefusedListener>,
+}
+
 /// Every key with its value, and the services for which there was no room.
-pub fn vip_entries(all: &[VipListener]) -> (BTreeMap<VipKey, abi::Vip>, Vec<(String, Obstacle)>) {
+pub fn vip_entries(all: &[VipListener]) -> VipPlan {
     let mut vips = BTreeMap::new();
     let mut refused = Vec::new();
     for one in all {
@@ -34,12 +49,12 @@ pub fn vip_entries(all: &[VipListener]) -> (BTreeMap<VipKey, abi::Vip>, Vec<(Str
             for span in &one.spans {
                 if !add_vip(&mut vips, one.service, *span, protocol) {
                     let obstacle = Obstacle::Ranges { address: span.address };
-                    refused.push((one.name.clone(), obstacle));
+                    refused.push(RefusedListener { service: one.name.clone(), obstacle });
                 }
             }
         }
     }
-    (vips, refused)
+    VipPlan { vips, refused }
 }
 
 fn add_vip(
@@ -110,7 +125,7 @@ mod tests {
     #[test]
     fn ports_ranges_and_any_port_stand_side_by_side() {
         let all = [listening(1, 80, 80), listening(2, 1_000, 2_000), listening(3, 0, 0)];
-        let (vips, refused) = vip_entries(&all);
+        let VipPlan { vips, refused } = vip_entries(&all);
         assert!(refused.is_empty());
         let at = |port| VipKey { address: [192, 0, 2, 1].into(), port, protocol: TCP };
         assert_eq!(vips[&at(80)].service, 1);
@@ -125,8 +140,8 @@ mod tests {
         let all: Vec<VipListener> = (0..9)
             .map(|at| listening(at, 1_000 * (at as u16 + 1), 1_000 * (at as u16 + 1) + 500))
             .collect();
-        let (_, refused) = vip_entries(&all);
+        let VipPlan { refused, .. } = vip_entries(&all);
         assert_eq!(refused.len(), 1);
-        assert_eq!(refused[0].0, "8");
+        assert_eq!(refused[0].service, "8");
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use model::snapshot::{PoolView, ServiceView};
 
 use super::guards::guard_key;
-use super::service_plan::ServicePlan;
+use super::pools::ScheduledPool;
+use super::service_plan::{PlannedServer, ServicePlan};
 use super::state::{ActiveService, MapPlanner, PlannedChange};
 use crate::abi;
 use crate::layout::{ArrayRegion, CapacityError, RegionAllocator};
@@ -121,7 +122,7 @@ impl MapPlanner {
         old: &ServicePlan,
         change: &mut PlannedChange,
     ) {
-        for (index, (key, server)) in &part.servers {
+        for (index, PlannedServer { key, server }) in &part.servers {
             if !old.servers.contains_key(index) {
                 match self.draining.remove(index) {
                     None => {
@@ -134,7 +135,7 @@ impl MapPlanner {
                     }
                 }
             }
-            if old.servers.get(index).is_none_or(|(_, before)| before != server) {
+            if old.servers.get(index).is_none_or(|before| before.server != *server) {
                 change.writes.push(MapWrite::Server(*index, *server));
             }
         }
@@ -151,24 +152,24 @@ impl MapPlanner {
         old: &ServicePlan,
         change: &mut PlannedChange,
     ) -> Result<(), CapacityError> {
-        for (index, (pool, entries)) in &mut part.pools {
+        for (index, ScheduledPool { pool, entries }) in &mut part.pools {
             let before = old.pools.get(index);
             // A levelled schedule with the same members continues.
             let members = part.leveled_pools.get(index);
-            if let Some((_, standing)) = before.filter(|_| members.is_some())
+            if let Some(standing) = before.filter(|_| members.is_some())
                 && old.leveled_pools.get(index) == members
             {
-                entries.clone_from(standing);
+                entries.clone_from(&standing.entries);
             }
             let place = old.schedules.get(index).copied();
-            let current_region = before.filter(|(_, old)| old == entries).and(place);
+            let current_region = before.filter(|old| old.entries == *entries).and(place);
             let region = allocate_region(&mut self.layout.schedule, current_region, entries.len())?;
             if current_region.is_none() && !entries.is_empty() {
                 change.writes.push(MapWrite::Schedule(region.first, entries.clone()));
             }
             pool.first = region.first;
             part.schedules.insert(*index, region);
-            if before.is_none_or(|(old, _)| old != pool) {
+            if before.is_none_or(|old| old.pool != *pool) {
                 change.writes.push(MapWrite::Pool(*index, *pool));
             }
         }

@@ -11,10 +11,10 @@ use model::load_balancing::maglev::{self, MaglevMember};
 use model::snapshot::PoolView;
 
 use super::encoding::{sticky_scope, ticks};
-use super::schedule::{LeveledMember, SOURCE_TABLE, level_turns, smooth_turns};
+use super::schedule::{LeveledMember, SOURCE_TABLE, WeightedMember, level_turns, smooth_turns};
 use super::source::PlanSource;
 use crate::abi;
-use crate::layout::{CapacityError, MapLayout};
+use crate::layout::{CapacityError, MapLayout, PoolKey};
 
 /// Added to the position of a pool for the one of IPv6 clients.
 const SECOND: u32 = 1 << 31;
@@ -27,21 +27,44 @@ enum PoolFamily {
     V6,
 }
 
-/// The source of a pool in the maps: eligible servers by position, with their weight.
+/// A server that new connections may choose.
+#[derive(Clone, Copy, Debug)]
+struct EligibleMember {
+    /// The server's position in its pool.
+    position: usize,
+    weight: u16,
+}
+
+/// A server that new connections may choose, with its index in the maps.
+#[derive(Clone, Copy, Debug)]
+struct PoolCandidate {
+    /// The server's position in its pool.
+    position: usize,
+    index: u32,
+    weight: u16,
+}
+
+/// The source of a pool in the maps.
 struct PoolCandidates<'a> {
     view: &'a PoolView,
     indexes: &'a [Option<u32>],
-    eligible: Vec<(usize, u16)>,
+    eligible: Vec<EligibleMember>,
+}
+
+/// The value of a pool with its schedule.
+#[derive(Clone, Debug)]
+pub struct ScheduledPool {
+    /// Its region is not allocated before the schedule is written.
+    pub pool: abi::Pool,
+    pub entries: Vec<u32>,
 }
 
 /// A pool of the maps.
 pub(super) struct PlannedPool {
     pub index: u32,
-    /// The pool's value; its region is not allocated yet.
-    pub pool: abi::Pool,
-    pub entries: Vec<u32>,
-    /// Servers with their weights, where the schedule follows their connections.
-    pub members: Option<Vec<(u32, u32)>>,
+    pub scheduled: ScheduledPool,
+    /// Servers by index, where the schedule follows their connections.
+    pub members: Option<Vec<WeightedMember>>,
 }
 
 /// A pool of a service, by the service and the pool's position, or both where the families choose apart.
@@ -58,17 +81,17 @@ pub(super) fn plan_pools(
     for (family, position) in
         pool_families(source, view).into_iter().zip([ordinal, ordinal | SECOND])
     {
-        let at = layout.pools.allocate(&(service, position))?;
+        let at = layout.pools.allocate(&PoolKey { service, position })?;
         let choice =
             PoolCandidates { view, indexes, eligible: choose_servers(view, source, family) };
-        let (mut pool, entries) = pool_value(&choice, source);
+        let ScheduledPool { mut pool, entries } = pool_value(&choice, source);
         pool.sticky_scope = scope;
         let follows = view.config.balance == BalancePolicy::LeastConnections;
         let members = follows.then(|| choice.members());
         if let Some(first) = all.first_mut() {
-            first.pool.pool6 = at + 1;
+            first.scheduled.pool.pool6 = at + 1;
         }
-        all.push(PlannedPool { index: at, pool, entries, members });
+        all.push(PlannedPool { index: at, scheduled: ScheduledPool { pool, entries }, members });
     }
     Ok(all)
 }
@@ -76,7 +99,7 @@ pub(super) fn plan_pools(
 /// Positions of all servers that some client may choose.
 pub(super) fn eligible_servers(view: &PoolView, source: &PlanSource<'_>) -> BTreeSet<usize> {
     let each = pool_families(source, view).into_iter();
-    each.flat_map(|family| choose_servers(view, source, family)).map(|(at, _)| at).collect()
+    each.flat_map(|family| choose_servers(view, source, family)).map(|one| one.position).collect()
 }
 
 /// The families with separate pools: the listeners' families, if some server does not serve all of them.
@@ -113,42 +136,49 @@ fn choose_servers(
     view: &PoolView,
     source: &PlanSource<'_>,
     family: PoolFamily,
-) -> Vec<(usize, u16)> {
+) -> Vec<EligibleMember> {
+    let member = |(position, weight)| EligibleMember { position, weight };
     if family == PoolFamily::Both {
-        return load_balancing::eligible_servers(view);
+        return load_balancing::eligible_servers(view).into_iter().map(member).collect();
     }
     let places: Vec<usize> =
         (0..view.servers.len()).filter(|at| serves_family(view, source, *at, family)).collect();
     let servers = places.iter().map(|at| view.servers[*at].clone()).collect();
     let among = PoolView { servers, ..view.clone() };
     let chosen = load_balancing::eligible_servers(&among);
-    chosen.into_iter().map(|(at, weight)| (places[at], weight)).collect()
+    chosen.into_iter().map(|(at, weight)| member((places[at], weight))).collect()
 }
 
 impl PoolCandidates<'_> {
-    fn iter(&self) -> impl Iterator<Item = (usize, u32, u16)> {
-        let index = |at: usize| self.indexes.get(at).copied().flatten();
-        self.eligible.iter().filter_map(move |(at, weight)| Some((*at, index(*at)?, *weight)))
+    fn iter(&self) -> impl Iterator<Item = PoolCandidate> {
+        self.eligible.iter().filter_map(|EligibleMember { position, weight }| {
+            let index = self.indexes.get(*position).copied().flatten()?;
+            Some(PoolCandidate { position: *position, index, weight: *weight })
+        })
     }
 
     /// Servers by index, with their weights.
-    fn members(&self) -> Vec<(u32, u32)> {
-        self.iter().map(|(_, index, weight)| (index, u32::from(weight))).collect()
+    fn members(&self) -> Vec<WeightedMember> {
+        let member =
+            |one: PoolCandidate| WeightedMember { entry: one.index, weight: u32::from(one.weight) };
+        self.iter().map(member).collect()
     }
 
     /// The Maglev table with this many entries, by servers' names.
     fn maglev_table(&self, size: u32) -> Vec<u32> {
         let name = |at: usize| self.view.servers[at].config.name.clone();
-        let names: Vec<MaglevMember> =
-            self.iter().map(|(at, _, weight)| MaglevMember { name: name(at), weight }).collect();
-        let targets: Vec<u32> = self.iter().map(|(_, index, _)| index).collect();
+        let names: Vec<MaglevMember> = self
+            .iter()
+            .map(|one| MaglevMember { name: name(one.position), weight: one.weight })
+            .collect();
+        let targets: Vec<u32> = self.iter().map(|one| one.index).collect();
         let table = maglev::build_table(&names, size);
         table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect()
     }
 }
 
 /// The value of a pool and the entries of its schedule.
-fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> (abi::Pool, Vec<u32>) {
+fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> ScheduledPool {
     let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
     if let Some(sticky) = source.packets.sticky {
         pool.sticky = ticks(sticky.time);
@@ -168,12 +198,16 @@ fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> (abi::Poo
         }
         BalancePolicy::LeastConnections => {
             let flows = |entry: u32| source.flows.get(&entry).copied().unwrap_or(0);
-            let member = |(entry, weight)| LeveledMember { entry, weight, flows: flows(entry) };
+            let member = |WeightedMember { entry, weight }| LeveledMember {
+                entry,
+                weight,
+                flows: flows(entry),
+            };
             let all: Vec<LeveledMember> = choice.members().into_iter().map(member).collect();
             level_turns(&all, 0)
         }
         _ => smooth_turns(&choice.members()),
     };
     pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-    (pool, entries)
+    ScheduledPool { pool, entries }
 }

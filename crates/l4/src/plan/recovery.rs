@@ -9,7 +9,15 @@ use model::config::PacketServiceConfig;
 use super::encoding::{VipKey, from_mapped_bytes};
 use super::state::{DrainingServer, MapPlanner, UnclaimedMaps, placeholder_name};
 use crate::abi;
-use crate::layout::{ArrayRegion, ServerKey, ShareKey};
+use crate::layout::{ArrayRegion, PoolKey, ServerKey, ShareKey};
+
+/// A share in the maps that an earlier process left.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveredShare {
+    pub key: ShareKey,
+    pub index: u32,
+    pub share: abi::Share,
+}
 
 /// The contents of the maps.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +25,7 @@ pub struct RecoveredMaps {
     /// The service of each address.
     pub vips: BTreeMap<VipKey, abi::Vip>,
     pub servers: BTreeMap<u32, abi::Server>,
-    /// Shares with their index.
-    pub shares: Vec<(ShareKey, u32, abi::Share)>,
+    pub shares: Vec<RecoveredShare>,
     /// Lists of shares, by the first entry.
     pub lists: BTreeMap<u32, Vec<u32>>,
     pub pools: BTreeMap<u32, abi::Pool>,
@@ -38,7 +45,7 @@ impl MapPlanner {
         for server in found.servers.values() {
             self.layout.services.adopt(placeholder_name(server.service), server.service);
         }
-        for (key, index, share) in &found.shares {
+        for RecoveredShare { key, index, share } in &found.shares {
             self.layout.shares.adopt(*key, *index);
             let region = ArrayRegion { first: share.first, length: share.ports };
             self.layout.free_records.adopt(region);
@@ -47,7 +54,7 @@ impl MapPlanner {
         let mut recovered = UnclaimedMaps::default();
         for (index, pool) in &found.pools {
             // No service has this name, so the index becomes free once all pools were rewritten.
-            self.layout.pools.adopt((u32::MAX, *index), *index);
+            self.layout.pools.adopt(PoolKey { service: u32::MAX, position: *index }, *index);
             let region = ArrayRegion { first: pool.first, length: pool.length };
             recovered.schedule.extend(self.layout.schedule.adopt(region));
             recovered.pools.push(*index);
@@ -107,7 +114,7 @@ impl MapPlanner {
     pub(super) fn forget_recovered(&mut self) {
         let Some(UnclaimedMaps { pools, schedule, rules }) = self.recovered.take() else { return };
         for index in pools {
-            self.layout.pools.release(&(u32::MAX, index));
+            self.layout.pools.release(&PoolKey { service: u32::MAX, position: index });
         }
         self.freed.schedule.extend(schedule);
         self.freed.rules.extend(rules);

@@ -11,16 +11,24 @@ const LEVEL_STEPS: usize = 64;
 /// Bounds the length of a schedule, which a change of weights rewrites whole.
 const LEVELS: usize = 1_024;
 
-/// Smooth weighted turns: each member as often as its weight, spread as evenly as possible. Members are the values of
-/// the entries with their weight; members of weight 0 do not appear.
-pub fn smooth_turns(members: &[(u32, u32)]) -> Vec<u32> {
-    let divisor = members.iter().fold(0, |all, (_, weight)| gcd(all, *weight)).max(1);
-    let total: u64 = members.iter().map(|(_, weight)| u64::from(weight / divisor)).sum();
+/// A member of a schedule with its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightedMember {
+    /// The value of the entries.
+    pub entry: u32,
+    pub weight: u32,
+}
+
+/// Smooth weighted turns: each member as often as its weight, spread as evenly as possible. Members of weight 0 do not
+/// appear.
+pub fn smooth_turns(members: &[WeightedMember]) -> Vec<u32> {
+    let divisor = members.iter().fold(0, |all, one| gcd(all, one.weight)).max(1);
+    let total: u64 = members.iter().map(|one| u64::from(one.weight / divisor)).sum();
     let share = |weight: u32| {
         let weight = u64::from(weight / divisor);
         if total <= TURNS || weight == 0 { weight } else { (weight * TURNS / total).max(1) }
     };
-    spread_evenly(members.iter().map(|(entry, weight)| (*entry, share(*weight))))
+    spread_evenly(members.iter().map(|one| (one.entry, share(one.weight))))
 }
 
 /// Each member as often as its count, spread as evenly as possible.
@@ -111,16 +119,22 @@ mod tests {
         entries.iter().filter(|entry| **entry == of).count()
     }
 
+    fn turns(members: &[(u32, u32)]) -> Vec<u32> {
+        let member =
+            |(entry, weight): &(u32, u32)| WeightedMember { entry: *entry, weight: *weight };
+        smooth_turns(&members.iter().map(member).collect::<Vec<_>>())
+    }
+
     #[test]
     fn equal_weights_take_turns() {
-        assert_eq!(smooth_turns(&[(7, 3), (8, 3), (9, 3)]), [7, 8, 9]);
-        assert_eq!(smooth_turns(&[]), Vec::<u32>::new());
-        assert_eq!(smooth_turns(&[(1, 0)]), Vec::<u32>::new());
+        assert_eq!(turns(&[(7, 3), (8, 3), (9, 3)]), [7, 8, 9]);
+        assert_eq!(turns(&[]), Vec::<u32>::new());
+        assert_eq!(turns(&[(1, 0)]), Vec::<u32>::new());
     }
 
     #[test]
     fn heavier_servers_come_more_often_and_spread() {
-        let entries = smooth_turns(&[(1, 4), (2, 2), (3, 1)]);
+        let entries = turns(&[(1, 4), (2, 2), (3, 1)]);
         assert_eq!(entries.len(), 7);
         assert_eq!((counts(&entries, 1), counts(&entries, 2), counts(&entries, 3)), (4, 2, 1));
         assert!(entries.windows(3).all(|three| three.iter().any(|entry| *entry != 1)));
@@ -183,7 +197,7 @@ mod tests {
     #[test]
     fn large_weights_fit() {
         let members: Vec<(u32, u32)> = (0..1_000).map(|at| (at, 1 + at % 256)).collect();
-        let entries = smooth_turns(&members);
+        let entries = turns(&members);
         assert!(entries.len() as u64 <= TURNS + 1_000, "{}", entries.len());
         assert!((0..1_000).all(|at| counts(&entries, at) > 0));
     }

@@ -8,12 +8,20 @@ use model::config::{ForwardingMode, ServiceConfig, TunnelKind};
 use model::snapshot::{PoolView, ServerState, ServerView};
 
 use super::encoding::{byte_cost_ns, cost_ns, replication_flags, ticks, to_mapped_bytes};
-use super::guards::guard_entries;
-use super::pools;
+use super::guards::{GuardPrefix, guard_entries};
+use super::pools::{self, ScheduledPool};
 use super::rules::rule_values;
+use super::schedule::WeightedMember;
 use super::source::PlanSource;
 use crate::abi;
 use crate::layout::{ArrayRegion, CapacityError, MapLayout, ServerKey, ShareKey};
+
+/// A server of a service with its value in the map.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedServer {
+    pub key: ServerKey,
+    pub server: abi::Server,
+}
 
 /// One service in the maps, current or planned.
 #[derive(Clone, Debug, Default)]
@@ -21,23 +29,24 @@ pub struct ServicePlan {
     /// Index of the service.
     pub index: u32,
     pub service: abi::Service,
-    /// Pools by their index: the value, whose region is not allocated yet, and its entries.
-    pub pools: BTreeMap<u32, (abi::Pool, Vec<u32>)>,
+    /// Pools by their index.
+    pub pools: BTreeMap<u32, ScheduledPool>,
     /// The region of each pool's entries.
     pub schedules: HashMap<u32, ArrayRegion>,
-    pub servers: BTreeMap<u32, (ServerKey, abi::Server)>,
+    /// Servers by their index.
+    pub servers: BTreeMap<u32, PlannedServer>,
     /// Shares of each server.
     pub shares: BTreeMap<u32, Vec<ShareKey>>,
     /// The region of each server's list of shares.
     pub share_lists: HashMap<u32, ArrayRegion>,
     pub rules: Vec<abi::Rule>,
     pub rules_region: ArrayRegion,
-    /// Guards by prefix length and address.
-    pub guards: BTreeMap<(u32, [u8; 16]), abi::GuardValue>,
+    /// Guards by their network.
+    pub guards: BTreeMap<GuardPrefix, abi::GuardValue>,
     /// Whether a rule depends on the time of day.
     pub depends_on_time: bool,
     /// Members of pools with levelled schedules, by pool.
-    pub leveled_pools: BTreeMap<u32, Vec<(u32, u32)>>,
+    pub leveled_pools: BTreeMap<u32, Vec<WeightedMember>>,
 }
 
 /// Why a service cannot be forwarded.
@@ -100,7 +109,7 @@ pub fn plan_service(
         let first = made.first().map_or(abi::NONE, |one| one.index);
         for one in made {
             part.leveled_pools.extend(one.members.map(|members| (one.index, members)));
-            part.pools.insert(one.index, (one.pool, one.entries));
+            part.pools.insert(one.index, one.scheduled);
         }
         pools.insert(view.config.name.as_str(), first);
     }
@@ -137,8 +146,7 @@ fn service_flags(source: &PlanSource<'_>, part: &ServicePlan) -> u32 {
     let limited = caps.syn_rate.is_some() || caps.rst_rate.is_some() || caps.bandwidth.is_some();
     flags |= if limited { abi::SERVICE_SOURCES } else { 0 };
     flags |= if guard.ban.is_some() { abi::SERVICE_BANS } else { 0 };
-    let local =
-        |(_, server): &(ServerKey, abi::Server)| u32::from(server.flags) & abi::SERVER_LOCAL != 0;
+    let local = |one: &PlannedServer| u32::from(one.server.flags) & abi::SERVER_LOCAL != 0;
     let local = nat && part.servers.values().any(local);
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
     // Packets for this host are not translated, and the host has its own SYN cookies.
@@ -252,7 +260,7 @@ fn plan_servers(
         if nat {
             part.shares.insert(index, server_shares(&key, source, pool)?);
         }
-        part.servers.insert(index, (key, server));
+        part.servers.insert(index, PlannedServer { key, server });
         indexes.push(Some(index));
     }
     Ok(indexes)

@@ -8,7 +8,7 @@ use model::capacity::ports::TRANSLATED_PORTS;
 
 use super::encoding::to_mapped_bytes;
 use super::merge::allocate_region;
-use super::service_plan::ServicePlan;
+use super::service_plan::{PlannedServer, ServicePlan};
 use super::state::{MapPlanner, PlannedChange};
 use crate::abi;
 use crate::layout::{CapacityError, ShareKey};
@@ -48,7 +48,7 @@ impl MapPlanner {
                 keys.iter().for_each(|key| self.share_uses.add(*key));
                 change.writes.push(MapWrite::ShareList(region.first, list));
             }
-            if let Some((_, server)) = part.servers.get_mut(&index) {
+            if let Some(PlannedServer { server, .. }) = part.servers.get_mut(&index) {
                 server.share_first = region.first;
                 server.share_count = region.length;
             }

@@ -12,8 +12,9 @@ use super::encoding::VipKey;
 use super::facts::{HostFacts, ShareUses, UseCounts};
 use super::service_plan::ServicePlan;
 use crate::abi;
-use crate::layout::{ArrayRegion, MapCapacity, MapLayout, ServerKey, ShareKey};
+use crate::layout::{ArrayRegion, IndexedShare, MapCapacity, MapLayout, ServerKey, ShareKey};
 use crate::map_write::MapWrite;
+use crate::next_hops::NextHopServer;
 
 /// How names begin that no service can have.
 pub(super) const NAMELESS: char = '\u{0}';
@@ -35,6 +36,15 @@ pub(super) struct DrainingServer {
     pub share_list: ArrayRegion,
     /// Sweeps in a row that saw no flow.
     pub idle_sweeps: u8,
+}
+
+/// A server in the maps.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedServer<'a> {
+    pub index: u32,
+    /// The name of its service.
+    pub service: &'a str,
+    pub key: ServerKey,
 }
 
 /// The result of a change.
@@ -121,14 +131,16 @@ impl MapPlanner {
         }
     }
 
-    /// The servers' addresses that need a next hop, with its index. `None` if unchanged since the last call.
-    pub fn take_next_hops(&mut self) -> Option<Vec<(IpAddr, u32)>> {
+    /// The servers that need a next hop. `None` if unchanged since the last call.
+    pub fn take_next_hops(&mut self) -> Option<Vec<NextHopServer>> {
         std::mem::take(&mut self.next_hops_changed).then(|| self.next_hops())
     }
 
-    fn next_hops(&self) -> Vec<(IpAddr, u32)> {
+    fn next_hops(&self) -> Vec<NextHopServer> {
         let needed = self.next_hop_uses.keys();
-        needed.filter_map(|ip| Some((ip, self.layout.next_hops.find(&ip)?))).collect()
+        let server =
+            |server| Some(NextHopServer { server, index: self.layout.next_hops.find(&server)? });
+        needed.filter_map(server).collect()
     }
 
     pub fn service_index(&self, name: &str) -> Option<u32> {
@@ -149,31 +161,34 @@ impl MapPlanner {
         self.draining.keys().copied().collect()
     }
 
-    /// Every server of an active service: its index, the service's name and its key.
-    pub fn all_servers(&self) -> impl Iterator<Item = (u32, &str, ServerKey)> {
+    /// Every server of an active service.
+    pub fn all_servers(&self) -> impl Iterator<Item = IndexedServer<'_>> {
         let names: HashMap<u32, &str> =
             self.active.iter().map(|(name, one)| (one.plan.index, name.as_str())).collect();
         let standing = self
             .active
             .values()
-            .flat_map(|one| one.plan.servers.iter().map(|(index, (key, _))| (*index, *key)));
+            .flat_map(|one| one.plan.servers.iter().map(|(index, server)| (*index, server.key)));
         let leaving = self.draining.iter().map(|(index, one)| (*index, one.key));
         let all = standing.chain(leaving);
-        all.filter_map(move |(index, key)| Some((index, *names.get(&key.service)?, key)))
+        all.filter_map(move |(index, key)| {
+            Some(IndexedServer { index, service: names.get(&key.service)?, key })
+        })
     }
 
-    /// Every share in the maps, with its index and its records.
-    pub fn all_shares(&self) -> impl Iterator<Item = (ShareKey, u32, ArrayRegion)> {
-        let shares = self.layout.shares.iter();
-        shares.filter_map(|(key, index)| Some((*key, index, *self.layout.records.get(key)?)))
+    /// Every share in the maps.
+    pub fn all_shares(&self) -> impl Iterator<Item = IndexedShare> {
+        self.layout.shares.iter().filter_map(|(key, index)| {
+            Some(IndexedShare { index, key: *key, region: *self.layout.records.get(key)? })
+        })
     }
 
-    /// Shares of a server of an active service, with their indexes and numbers of ports.
-    pub fn shares_of(&self, service: &str, server: u32) -> Vec<(ShareKey, u32, u32)> {
+    /// Shares of a server of an active service.
+    pub fn shares_of(&self, service: &str, server: u32) -> Vec<IndexedShare> {
         let keys = self.active.get(service).and_then(|one| one.plan.shares.get(&server));
         let at = |key: &ShareKey| {
-            let ports = self.layout.records.get(key)?.length;
-            Some((*key, self.layout.shares.find(key)?, ports))
+            let region = *self.layout.records.get(key)?;
+            Some(IndexedShare { index: self.layout.shares.find(key)?, key: *key, region })
         };
         keys.into_iter().flatten().filter_map(at).collect()
     }

@@ -2,7 +2,7 @@
 //! compare-and-swap.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bpf::{MapValue, MappedArray};
 
@@ -55,16 +55,16 @@ pub enum PutResult {
 /// families of keys.
 pub fn flow_fingerprint(
     secret: &FlowHashSecret,
-    (source, source_port): (IpAddr, u16),
-    (to, port): (IpAddr, u16),
+    source: SocketAddr,
+    to: SocketAddr,
     proto: u32,
 ) -> u64 {
     let words = |ip: IpAddr| -> [u64; 4] {
         let bytes = to_mapped_bytes(ip);
         std::array::from_fn(|at| u64::from(<u32 as MapValue>::read(&bytes[at * 4..])))
     };
-    let src = words(source);
-    let dst = words(to);
+    let src = words(source.ip());
+    let dst = words(to.ip());
     let raw = |port: u16| u64::from(u16::from_ne_bytes(port.to_be_bytes()));
     let mut hash = secret[0];
     if source.is_ipv4() {
@@ -75,7 +75,7 @@ pub fn flow_fingerprint(
         hash = mix(hash, dst[0] << 32 | dst[1], secret[3]);
         hash = mix(hash, dst[2] << 32 | dst[3], secret[1]);
     }
-    hash = mix(hash, u64::from(proto) << 32 | raw(source_port) << 16 | raw(port), secret[2]);
+    hash = mix(hash, u64::from(proto) << 32 | raw(source.port()) << 16 | raw(to.port()), secret[2]);
     mix(hash, 0, secret[3]) | 2
 }
 

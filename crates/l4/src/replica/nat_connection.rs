@@ -1,6 +1,6 @@
 //! A replicated translated connection, and the place of its record. Data only.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use bpf::MapValue as _;
 
@@ -18,9 +18,9 @@ pub struct NatConnection {
     /// Ticks until the entry expires.
     pub ttl_ticks: u32,
     pub protocol: u8,
-    pub client: (IpAddr, u16),
+    pub client: SocketAddr,
     /// The service's address and port towards the client.
-    pub service: (IpAddr, u16),
+    pub service: SocketAddr,
     /// Index of its share.
     pub share: u32,
     /// Index of its server.
@@ -37,5 +37,5 @@ pub struct RecordSlot {
     /// Its place in the share.
     pub share_index: u32,
     /// The server's address and port, where the client's address is preserved.
-    pub client_source: Option<(IpAddr, u16)>,
+    pub client_source: Option<SocketAddr>,
 }

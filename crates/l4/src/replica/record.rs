@@ -1,7 +1,7 @@
 //! Translated connections: their records in the table, and how a record of another machine is entered so that its port
 //! is not allocated here.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use bpf::MapValue;
 
@@ -50,8 +50,8 @@ impl ReplicaTables {
         if !same || left as i32 <= 0 {
             return None;
         }
-        let client = (from_mapped_bytes(record.client), record.client_port);
-        let service = (from_mapped_bytes(record.addr), record.port);
+        let client = SocketAddr::new(from_mapped_bytes(record.client), record.client_port);
+        let service = SocketAddr::new(from_mapped_bytes(record.addr), record.port);
         let cookie = word >> 16 & u64::from(abi::RECORD_COOKIE) != 0;
         Some(NatConnection {
             fingerprint: flow_fingerprint(secret, client, service, protocol.into()),
@@ -71,7 +71,8 @@ impl ReplicaTables {
         &self,
         connection: &NatConnection,
         slot: &RecordSlot,
-        (secret, tick): (&FlowHashSecret, u32),
+        secret: &FlowHashSecret,
+        tick: u32,
         over: bool,
     ) -> PutResult {
         let first = slot.place as usize * RECORD;
@@ -110,10 +111,10 @@ impl ReplicaTables {
     fn write_record(&self, connection: &NatConnection, first: usize, tick: u32) {
         let record = abi::Record {
             word: 0,
-            client: to_mapped_bytes(connection.client.0),
-            addr: to_mapped_bytes(connection.service.0),
-            client_port: connection.client.1,
-            port: connection.service.1,
+            client: to_mapped_bytes(connection.client.ip()),
+            addr: to_mapped_bytes(connection.service.ip()),
+            client_port: connection.client.port(),
+            port: connection.service.port(),
             share: connection.share,
             server: connection.server,
             end: 0,
@@ -132,7 +133,7 @@ impl ReplicaTables {
         &self,
         connection: &NatConnection,
         place: u32,
-        preserved_server: Option<(IpAddr, u16)>,
+        preserved_server: Option<SocketAddr>,
         secret: &FlowHashSecret,
     ) -> PutResult {
         let entered = self.forward.put_free(connection.fingerprint, place);
@@ -187,12 +188,12 @@ impl ReplicaTables {
 
 fn reply_fingerprint(
     connection: &NatConnection,
-    (server, port): (IpAddr, u16),
+    server: SocketAddr,
     secret: &FlowHashSecret,
 ) -> u64 {
-    let port = if port == 0 { connection.service.1 } else { port };
+    let port = if server.port() == 0 { connection.service.port() } else { server.port() };
     let proto = u32::from(connection.protocol) | ANSWERS;
-    flow_fingerprint(secret, (server, port), connection.client, proto)
+    flow_fingerprint(secret, SocketAddr::new(server.ip(), port), connection.client, proto)
 }
 
 fn record_word(deadline: u32, middle: u32, state: State) -> u64 {

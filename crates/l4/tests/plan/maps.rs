@@ -7,7 +7,7 @@ use l4::abi;
 use l4::layout::{ArrayRegion, ShareKey};
 use l4::map_write::MapWrite;
 use l4::plan::encoding::{VipKey, from_mapped_bytes};
-use l4::plan::recovery::RecoveredMaps;
+use l4::plan::recovery::{RecoveredMaps, RecoveredShare};
 
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedMaps {
@@ -250,7 +250,11 @@ impl SimulatedMaps {
         RecoveredMaps {
             vips: self.vips.clone(),
             lists: servers.values().map(list).collect(),
-            shares: self.share_keys.iter().map(|(key, at)| (*key, *at, self.shares[at])).collect(),
+            shares: self
+                .share_keys
+                .iter()
+                .map(|(key, at)| RecoveredShare { key: *key, index: *at, share: self.shares[at] })
+                .collect(),
             pools: self
                 .pools
                 .iter()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use l4::layout::MapCapacity;
 use l4::map_write::MapWrite;
 use l4::plan::facts::HostFacts;
-use l4::plan::{MapPlanner, PlannedChange};
+use l4::plan::{MapPlanner, PlannedChange, ReclaimedServers};
 use model::config::{CheckedConfig, PoolConfig, ServerHost};
 use model::id::{PoolId, ServerId, ServiceId};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
@@ -164,8 +164,8 @@ impl PlannerFixture {
             servers,
             ..l4::connection_counts::ConnectionCounts::default()
         };
-        let (change, forgotten) =
+        let ReclaimedServers { change, released } =
             self.planner.reclaim_drained(&connections, &arrivals.iter().copied().collect());
-        (change.writes, forgotten)
+        (change.writes, released)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use l4::layout::{MapCapacity, ShareKey};
+use l4::layout::{IndexedShare, MapCapacity, ShareKey};
 use l4::plan::MapPlanner;
 use model::capacity::port_shares::{PortAllocation, TCP, UDP};
 use model::config::{Config, ServerHost};
@@ -34,7 +34,7 @@ fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
 /// The shares that the planner made.
 fn made(planner: &MapPlanner) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     let mut out = BTreeMap::new();
-    for (key, _, region) in planner.all_shares() {
+    for IndexedShare { key, region, .. } in planner.all_shares() {
         let ShareKey { server, port, protocol, .. } = key;
         let (shares, ports, fewest) =
             out.entry((server, port, protocol)).or_insert((0, 0, u32::MAX));

@@ -62,7 +62,7 @@ fn tell(from: &(DatapathTestbed, ReplicaTables), to: &(DatapathTestbed, ReplicaT
         let share = from.0.plane.shares.get(&one.share).unwrap().unwrap();
         let slot =
             RecordSlot { place: *place, share_index: place - share.first, client_source: None };
-        assert_eq!(to.1.put_record(&one, &slot, (&SECRET, now), true), PutResult::Done);
+        assert_eq!(to.1.put_record(&one, &slot, &SECRET, now, true), PutResult::Done);
     }
     flows.len() + records.len()
 }
@@ -128,9 +128,8 @@ fn answered(world: &DatapathTestbed, text: &str, out: &[u8], client: &str) {
 fn hashes_are_those_of_the_datapath() {
     let Some(one) = plane(Method::Mac, SECRET) else { return };
     for (client, vip) in ENDS {
-        let ends = [client, vip].map(|end| end.parse::<SocketAddr>().unwrap());
-        let [from, to] = ends.map(|end| (end.ip(), end.port()));
-        one.0.forwarded(vip, &syn(client, vip, from.1));
+        let [from, to] = [client, vip].map(|end| end.parse::<SocketAddr>().unwrap());
+        one.0.forwarded(vip, &syn(client, vip, from.port()));
         let place = noted(&one.1, ReplicatedTable::Flows)[0];
         let entry = one.1.flow(place, tick(&one.0)).unwrap();
         assert_eq!(entry.fingerprint, flow_fingerprint(&SECRET, from, to, 6), "{vip}");
@@ -160,10 +159,10 @@ fn phases_are_replicated_by_hash() {
     assert_eq!((read(&other).state, read(&other).ttl_ticks), (State::Closing, 50));
     assert_eq!(end(99, true), None, "nobody knows it");
     let slot = RecordSlot { place, share_index: 0, client_source: None };
-    let put_result = other.1.put_record(&read(&one), &slot, (&SECRET, now), false);
+    let put_result = other.1.put_record(&read(&one), &slot, &SECRET, now, false);
     assert_eq!(put_result, PutResult::Occupied, "what lives here stays");
     let beyond = RecordSlot { place: u32::MAX, ..slot };
-    assert_eq!(other.1.put_record(&read(&one), &beyond, (&SECRET, now), true), PutResult::Full);
+    assert_eq!(other.1.put_record(&read(&one), &beyond, &SECRET, now, true), PutResult::Full);
 }
 
 #[test]

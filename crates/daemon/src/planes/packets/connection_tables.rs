@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use l4::layout::{ArrayRegion, ServerKey, ShareKey};
+use l4::layout::{IndexedShare, ServerKey};
 use l4::plan::MapPlanner;
 use l4::replica::{FlowHashSecret, ReplicaTables};
 use model::capacity::replication_traffic::shortest_timeout;
@@ -24,16 +24,23 @@ pub struct ReplicationSource {
     pub commands: PlaneCommandSender,
 }
 
+/// A server in the tables.
+#[derive(Clone, Debug)]
+pub struct TableServer {
+    pub index: u32,
+    /// The name of its service.
+    pub service: Arc<str>,
+    pub key: ServerKey,
+}
+
 /// The tables at one moment.
 #[derive(Clone, Debug)]
 pub struct ConnectionTables {
     pub replica: Arc<ReplicaTables>,
     /// The hash secret of connections.
     pub secret: FlowHashSecret,
-    /// Servers: index, service, key.
-    pub servers: Vec<(u32, Arc<str>, ServerKey)>,
-    /// Shares: key, index, records.
-    pub shares: Vec<(ShareKey, u32, ArrayRegion)>,
+    pub servers: Vec<TableServer>,
+    pub shares: Vec<IndexedShare>,
     /// Services with replicated state, at shared addresses.
     pub services: BTreeMap<Arc<str>, ReplicatedService>,
     /// The shortest timeout of any replicated entry.
@@ -89,7 +96,9 @@ impl ConnectionTables {
         let services = replicated_services(config);
         let named = |name: &str| services.get_key_value(name).map(|(name, _)| Arc::clone(name));
         let servers = planner.all_servers();
-        let servers = servers.filter_map(|(at, service, key)| Some((at, named(service)?, key)));
+        let servers = servers.filter_map(|one| {
+            Some(TableServer { index: one.index, service: named(one.service)?, key: one.key })
+        });
         let times = services.keys().filter_map(|name| {
             Some(shortest_timeout(config.services.get(&**name)?.packets.as_ref()?))
         });

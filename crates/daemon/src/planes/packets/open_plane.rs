@@ -19,7 +19,7 @@ use l4::events::EventReader;
 use l4::flow_samples::FlowSampler;
 use l4::map_write::MapWrite;
 use l4::next_hops::{NextHopRequest, NextHopTable};
-use l4::plan::{MapPlanner, facts::HostFacts};
+use l4::plan::{MapPlanner, ReclaimedServers, facts::HostFacts};
 use l4::replica::ReplicaTables;
 use l4::sweeper::TableSweeper;
 use l4::{PacketDatapath, TableSizes, abi, apply};
@@ -217,7 +217,7 @@ impl OpenPlane {
             .hops
             .take_changes()
             .into_iter()
-            .map(|(at, way)| MapWrite::NextHop(at, way))
+            .map(|hop| MapWrite::NextHop(hop.index, hop.next_hop))
             .collect();
         apply::apply(&self.plane, &writes)
     }
@@ -280,8 +280,9 @@ impl OpenPlane {
         let census = self.sweeper.count_connections(tick);
         let owners = self.planner.server_services();
         let arrivals = l4::sweeper::write_gauges(&self.plane, &census, &owners, services)?;
-        let (change, forgotten) = self.planner.reclaim_drained(&census, &arrivals);
-        self.sweeper.forget_sticky_clients(&forgotten);
+        let ReclaimedServers { change, released } =
+            self.planner.reclaim_drained(&census, &arrivals);
+        self.sweeper.forget_sticky_clients(&released);
         self.write_maps(&change.writes)?;
         self.connection_counts = census;
         Ok(())

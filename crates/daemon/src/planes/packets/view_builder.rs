@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use l4::layout::IndexedShare;
 use model::snapshot::{PoolView, ServiceView};
 
 use super::open_plane::OpenPlane;
@@ -137,7 +138,9 @@ fn return_ports(
     name: &str,
 ) -> Vec<ReturnPorts> {
     let mut by_protocol: BTreeMap<u8, ReturnPorts> = BTreeMap::new();
-    for (key, share, all) in site.planner.shares_of(&service.config.name, index) {
+    for IndexedShare { index: share, key, region } in
+        site.planner.shares_of(&service.config.name, index)
+    {
         let ports = by_protocol.entry(key.protocol).or_default();
         ports.pool = pool.to_owned();
         ports.name = name.to_owned();
@@ -145,7 +148,7 @@ fn return_ports(
         ports.keeps_client_address = key.return_address.is_none();
         ports.shares.push(share);
         ports.used += site.connection_counts.shares.get(&share).copied().map_or(0, u64::from);
-        ports.total += u64::from(all);
+        ports.total += u64::from(region.length);
     }
     by_protocol.into_values().collect()
 }

@@ -1,7 +1,7 @@
 //! The plane's part in replication: its tables with what they mean, and another secret for their hashes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use l4::replica::{FlowHashSecret, ReplicaTables};
@@ -34,11 +34,14 @@ impl OpenPlane {
         let Some(replica) = self.replica.get().filter(|_| config.secret != *secret) else {
             return Ok(false);
         };
-        let servers: HashMap<u32, (IpAddr, u16)> =
-            self.planner.all_servers().map(|(at, _, key)| (at, (key.address, key.port))).collect();
+        let servers: HashMap<u32, SocketAddr> = self
+            .planner
+            .all_servers()
+            .map(|one| (one.index, SocketAddr::new(one.key.address, one.key.port)))
+            .collect();
         let keep: BTreeSet<u32> = {
             let shares = self.planner.all_shares();
-            shares.filter(|(key, ..)| key.return_address.is_none()).map(|(_, at, _)| at).collect()
+            shares.filter(|one| one.key.return_address.is_none()).map(|one| one.index).collect()
         };
         config.secret = *secret;
         self.plane.config.set(&0, &config)?;

@@ -1,12 +1,12 @@
 //! Entries of the tables as records, and records as entries of the tables. It decides nothing about when.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use ha::replica::record::{ReplicaRecord, ReplicatedPhase, TranslatedConnection};
 use l4::abi::{self, State};
-use l4::layout::ShareKey;
+use l4::layout::{IndexedShare, ServerKey, ShareKey};
 use l4::replica::{FlowEntry, NatConnection, PutResult, RecordSlot, ReplicatedTable};
 
 use super::server_index::{ReplicatedServer, ServerIndex};
@@ -151,7 +151,7 @@ impl RecordCodec {
         if *told == mark {
             return Some(ReplicaRecord::Phase { fingerprint: one.fingerprint, phase, left });
         }
-        let Some((key, region)) = self.index.share(one.share) else {
+        let Some(IndexedShare { key, region, .. }) = self.index.share(one.share) else {
             return self.count_untold("unknown-return");
         };
         *told = mark;
@@ -160,8 +160,8 @@ impl RecordCodec {
             phase,
             ttl: left,
             udp: one.protocol == UDP,
-            client: one.client.into(),
-            service: one.service.into(),
+            client: one.client,
+            service: one.service,
             return_address: key.return_address,
             port: u16::try_from(port).ok()?,
             server,
@@ -214,15 +214,13 @@ impl RecordCodec {
     fn open(&self, opened: &TranslatedConnection, tick: u32) -> Result<(), &'static str> {
         let server = self.is_replicated(opened.server, |server| server.replicates_flows)?;
         let protocol = if opened.udp { UDP } else { TCP };
-        let address = server.key.address;
-        let port = server.key.port;
-        let share =
-            ShareKey { server: address, port, return_address: opened.return_address, protocol };
-        let (share, region) = self.index.share_by_key(&share).ok_or("unknown-return")?;
+        let ServerKey { address, port, .. } = server.key;
+        let TranslatedConnection { client, service, return_address, .. } = *opened;
+        let share = ShareKey { server: address, port, return_address, protocol };
+        let IndexedShare { index: share, region, .. } =
+            *self.index.share_by_key(&share).ok_or("unknown-return")?;
         let at = u32::from(opened.port).checked_sub(abi::FIRST_PORT);
         let at = at.filter(|at| *at < region.length).ok_or("port-beyond")?;
-        let client = (opened.client.ip(), opened.client.port());
-        let service = (opened.service.ip(), opened.service.port());
         let connection = NatConnection {
             fingerprint: l4::replica::flow_fingerprint(
                 &self.tables.secret,
@@ -239,10 +237,10 @@ impl RecordCodec {
             server: server.index,
             stamp: opened.stamp,
         };
-        let kept = opened.return_address.is_none().then_some((address, port));
+        let kept = return_address.is_none().then_some(SocketAddr::new(address, port));
         let slot = RecordSlot { place: region.first + at, share_index: at, client_source: kept };
-        let with = (&self.tables.secret, tick);
-        decode_received(self.tables.replica.put_record(&connection, &slot, with, !server.is_held))
+        let ConnectionTables { replica, secret, .. } = &*self.tables;
+        decode_received(replica.put_record(&connection, &slot, secret, tick, !server.is_held))
     }
 
     fn is_replicated(

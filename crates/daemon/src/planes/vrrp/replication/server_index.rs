@@ -8,9 +8,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use l4::layout::{ArrayRegion, ServerKey, ShareKey};
+use l4::layout::{IndexedShare, ServerKey, ShareKey};
 
-use crate::planes::packets::connection_tables::{ConnectionTables, ReplicatedService};
+use crate::planes::packets::connection_tables::{ConnectionTables, ReplicatedService, TableServer};
 
 #[derive(Clone, Debug)]
 pub struct ReplicatedServer {
@@ -33,8 +33,8 @@ pub struct ReplicatedServer {
 pub struct ServerIndex {
     by_index: HashMap<u32, ReplicatedServer>,
     by_number: HashMap<u32, u32>,
-    shares: HashMap<u32, (ShareKey, ArrayRegion)>,
-    by_share: HashMap<ShareKey, (u32, ArrayRegion)>,
+    shares: HashMap<u32, IndexedShare>,
+    by_share: HashMap<ShareKey, IndexedShare>,
 }
 
 impl ServerIndex {
@@ -47,10 +47,10 @@ impl ServerIndex {
     ) -> ServerIndex {
         let mut index = ServerIndex::default();
         let mut numbers: HashMap<u32, u32> = HashMap::new();
-        for (_, service, key) in &tables.servers {
+        for TableServer { service, key, .. } in &tables.servers {
             *numbers.entry(number(service, key)).or_default() += 1;
         }
-        for (at, service, key) in &tables.servers {
+        for TableServer { index: at, service, key } in &tables.servers {
             let Some(told) = tables.services.get(service) else { continue };
             let one = number(service, key);
             let alone = numbers.get(&one) == Some(&1);
@@ -68,9 +68,9 @@ impl ServerIndex {
                 index.by_number.insert(one, *at);
             }
         }
-        for (key, at, region) in &tables.shares {
-            index.shares.insert(*at, (*key, *region));
-            index.by_share.insert(*key, (*at, *region));
+        for share in &tables.shares {
+            index.shares.insert(share.index, *share);
+            index.by_share.insert(share.key, *share);
         }
         index
     }
@@ -86,13 +86,13 @@ impl ServerIndex {
     }
 
     /// The share of an index.
-    pub fn share(&self, index: u32) -> Option<&(ShareKey, ArrayRegion)> {
+    pub fn share(&self, index: u32) -> Option<&IndexedShare> {
         self.shares.get(&index)
     }
 
     /// The share of a key.
-    pub fn share_by_key(&self, key: &ShareKey) -> Option<(u32, ArrayRegion)> {
-        self.by_share.get(key).copied()
+    pub fn share_by_key(&self, key: &ShareKey) -> Option<&IndexedShare> {
+        self.by_share.get(key)
     }
 }
 
