@@ -168,12 +168,12 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     number("bytes-to-server", record.bytes_to_server, out);
     number("bytes-from-server", record.bytes_from_server, out);
     let opening = record.sample.connection_setup;
-    let accept = opening.map(|it| it.accept);
-    let tls = opening.and_then(|it| it.tls);
     let [head, queue, connect, rest @ ..] = times(record);
-    let body = ("body-in-ms", record.send_time());
-    let before = [("accept-ms", accept), ("tls-ms", tls), head, queue, connect, body];
-    for (key, time) in before.into_iter().chain(rest) {
+    let accept = LoggedTime { key: "accept-ms", time: opening.map(|it| it.accept) };
+    let tls = LoggedTime { key: "tls-ms", time: opening.and_then(|it| it.tls) };
+    let body = LoggedTime { key: "body-in-ms", time: record.send_time() };
+    let before = [accept, tls, head, queue, connect, body];
+    for LoggedTime { key, time } in before.into_iter().chain(rest) {
         if let Some(time) = time {
             let _ = write!(out, ",\"{key}\":");
             millis(time, out);
@@ -281,7 +281,7 @@ fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, ou
         let _ = write!(out, ":{defect}");
     }
     let _ = write!(out, " {} ", record.attempts);
-    for (at, (_, time)) in times(record).into_iter().enumerate() {
+    for (at, LoggedTime { time, .. }) in times(record).into_iter().enumerate() {
         if at > 0 {
             out.push(b'/');
         }
@@ -293,14 +293,20 @@ fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, ou
     write_common_offence(&names.offence, out);
 }
 
-fn times(record: &ExchangeRecord) -> [(&'static str, Option<Duration>); 6] {
+/// A time of an exchange, under its JSON key.
+struct LoggedTime {
+    key: &'static str,
+    time: Option<Duration>,
+}
+
+fn times(record: &ExchangeRecord) -> [LoggedTime; 6] {
     [
-        ("head-ms", Some(record.head_at.since(record.begun_at))),
-        ("queue-ms", record.queue_time()),
-        ("connect-ms", record.connect_time()),
-        ("first-byte-ms", record.server_time()),
-        ("transfer-ms", record.transfer_time()),
-        ("total-ms", record.request_time()),
+        LoggedTime { key: "head-ms", time: Some(record.head_at.since(record.begun_at)) },
+        LoggedTime { key: "queue-ms", time: record.queue_time() },
+        LoggedTime { key: "connect-ms", time: record.connect_time() },
+        LoggedTime { key: "first-byte-ms", time: record.server_time() },
+        LoggedTime { key: "transfer-ms", time: record.transfer_time() },
+        LoggedTime { key: "total-ms", time: record.request_time() },
     ]
 }
 

@@ -73,13 +73,9 @@ pub async fn connect<N: NetDriver>(
     loop {
         match connection.stream.established() {
             Ok(()) => {
-                let header_sent = send_proxy_header(
-                    view,
-                    &mut connection,
-                    client_peer,
-                    deadline.earliest_until(until),
-                )
-                .await;
+                let header_until = deadline.earliest_until(until);
+                let header_sent =
+                    send_proxy_header(view, &mut connection, client_peer, header_until).await;
                 header_sent.map_err(|error| match error {
                     None => ConnectFailure::new(
                         Cause::ConnectTimeout,
