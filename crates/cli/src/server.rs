@@ -180,7 +180,7 @@ async fn send_order(
 ) -> Result<CommandOutcome, CommandError> {
     let client = target.contact.client()?;
     let servers = expand_patterns(&client, &target.servers).await?;
-    let (changed, mut failures) = order_each(&client, &servers, order).await;
+    let OrderResults { changed, mut failures } = order_each(&client, &servers, order).await;
     let json = target.contact.json;
     if !changed.servers.is_empty() {
         if json {
@@ -238,12 +238,14 @@ async fn expand_patterns(
     Ok(ServerSelectors(all))
 }
 
+/// The results of the same order to several selectors.
+struct OrderResults {
+    changed: ServerChanged,
+    failures: Vec<ApiError>,
+}
+
 /// Sends the order to each selector; a refused one does not stop the others.
-async fn order_each(
-    client: &ApiClient,
-    to: &ServerSelectors,
-    order: &ServerOrder,
-) -> (ServerChanged, Vec<ApiError>) {
+async fn order_each(client: &ApiClient, to: &ServerSelectors, order: &ServerOrder) -> OrderResults {
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
     for ServerSelector { pool, name } in &to.0 {
@@ -267,7 +269,7 @@ async fn order_each(
             }
         }
     }
-    (done, failures)
+    OrderResults { changed: done, failures }
 }
 
 fn render(changed: &ServerChanged, width: usize, paint: Paint) -> String {

@@ -128,7 +128,7 @@ pub fn run(args: &BenchHttpArgs) -> ExitCode {
 
 fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
     let keep = OutputFiles::prepare(args.output.as_deref(), args.html.as_deref())?;
-    let (order, digest) = bench_order(args)?;
+    let PlannedBenchmark { order, digest } = bench_order(args)?;
     let facts = machine_facts();
     let mut result = BenchResult::new("http", provenance(&facts));
     result.provenance.digest = digest;
@@ -170,9 +170,15 @@ fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
     })
 }
 
-fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), CommandError> {
+/// A benchmark, and the digest of the file with its requests if there is one.
+struct PlannedBenchmark {
+    order: HttpBenchmark,
+    digest: Option<String>,
+}
+
+fn bench_order(args: &BenchHttpArgs) -> Result<PlannedBenchmark, CommandError> {
     let address = resolve(&args.target.host, args.target.port, &args.from)?;
-    let (mix, digest) = request_mix(args)?;
+    let DigestedMix { mix, digest } = request_mix(args)?;
     let open = args.rate.is_some() || args.find_capacity;
     let connections = args.connections.unwrap_or(if open { 100 } else { 10 }.max(args.threads));
     let mut plan = LoadPlan::new(address, LoadProtocol::Mix(mix), connections);
@@ -202,17 +208,23 @@ fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), 
     let repeats = args.repeat;
     let warm_up = args.warm_up;
     let fleet = args.agents.resolve_fleet()?;
-    Ok((HttpBenchmark { plan, rates, repeats, warm_up, fleet }, digest))
+    let order = HttpBenchmark { plan, rates, repeats, warm_up, fleet };
+    Ok(PlannedBenchmark { order, digest })
 }
 
-/// The mix of requests, and the digest of its file.
-fn request_mix(args: &BenchHttpArgs) -> Result<(RequestMix, Option<String>), CommandError> {
+/// A mix of requests, and the digest of its file if it has one.
+struct DigestedMix {
+    mix: RequestMix,
+    digest: Option<String>,
+}
+
+fn request_mix(args: &BenchHttpArgs) -> Result<DigestedMix, CommandError> {
     let authority = &args.target.authority;
     if let Some(file) = &args.scenario {
         let text = read_config(file)?;
         let mix = scenario::parse_scenario(&text, authority)
             .map_err(|error| CommandError::Unusable(format!("{}: {error}", file_name(file))))?;
-        return Ok((mix, Some(fnv_digest(&text))));
+        return Ok(DigestedMix { mix, digest: Some(fnv_digest(&text)) });
     }
     let mut shot = RequestTemplate::get(authority, &args.target.path);
     shot.method.clone_from(&args.method);
@@ -223,7 +235,7 @@ fn request_mix(args: &BenchHttpArgs) -> Result<(RequestMix, Option<String>), Com
         let name = name.trim().to_owned();
         shot.fields.push(RequestField { name, value: value.trim().to_owned() });
     }
-    Ok((RequestMix { shots: vec![shot] }, None))
+    Ok(DigestedMix { mix: RequestMix { shots: vec![shot] }, digest: None })
 }
 
 /// Trials must be long enough that the objective can be proven at the first rate.

@@ -83,20 +83,20 @@ async fn diagnose_cores(args: &DoctorCoresArgs) -> Result<CommandOutcome, Comman
     }
     if args.watch {
         return redraw_every(Duration::ZERO, true, || async {
-            let (snapshot, load) = measure_load(args).await?;
+            let MeasuredMachine { snapshot, load } = measure_load(args).await?;
             Ok(show::render_tables(&snapshot, &load))
         })
         .await;
     }
     let wanted = read_machine_purpose(args).await;
-    let (snapshot, load) = measure_load(args).await?;
+    let MeasuredMachine { snapshot, load } = measure_load(args).await?;
     let findings = diagnose(&snapshot, &load);
     let steps = plan_steering(&snapshot.loaded_interfaces(&load), wanted);
     let mut answer = show::CoresDiagnosis::new(&snapshot, &load, findings, &steps);
     let mut end = if answer.wrong == 0 { CommandOutcome::Done } else { CommandOutcome::Negative };
     if args.apply {
-        let (done, failed) = apply(args, steps, wanted, &load)?;
-        let (_, after) = measure_load(args).await?;
+        let SteeringAttempt { done, failed } = apply(args, steps, wanted, &load)?;
+        let after = measure_load(args).await?.load;
         answer.applied = Some(show::AppliedSteps::new(&done, &failed, &load, &after));
         end = if failed.is_empty() { CommandOutcome::Done } else { CommandOutcome::Partial };
     }
@@ -125,9 +125,12 @@ async fn read_machine_purpose(args: &DoctorCoresArgs) -> SteeringGoal {
 }
 
 /// The machine, and its work during the span.
-async fn measure_load(
-    args: &DoctorCoresArgs,
-) -> Result<(SteeringSnapshot, NetworkLoad), CommandError> {
+struct MeasuredMachine {
+    snapshot: SteeringSnapshot,
+    load: NetworkLoad,
+}
+
+async fn measure_load(args: &DoctorCoresArgs) -> Result<MeasuredMachine, CommandError> {
     let machine = LocalMachine::open(&args.interface)?;
     let first = machine.counters();
     let before = times();
@@ -141,7 +144,14 @@ async fn measure_load(
             work.busy = share.busy();
         }
     }
-    Ok((machine.state, load))
+    Ok(MeasuredMachine { snapshot: machine.state, load })
+}
+
+/// What became of steps that were carried out.
+struct SteeringAttempt {
+    done: Vec<SteeringStep>,
+    /// Why the others failed.
+    failed: Vec<String>,
 }
 
 /// Carries the steps out, and those that can only be planned after them. The previous settings are saved first.
@@ -150,7 +160,7 @@ fn apply(
     mut steps: Vec<SteeringStep>,
     wanted: SteeringGoal,
     load: &NetworkLoad,
-) -> Result<(Vec<SteeringStep>, Vec<String>), CommandError> {
+) -> Result<SteeringAttempt, CommandError> {
     let mut undo_file = UndoFile::open(&args.kept)?;
     let mut done = Vec::new();
     let mut failed = Vec::new();
@@ -174,7 +184,7 @@ fn apply(
             wanted,
         );
     }
-    Ok((done, failed))
+    Ok(SteeringAttempt { done, failed })
 }
 
 fn undo(args: &DoctorCoresArgs) -> Result<CommandOutcome, CommandError> {

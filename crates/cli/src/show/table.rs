@@ -161,18 +161,18 @@ impl TextTable {
             // Spaces are written only before something, so that no line ends in them.
             let mut owed = 0;
             for (column, cell) in cells[..beside].iter().enumerate() {
-                let (text, plain) =
-                    cell.get(line).map_or((String::new(), 0), |piece| piece.paint_text(paint));
+                let painted = cell.get(line).map(|piece| piece.paint_text(paint));
+                let PaintedText { text, width } = painted.unwrap_or_default();
                 let (padding, right) =
                     match column == last && self.columns[column].align == Align::Left {
                         true => (0, false),
                         false => (
-                            widths[column].saturating_sub(plain),
+                            widths[column].saturating_sub(width),
                             self.columns[column].align == Align::Right,
                         ),
                     };
                 owed += if right { padding } else { 0 };
-                if plain > 0 {
+                if width > 0 {
                     out.extend(std::iter::repeat_n(' ', owed));
                     out.push_str(&text);
                     owed = 0;
@@ -184,21 +184,28 @@ impl TextTable {
         if below {
             for piece in &cells[last] {
                 out.extend(std::iter::repeat_n(' ', INDENT));
-                out.push_str(&piece.paint_text(paint).0);
+                out.push_str(&piece.paint_text(paint).text);
                 out.push('\n');
             }
         }
     }
 }
 
+/// A text with its colour.
+#[derive(Default)]
+struct PaintedText {
+    text: String,
+    /// Its width on the screen in characters.
+    width: usize,
+}
+
 impl TextCell {
-    /// With its colour, and its width without.
-    fn paint_text(&self, paint: Paint) -> (String, usize) {
-        let plain = self.text.chars().count();
+    fn paint_text(&self, paint: Paint) -> PaintedText {
+        let width = self.text.chars().count();
         let CellParts { lead, colour: Some(colour), rest } = self.parts() else {
-            return (self.text.clone(), plain);
+            return PaintedText { text: self.text.clone(), width };
         };
-        (format!("{}{rest}", paint.text(colour, lead)), plain)
+        PaintedText { text: format!("{}{rest}", paint.text(colour, lead)), width }
     }
 }
 

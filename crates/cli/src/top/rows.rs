@@ -150,10 +150,9 @@ fn server_fields(
     let open =
         server.cap.map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))));
     let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
-    let (state, colour) = server_state(server);
     vec![
         SheetCell::text(id),
-        SheetCell::coloured(state, colour),
+        state_cell(server),
         SheetCell::rate(requests),
         SheetCell::bad_rate(failing),
         SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
@@ -254,9 +253,9 @@ fn service_colour(state: ServiceState) -> Colour {
     }
 }
 
-fn server_state(server: &ServerStatus) -> (&'static str, Colour) {
+fn state_cell(server: &ServerStatus) -> SheetCell {
     if server.assumed {
-        return ("assumed up", Colour::Doubt);
+        return SheetCell::coloured("assumed up", Colour::Doubt);
     }
     let colour = match server.state {
         ServerState::Up => Colour::Good,
@@ -264,5 +263,5 @@ fn server_state(server: &ServerStatus) -> (&'static str, Colour) {
         ServerState::Unknown => Colour::Doubt,
         ServerState::Drain | ServerState::Disabled => Colour::Quiet,
     };
-    (server.state.name(), colour)
+    SheetCell::coloured(server.state.name(), colour)
 }
