@@ -38,6 +38,16 @@ impl CookieLineMode {
             CookieLineMode::Passive
         }
     }
+
+    /// The value of `sticky.cookie`.
+    fn name(self) -> &'static str {
+        match self {
+            CookieLineMode::Insert => "insert",
+            CookieLineMode::Rewrite => "rewrite",
+            CookieLineMode::Prefix => "prefix",
+            CookieLineMode::Passive => "passive",
+        }
+    }
 }
 
 /// The `sticky` of a `cookie` line.
@@ -47,13 +57,7 @@ pub fn sticky(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
         KeyValue::new("by", value::quote("cookie")),
         KeyValue::new("name", value::quote(line.word(1))),
     ];
-    let word = match mode {
-        CookieLineMode::Insert => "insert",
-        CookieLineMode::Rewrite => "rewrite",
-        CookieLineMode::Prefix => "prefix",
-        CookieLineMode::Passive => "passive",
-    };
-    pairs.push(KeyValue::new("cookie", value::quote(word)));
+    pairs.push(KeyValue::new("cookie", value::quote(mode.name())));
     if mode == CookieLineMode::Insert {
         // HAProxy adds no attribute that is not written.
         for (word, key) in [("httponly", "http-only"), ("secure", "secure")] {

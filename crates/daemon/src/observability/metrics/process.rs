@@ -23,46 +23,26 @@ pub(super) fn encode(
 ) -> Result<(), Error> {
     to.encode_descriptor("steelyard", "The program that answers.", None, MetricType::Info)?
         .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
-    let one =
-        |to: &mut DescriptorEncoder, name: &str, unit: Option<Unit>, help: &str, value: f64| {
-            gauge(to, name, unit, help, value)
-        };
-    one(to, "steelyard_generation", None, "The configuration in force.", generation as f64)?;
+    gauge(to, "steelyard_generation", None, "The configuration in force.", generation as f64)?;
     let started = facts.started_unix_ms as f64 / 1000.0;
-    one(
+    gauge(
         to,
         "steelyard_start_time",
         Some(Unit::Seconds),
         "When the process began, since 1970.",
         started,
     )?;
-    one(to, "steelyard_workers", None, "Worker threads.", facts.workers as f64)?;
-    let before = facts.before;
-    let help = "Client connections of the process that handed over to this one.";
-    one(
-        to,
-        "steelyard_predecessor_connections",
-        None,
-        help,
-        before.map_or(0, |it| it.connections) as f64,
-    )?;
-    let help = "Exchanges and tcp connections of the process that handed over to this one.";
-    one(
-        to,
-        "steelyard_predecessor_exchanges",
-        None,
-        help,
-        before.map_or(0, |it| it.exchanges) as f64,
-    )?;
+    gauge(to, "steelyard_workers", None, "Worker threads.", facts.workers as f64)?;
+    predecessor(facts, to)?;
     let files = facts.descriptors;
-    one(
+    gauge(
         to,
         "steelyard_file_descriptors_open",
         None,
         "File descriptors open.",
         files.in_use as f64,
     )?;
-    one(
+    gauge(
         to,
         "steelyard_file_descriptors_limit",
         None,
@@ -70,13 +50,25 @@ pub(super) fn encode(
         files.limit as f64,
     )?;
     let memory = facts.resident_bytes as f64;
-    one(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
+    gauge(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
     let held = facts.open_counts.held_bytes as f64;
-    one(to, "steelyard_held", Some(Unit::Bytes), "Kept for receivers that do not take it.", held)?;
+    gauge(
+        to,
+        "steelyard_held",
+        Some(Unit::Bytes),
+        "Kept for receivers that do not take it.",
+        held,
+    )?;
     let piped = facts.open_counts.piped_bytes as f64;
-    one(to, "steelyard_piped", Some(Unit::Bytes), "Waiting in pipes of the kernel.", piped)?;
+    gauge(to, "steelyard_piped", Some(Unit::Bytes), "Waiting in pipes of the kernel.", piped)?;
     let kernel = facts.kernel_tcp_bytes as f64;
-    one(to, "steelyard_kernel_tcp", Some(Unit::Bytes), "Memory of all TCP sockets here.", kernel)?;
+    gauge(
+        to,
+        "steelyard_kernel_tcp",
+        Some(Unit::Bytes),
+        "Memory of all TCP sockets here.",
+        kernel,
+    )?;
     let help = "Attempts to keep generations or operators' words on disk that failed.";
     counter(to, "steelyard_state_failures", None, help, facts.state_failures)?;
     let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
@@ -86,6 +78,26 @@ pub(super) fn encode(
     probes(facts, to)?;
     headroom(facts, to)?;
     ports(facts, to)
+}
+
+fn predecessor(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let before = facts.before;
+    let help = "Client connections of the process that handed over to this one.";
+    gauge(
+        to,
+        "steelyard_predecessor_connections",
+        None,
+        help,
+        before.map_or(0, |it| it.connections) as f64,
+    )?;
+    let help = "Exchanges and tcp connections of the process that handed over to this one.";
+    gauge(
+        to,
+        "steelyard_predecessor_exchanges",
+        None,
+        help,
+        before.map_or(0, |it| it.exchanges) as f64,
+    )
 }
 
 fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -43,10 +43,9 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
         }
         TextFormat::FreeText => text.len() <= MAX_TEXT_BYTES,
         TextFormat::Pattern => {
-            let wrong = |error: super::super::pattern::PatternError| {
+            Pattern::new(text).map_err(|error| {
                 FindingDetails::new(error.to_string()).with_expected(describe_format(form))
-            };
-            Pattern::new(text).map_err(wrong)?;
+            })?;
             true
         }
         TextFormat::Digest => text
@@ -75,11 +74,7 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
             .is_some_and(|found| found.name.bytes().all(is_token_byte)),
         TextFormat::FieldPattern => is_field_pattern(text)?,
         TextFormat::Cookie => return parse_cookie_pattern(text),
-        TextFormat::CookieValue => {
-            (1..=64).contains(&text.len())
-                && visible(text)
-                && !text.contains(['~', ';', ',', '"', '\\'])
-        }
+        TextFormat::CookieValue => is_cookie_value(text),
         TextFormat::Pair => NameValuePattern::parse_pair(text).is_some(),
         TextFormat::Range => NumberRange::parse(text).is_some(),
         TextFormat::MediaType => is_media_type(text),
@@ -92,6 +87,12 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
         true => Ok(ConfigValue::Text(Cow::Owned(text.to_owned()))),
         false => Err(describe_mismatch(form, text)),
     }
+}
+
+/// Whether cookies may name a server by this value.
+fn is_cookie_value(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_graphic() && !b"~;,\"\\".contains(&b);
+    (1..=64).contains(&text.len()) && text.bytes().all(plain)
 }
 
 /// Describes the mistake in a text whose format has no parser of its own.
