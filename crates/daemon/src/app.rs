@@ -20,7 +20,8 @@ use crate::observability::access_log::{self, AccessLogger};
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 use crate::app::upgrade::draining_process::follow_predecessor;
-use crate::control::actor::{ActorParts, ControlActor, StartedControl};
+use crate::control::actor::start::StartedControl;
+use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::traffic_engine::TrafficEngine;
 use crate::health::health_check::counts::ProbeSums;
 use crate::health::health_check::{self, NewProber};

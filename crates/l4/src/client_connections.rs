@@ -22,7 +22,7 @@ struct TrackedClient {
     word: usize,
     /// The low half of its word when the sweep began: its connections.
     before: u32,
-    /// Connections found since.
+    /// Connections found since the sweep began.
     held: u32,
 }
 

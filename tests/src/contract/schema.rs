@@ -29,6 +29,8 @@ struct SerdeAttributes {
     defaulted: bool,
     flatten: bool,
     skipped_if: bool,
+    /// The type that is written in its place.
+    into: Option<String>,
 }
 
 impl<'s> SchemaSet<'s> {
@@ -219,8 +221,19 @@ impl<'s> SchemaSet<'s> {
                     None => json!({ "anyOf": [schema, { "type": "null" }] }),
                 }
             }
-            other => self.reference(other, path)?,
+            other => match self.written_form(other, path)? {
+                Some(ty) => self.kind(&ty, path)?,
+                None => self.reference(other, path)?,
+            },
         })
+    }
+
+    /// The type that serde writes in place of a type, if that has another form.
+    fn written_form(&self, name: &str, within: &str) -> Result<Option<Type>, String> {
+        let found = self.source.find(name, within)?;
+        let Item::Struct(one) = &found.item else { return Ok(None) };
+        let Some(form) = serde(&one.attrs)?.into else { return Ok(None) };
+        syn::parse_str(&form).map(Some).map_err(|error| format!("{within}: {name}: {error}"))
     }
 }
 
@@ -263,6 +276,9 @@ fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
                 "default" => told.defaulted = true,
                 "flatten" => told.flatten = true,
                 "skip_serializing_if" => told.skipped_if = true,
+                "into" => told.into = Some(value),
+                // What is read has the form of what is written.
+                "from" => {}
                 other => return Err(meta.error(format!("serde's `{other}` is not known here"))),
             }
             Ok(())

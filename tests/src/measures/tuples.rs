@@ -118,6 +118,12 @@ fn tuples_in_fields(tokens: &[RustToken<'_>], at: usize) -> usize {
             // An attribute has no types.
             "#" => next = closing(tokens, next + 1),
             // A variant's fields, or the parameters of a function type, follow a word.
+            // A marker has no values.
+            "PhantomData" => {
+                while next < end && tokens[next].text != "," {
+                    next = if tokens[next].text == "(" { closing(tokens, next) } else { next } + 1;
+                }
+            }
             "(" if !tokens[next - 1].is_word() && tuple(tokens, next).is_some() => count += 1,
             _ => {}
         }
@@ -145,7 +151,7 @@ mod tests {
         let mut found = TupleCounts::default();
         let text = "struct A { #[serde(from = \"B\", into = \"C\")] a: Vec<(u8, u8)>, pub(super) b: Option<(u8, (u8, u8))> }\n\
                     struct D(u8, (u8, u8)); struct E; struct F(u8, u8);\n\
-                    enum G { H(u8, u8), I { a: fn(u8, u8) -> u8 }, J((u8, u8)), K(Box<dyn Fn(u8, u8)>) }\n\
+                    struct M(PhantomData<(u8, u8)>); struct N { a: PhantomData<fn() -> (u8, u8)>, b: u8 } enum G { H(u8, u8), I { a: fn(u8, u8) -> u8 }, J((u8, u8)), K(Box<dyn Fn(u8, u8)>) }\n\
                     fn l() { let a = (1, 2); let b: Vec<(u8, u8)> = c(); }";
         count(&tokens(text), &mut found);
         assert_eq!(found, TupleCounts { fields: 5, ..TupleCounts::default() });

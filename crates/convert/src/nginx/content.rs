@@ -14,8 +14,7 @@ use super::location::{self, LocationBlock};
 use super::pools::{PoolUse, UpstreamPools};
 use super::rate_limit;
 use super::redirects::location_rewrites;
-use super::rewrite_phase::InternalRewrite;
-use super::rule::NginxRule;
+use super::rule::{InternalRewrite, NginxRule};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 

@@ -5,16 +5,10 @@ use crate::value::{self, KeyValue};
 
 use super::content::ContentWriter;
 use super::expressions::{if_condition, if_words};
-use super::rule::NginxRule;
+use super::rule::{InternalRewrite, NginxRule};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::variables::template;
-
-/// A new path for the requests that meet a condition.
-pub(super) struct InternalRewrite {
-    pub when: RuleCondition,
-    pub to: String,
-}
 
 impl ContentWriter<'_, '_> {
     /// The `return`, `rewrite` and `if` rules of a server, which precede its locations.

@@ -6,6 +6,12 @@ use crate::names::UniqueNames;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+/// A new path for the requests that meet a condition.
+pub struct InternalRewrite {
+    pub when: RuleCondition,
+    pub to: String,
+}
+
 #[derive(Clone, Debug)]
 pub struct NginxRule {
     pub when: RuleCondition,

@@ -6,7 +6,7 @@ mod certificates;
 mod error;
 mod handover;
 mod reports;
-mod start;
+pub mod start;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +43,6 @@ use crate::tls::cert_store::CertificateStore;
 use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
 use crate::util::wall_clock::WallClock;
-pub use start::StartedControl;
 
 /// The parts that the actor is built from.
 pub struct ActorParts {

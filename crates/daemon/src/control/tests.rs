@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use model::snapshot::ServerState;
 
-use super::actor::{ActorParts, ControlActor, StartedControl};
+use super::actor::start::StartedControl;
+use super::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::fake::{FakeEngine, RecordedCall};
 use crate::state::saved_state::PredecessorState;
 use crate::state::{

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use crate::observability::report::report_sources::{ProcessFacts, ReportSources};
 use crate::observability::report::sample::CounterSample;
 use crate::observability::report::totals::{ServerTotals, ServiceTotals};
-use crate::observability::slo::UserHistory;
+use crate::observability::slo::past_outcomes::UserHistory;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::state::ControlHandle;
 use crate::util::wall_clock::unix_ms;

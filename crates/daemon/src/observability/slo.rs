@@ -8,6 +8,7 @@ mod hour_window;
 mod ledger;
 mod objective;
 mod objective_report;
+pub mod past_outcomes;
 pub mod summary;
 
 use std::collections::{HashMap, HashSet};
@@ -15,23 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::types::UsersExplained;
 use model::id::ServiceId;
-use model::slo::series::SloCounts;
 use model::snapshot::{ServiceView, WorkerSnapshot};
 
 use crate::util::event::EventLog;
 use ledger::SloLedger;
+use past_outcomes::UserHistory;
 use summary::SloSummary;
-
-/// SLO outcomes before the start, by service.
-pub type UserHistory = HashMap<String, Vec<PastOutcomes>>;
-
-/// SLO outcomes around one moment before the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PastOutcomes {
-    /// Seconds since 1970.
-    pub at: u64,
-    pub counts: SloCounts,
-}
 
 #[derive(Debug, Default)]
 pub struct SloLedgers {

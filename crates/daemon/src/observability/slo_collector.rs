@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::observability::history::HistoryRecorder;
-use crate::observability::slo::{SloLedgers, UserHistory};
+use crate::observability::slo::SloLedgers;
+use crate::observability::slo::past_outcomes::UserHistory;
 use crate::state::ControlHandle;
 
 /// Alarms of users' experience look at minutes: a shorter step would change no verdict.

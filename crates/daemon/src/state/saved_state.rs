@@ -35,7 +35,7 @@ pub struct SavedState {
 /// What the previous process handed over, besides its sockets.
 #[derive(Clone, Debug)]
 pub struct PredecessorState {
-    /// Its active generation.
+    /// The generation that was active at its end.
     pub generation: u64,
     pub saved: SavedState,
 }

@@ -74,7 +74,7 @@ fn code(list: &str, inside: u64) -> Option<CodeMapping> {
 
 /// The first line of a mapping.
 struct MappingHead<'a> {
-    /// Its addresses.
+    /// The addresses that it covers.
     range: Range<u64>,
     /// Its rights, such as `r-xp`.
     rights: &'a str,

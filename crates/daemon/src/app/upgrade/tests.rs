@@ -13,7 +13,8 @@ use tokio::sync::mpsc;
 use super::message::{self, UpgradeMessage, VERSION};
 use super::new_process::{TakeError, take_over};
 use super::old_process::{self, handle_attempt};
-use crate::control::actor::{ActorParts, ControlActor, StartedControl};
+use crate::control::actor::start::StartedControl;
+use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::fake::FakeEngine;
 use crate::state::{
     ApplyError, ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, OperatorCommand,

@@ -35,7 +35,7 @@ pub struct ServerLoadSample {
 /// The result of one check.
 #[derive(Debug, Default)]
 pub struct WeightChanges {
-    /// Changed shares.
+    /// The servers whose share changed.
     pub shares: Vec<WeightShareChange>,
     /// The arithmetic that was made.
     pub rows: Vec<ServerWeightCalculation>,

@@ -15,7 +15,7 @@ pub struct BpfInstruction {
     pub jt: u8,
     /// Instructions to skip if it does not.
     pub jf: u8,
-    /// The operand.
+    /// The operand: an offset, a constant or a mask.
     pub k: u32,
 }
 

@@ -9,7 +9,7 @@ use model::slo::series::SloCounts;
 
 use super::store::HistoryReader;
 use crate::observability::report::totals::ServiceTotals;
-use crate::observability::slo::{PastOutcomes, UserHistory};
+use crate::observability::slo::past_outcomes::{PastOutcomes, UserHistory};
 
 /// How their rows begin.
 const KIND: &str = "users/";

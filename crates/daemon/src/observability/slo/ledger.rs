@@ -15,11 +15,11 @@ use model::slo::outcome_counts::SloOutcomeCounts;
 use model::slo::series::{SloCounts, SloSeries};
 use model::snapshot::ServiceView;
 
-use super::PastOutcomes;
 use super::alarm_event::{AlarmContext, NetworkBurn, SloEvent};
 use super::hour_window::{CurrentSlice, HourWindow, NetworkTallies, TallySlice};
 use super::objective::SloKind;
 use super::objective_report::{alarm_report, objective_report, outcome_counts};
+use super::past_outcomes::PastOutcomes;
 use super::summary::{NetworkOutcomes, ServiceSlo};
 
 /// Errors that servers return themselves are listed after the other causes.

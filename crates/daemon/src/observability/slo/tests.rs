@@ -8,6 +8,7 @@ use model::slo::outcome::EndedOperation;
 use model::slo::outcome_counts::outcome_indices;
 use model::slo::series::SloCounts;
 
+use super::past_outcomes::PastOutcomes;
 use super::*;
 use crate::observability::report::fixture;
 use crate::state::StateSnapshot;

@@ -40,7 +40,7 @@ impl WorkerMailbox {
         let _ = rustix::io::write(&self.event_fd, &1u64.to_ne_bytes());
     }
 
-    /// The latest order.
+    /// Takes the latest order, which replaces earlier ones.
     pub fn receive(&self) -> WorkerOrder {
         let mut rung = [0; 8];
         // The descriptor does not block: a failed read means that the counter is already zero.

@@ -112,7 +112,7 @@ impl WitnessHttpClient {
         self.connection = None;
     }
 
-    /// One exchange.
+    /// Sends one request and reads its response.
     ///
     /// # Errors
     /// See `WitnessCallError`.
