@@ -72,8 +72,9 @@ impl TcxPrograms {
     ) -> Result<bool, TcxError> {
         let TcxPoint { interface: name, side } = point;
         let interface = NetworkInterface::find(name)?;
-        let path = self.pin_path(home, name, program.ending)?;
-        let program = loaded.program(program.name)?;
+        let TcxProgram { name: program, ending, .. } = program;
+        let program = loaded.program(program)?;
+        let path = self.pin_path(home, name, ending)?;
         let failed = |act| {
             let interface = name.to_owned();
             let what = self.what;

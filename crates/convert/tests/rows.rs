@@ -7,9 +7,11 @@
 )]
 
 use convert::dialect::Dialect;
-use convert::notes::{ConversionNote, NoteKind};
+use convert::notes::NoteKind;
 use convert::run::convert;
 
+#[path = "rows/cookies.rs"]
+mod cookies;
 #[path = "rows/haproxy.rs"]
 mod haproxy;
 #[path = "rows/nginx.rs"]
@@ -255,59 +257,6 @@ fn no_word_of_a_line_that_is_read_is_passed_over() {
         let converted = convert(&file(bind, server, backend), "x", Dialect::Haproxy);
         let noted = converted.notes.iter().any(|note| note.line == line);
         assert!(noted, "{bind}{server}{backend}: {:?}", converted.notes);
-    }
-}
-
-#[test]
-fn a_cookie_keeps_its_mode_its_attributes_and_the_values_of_servers() {
-    let insert = "cookie = \"insert\"";
-    let plain = "http-only = false, secure = false, same-site = \"omit\" }";
-    for (cookie, sticky, value) in [
-        ("cookie S prefix", "cookie = \"prefix\" }", "cookie-value = \"one\""),
-        (
-            "cookie S prefix nocache",
-            "cookie = \"prefix\", no-cache = true }",
-            "cookie-value = \"one\"",
-        ),
-        ("cookie S", "cookie = \"passive\" }", "cookie-value = \"one\""),
-        ("cookie S rewrite", "cookie = \"rewrite\" }", ""),
-        ("cookie S insert", plain, ""),
-        ("cookie S insert indirect nocache", "hide = true, no-cache = true", ""),
-        ("cookie S insert httponly secure", "http-only = true, secure = true", ""),
-        ("cookie S insert domain .shop.example", "domain = \"shop.example\"", ""),
-        ("cookie S insert secure attr \"SameSite=None\"", "same-site = \"none\" }", ""),
-        ("cookie S insert maxidle 30m", "time = \"30m\"", ""),
-    ] {
-        let text = format!(
-            "frontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
-             backend b\n mode http\n {cookie}\n server s 10.0.0.1:80 cookie one\n server t 10.0.0.2:80 cookie two\n"
-        );
-        let converted = convert(&text, "x", Dialect::Haproxy);
-        let written = converted.text.unwrap();
-        model::config::load(&written, "x")
-            .unwrap_or_else(|findings| panic!("{cookie}: {findings}"));
-        let has = |part: &str| written.contains(part);
-        assert!(has(sticky) && has("name = \"S\"") && has(value), "{cookie}: {written}");
-        assert_eq!(has(insert), cookie.contains("insert"), "{written}");
-        assert_eq!(has("cookie-value"), !value.is_empty(), "{cookie}: {written}");
-        assert!(converted.notes.iter().all(|note| note.kind != NoteKind::LeftOut), "{cookie}");
-    }
-}
-
-#[test]
-fn a_server_keeps_its_place_where_clients_cannot_name_it() {
-    for (one, two, left) in [("a", "a", 9), ("a~b", "c", 8), ("a", &"x".repeat(65), 9)] {
-        let text = format!(
-            "frontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
-             backend b\n mode http\n cookie S prefix\n server s 10.0.0.1:80 cookie {one}\n server t 10.0.0.2:80 cookie {two}\n"
-        );
-        let converted = convert(&text, "x", Dialect::Haproxy);
-        let written = converted.text.unwrap();
-        let servers = written.matches("address = ").count();
-        assert_eq!(servers, 2, "{written}");
-        let out = |note: &&ConversionNote| note.kind == NoteKind::LeftOut;
-        let lines: Vec<u32> = converted.notes.iter().filter(out).map(|note| note.line).collect();
-        assert_eq!(lines, [left], "{:?}", converted.notes);
     }
 }
 

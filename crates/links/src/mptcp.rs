@@ -121,8 +121,10 @@ pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
         | flag(backup, BACKUP)
 }
 
-/// The steps that set these endpoints. `own_endpoints`: the endpoints that this daemon set before. An address that is another program's endpoint is left alone, regardless of its number: the kernel assigns
-/// numbers above the highest one in use, which may be this daemon's.
+/// The steps that set these endpoints. `own_endpoints`: the endpoints that this daemon set before.
+///
+/// An address that is another program's endpoint is left alone, regardless of its number: the kernel assigns numbers
+/// above the highest one in use, which may be this daemon's.
 pub fn plan_endpoints(
     wanted: &[MptcpEndpointEntry],
     there: &[MptcpEndpointEntry],

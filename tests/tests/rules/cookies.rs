@@ -37,11 +37,17 @@ fn application(name: &'static str) -> SocketAddr {
 }
 
 fn start(sticky: &str) -> TestBalancer {
+    start_with(sticky, "")
+}
+
+/// As `start`, with further tables.
+fn start_with(sticky: &str, tables: &str) -> TestBalancer {
     let lines =
         format!("sticky = {{ by = \"cookie\", name = \"sid\"{sticky} }}\nhttp2 = \"always\"\n");
     let setup = BalancerConfig::http(&[])
         .service(&lines)
         .pool("balance = \"round-robin\"\n")
+        .with_tables(tables)
         .server("a", application("a"), ", cookie-value = \"S.1\"")
         .server("b", application("b"), "")
         .server("c", application("c"), ", cookie-value = \"S.3\"");
@@ -104,6 +110,20 @@ fn the_server_stands_in_front_of_the_applications_value_on_the_clients_side_alon
         let got = answer.field("x-got").unwrap().replace(" | ", "; ");
         assert_eq!(got, "x=1; sid=abc; y=2");
         assert_eq!(answer.field("set-cookie"), Some(format!("sid={value}~new")));
+    }
+}
+
+#[test]
+fn a_rule_that_removes_set_cookie_removes_the_changed_one_too() {
+    for mode in ["prefix", "rewrite"] {
+        let rule = "[[service.shop.rule]]\nwhen = { path = \"/bare\" }\nrewrite = { answer-remove = \"set-cookie\" }\n";
+        let balancer = start_with(&format!(", cookie = \"{mode}\""), rule);
+        let mut client = HttpClient::connect(balancer.front());
+        client.send("GET /bare HTTP/1.1\r\nHost: shop\r\nx-set: sid=n\r\nx-set: other=v\r\n\r\n");
+        let (_, _, set) = told(&client.read_answer());
+        assert!(set.is_empty(), "{mode}: {set:?}");
+        let (_, _, set) = told(&ask(&balancer, "x-set: sid=n\r\n"));
+        assert_eq!(set.len(), 1, "{mode}: {set:?}");
     }
 }
 

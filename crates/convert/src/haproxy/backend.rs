@@ -8,7 +8,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::bind::FileBases;
-use super::cookie::CookieValues;
+use super::cookie;
 use super::health_check::{self, CheckSettings, CheckTimes};
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
@@ -191,22 +191,14 @@ fn servers(
     notes: &mut ConversionNotes,
 ) -> Vec<HaproxyServer> {
     let mut out = Vec::new();
-    let mut cookies = CookieValues::new(settings);
     for ServerLine { line, defaults } in &settings.servers {
         if line.word(0) == "server-template" {
             if server_template(line, pool, notes) {
-                let servers = server::read_template(line, defaults, bases, notes);
-                if let Some(cookie) = &servers.cookie {
-                    cookies.note_template(cookie, line, notes);
-                }
-                out.push(servers);
+                out.push(server::read_template(line, defaults, bases, notes));
             }
             continue;
         }
         let Some(mut server) = server::read(line, defaults, bases, notes) else { continue };
-        if let Some(cookie) = &server.cookie {
-            server.keys.extend(cookies.key(cookie, line, notes));
-        }
         let mut own: Vec<u16> = ports.to_vec();
         own.dedup();
         match (server.port, &own[..]) {
@@ -224,6 +216,7 @@ fn servers(
         }
         out.push(server);
     }
+    cookie::write_values(settings, &mut out, notes);
     let backups = out.iter().filter(|one| one.backup).count();
     if let Some(last) = out.iter().rfind(|one| one.backup)
         && backups > 1

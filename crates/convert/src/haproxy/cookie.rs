@@ -1,21 +1,13 @@
 //! The `cookie` line of a backend as the service's `sticky`, and the values of `cookie` of its servers.
 
-use std::collections::HashSet;
-
 use crate::duration;
+use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
+use super::server::HaproxyServer;
 use super::settings::ProxySettings;
-
-/// The `cookie` of a server line.
-#[derive(Clone, Debug)]
-pub struct ServerCookie {
-    pub value: String,
-    pub source: SourcePlace,
-}
 
 /// What the clients of a backend carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +20,13 @@ enum CookieLineMode {
 
 impl CookieLineMode {
     fn of(line: &ConfigLine) -> CookieLineMode {
-        if line.has_word("prefix") {
+        // The cookie's name may be any of these words.
+        let has = |word: &str| line.rest(2).iter().any(|one| one == word);
+        if has("prefix") {
             CookieLineMode::Prefix
-        } else if line.has_word("insert") {
+        } else if has("insert") {
             CookieLineMode::Insert
-        } else if line.has_word("rewrite") {
+        } else if has("rewrite") {
             CookieLineMode::Rewrite
         } else {
             CookieLineMode::Passive
@@ -48,74 +42,117 @@ impl CookieLineMode {
             CookieLineMode::Passive => "passive",
         }
     }
+
+    /// Whether clients carry the values of servers.
+    fn names_servers(self) -> bool {
+        matches!(self, CookieLineMode::Prefix | CookieLineMode::Passive)
+    }
+}
+
+/// The options of a `cookie` line.
+#[derive(Debug, Default)]
+struct CookieOptions {
+    http_only: bool,
+    secure: bool,
+    hide: bool,
+    no_cache: bool,
+    domain: Option<String>,
+    /// In milliseconds.
+    time: Option<u64>,
+    same_site: Option<&'static str>,
 }
 
 /// The `sticky` of a `cookie` line.
 pub fn sticky(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
     let mode = CookieLineMode::of(line);
+    let options = CookieOptions::read(line, mode, notes);
     let mut pairs = vec![
         KeyValue::new("by", value::quote("cookie")),
         KeyValue::new("name", value::quote(line.word(1))),
+        KeyValue::new("cookie", value::quote(mode.name())),
     ];
-    pairs.push(KeyValue::new("cookie", value::quote(mode.name())));
+    let time = options.time.map(|ms| KeyValue::new("time", duration::format_duration(ms)));
+    pairs.extend(time);
     if mode == CookieLineMode::Insert {
         // HAProxy adds no attribute that is not written.
-        for (word, key) in [("httponly", "http-only"), ("secure", "secure")] {
-            pairs.push(KeyValue::new(key, line.has_word(word).to_string()));
-        }
-    }
-    let mut same_site = "omit";
-    let mut words = line.keywords(2);
-    while let Some(word) = words.keyword() {
-        let inserts = mode == CookieLineMode::Insert;
-        match word {
-            "insert" | "rewrite" | "prefix" => words.mark_converted(),
-            "httponly" | "secure" if inserts => words.mark_converted(),
-            "indirect" if inserts => {
-                pairs.push(KeyValue::new("hide", "true"));
-                words.mark_converted();
-            }
-            "nocache" if mode != CookieLineMode::Passive => {
-                pairs.push(KeyValue::new("no-cache", "true"));
-                words.mark_converted();
-            }
-            "domain" if inserts && !pairs.iter().any(|one| one.key == "domain") => {
-                let domain = words.value().trim_start_matches('.');
-                pairs.push(KeyValue::new("domain", value::quote(domain)));
-                words.mark_converted();
-            }
-            "maxidle" if inserts => {
-                let time = duration::parse_duration(words.value(), 1_000);
-                pairs.extend(time.map(|ms| KeyValue::new("time", duration::format_duration(ms))));
-                words.mark_converted();
-            }
-            "attr" if inserts => match same_site_of(words.value()) {
-                Some(found) => {
-                    same_site = found;
-                    words.mark_converted();
-                }
-                None => {
-                    let reason = "the cookie gets no such attribute";
-                    notes.left_out(words.source(), &line.text(), reason, "`sticky.same-site`");
-                }
-            },
-            other => {
-                if matches!(other, "domain" | "maxlife" | "attr" | "maxidle") {
-                    words.value();
-                }
-                let reason = format!("the cookie has no `{other}`");
-                notes.left_out(words.source(), &line.text(), &reason, "");
-            }
-        }
-    }
-    if mode == CookieLineMode::Insert {
+        pairs.push(KeyValue::new("http-only", options.http_only.to_string()));
+        pairs.push(KeyValue::new("secure", options.secure.to_string()));
+        let same_site = options.same_site.unwrap_or("omit");
         pairs.push(KeyValue::new("same-site", value::quote(same_site)));
     }
-    if matches!(mode, CookieLineMode::Insert | CookieLineMode::Rewrite) {
+    let domain = options.domain.map(|domain| KeyValue::new("domain", value::quote(&domain)));
+    pairs.extend(domain);
+    for (set, key) in [(options.hide, "hide"), (options.no_cache, "no-cache")] {
+        if set {
+            pairs.push(KeyValue::new(key, "true"));
+        }
+    }
+    if mode.names_servers() {
+        notes.converted(line.source);
+    } else {
         let reason = "its values are ours: clients are shared out anew once";
         notes.changed(line.source, &line.text(), reason, "");
     }
     value::table(&pairs)
+}
+
+impl CookieOptions {
+    fn read(line: &ConfigLine, mode: CookieLineMode, notes: &mut ConversionNotes) -> CookieOptions {
+        let inserts = mode == CookieLineMode::Insert;
+        let mut out = CookieOptions::default();
+        let mut words = line.keywords(2);
+        while let Some(word) = words.keyword() {
+            let given = matches!(word, "domain" | "maxidle" | "maxlife" | "attr")
+                .then(|| words.value().to_owned())
+                .unwrap_or_default();
+            let failed = match word {
+                "insert" | "rewrite" | "prefix" => None,
+                "httponly" | "secure" | "indirect" | "domain" | "maxidle" | "attr" if inserts => {
+                    out.attribute(word, &given).err()
+                }
+                "nocache" if mode != CookieLineMode::Passive => {
+                    out.no_cache = true;
+                    None
+                }
+                other => Some(format!("the cookie has no `{other}`")),
+            };
+            match failed {
+                None => words.mark_converted(),
+                Some(reason) => {
+                    notes.left_out(words.source(), &line.text(), &reason, "`sticky`");
+                }
+            }
+        }
+        if out.same_site == Some("none") && !out.secure {
+            out.same_site = None;
+            let reason = "browsers take `SameSite=None` only with `secure`";
+            notes.left_out(line.source, &line.text(), reason, "`sticky.same-site`");
+        }
+        out
+    }
+
+    /// Takes an option of an inserted cookie.
+    fn attribute(&mut self, word: &str, given: &str) -> Result<(), String> {
+        match word {
+            "httponly" => self.http_only = true,
+            "secure" => self.secure = true,
+            "indirect" => self.hide = true,
+            "domain" if self.domain.is_some() => {
+                return Err("the cookie is sent to one domain".to_owned());
+            }
+            "domain" => self.domain = Some(given.trim_start_matches('.').to_owned()),
+            "maxidle" => {
+                let time = duration::parse_duration(given, 1_000);
+                self.time = Some(time.ok_or_else(|| format!("`{given}` is not a time"))?);
+            }
+            _ => {
+                let found = same_site_of(given);
+                self.same_site =
+                    Some(found.ok_or_else(|| "the cookie gets no such attribute".to_owned())?);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The value of `same-site` for an attribute `SameSite=…`.
@@ -126,66 +163,84 @@ fn same_site_of(attribute: &str) -> Option<&'static str> {
     value.filter(|_| name.trim().eq_ignore_ascii_case("samesite"))
 }
 
-/// The values of the servers that clients carry. Each is taken once.
-#[derive(Debug)]
-pub struct CookieValues {
-    carried: bool,
-    taken: HashSet<String>,
+/// Gives servers the values that clients carry for them, each to one server, with a note for each that has none.
+pub fn write_values(
+    settings: &ProxySettings,
+    servers: &mut [HaproxyServer],
+    notes: &mut ConversionNotes,
+) {
+    let line = settings.single.get("cookie").filter(|_| settings.http);
+    let carried = line.map(CookieLineMode::of).is_some_and(CookieLineMode::names_servers);
+    if !carried {
+        let reason = "the values of the balancer's cookies are its own";
+        for cookie in servers.iter().filter_map(|server| server.cookie.as_ref()) {
+            notes.not_needed(cookie.source, &cookie.text, reason);
+        }
+        return;
+    }
+    let mut names = UniqueNames::default();
+    let mut values: Vec<ServerValue> = Vec::new();
+    for (at, server) in servers.iter().enumerate() {
+        let Some(cookie) = &server.cookie else {
+            if !server.is_template {
+                let name = names.unique_name(&server.name);
+                values.push(ServerValue { at, value: None, name });
+                let reason =
+                    "a server without `cookie` is carried by its name, and keeps its clients";
+                notes.changed(server.source, &format!("server {}", server.name), reason, "");
+            }
+            continue;
+        };
+        let mut refuse = |reason: &str| {
+            let instead = "`cookie-value` of the server";
+            notes.left_out(cookie.source, &cookie.text, reason, instead);
+        };
+        if server.is_template {
+            refuse("servers of a name have no `cookie` of their own");
+            continue;
+        }
+        let taken = values.iter().any(|other| other.value.as_ref() == Some(&cookie.value));
+        let fits = is_cookie_value(&cookie.value);
+        if !fits {
+            refuse("cookies do not name a server by these characters");
+        } else if taken {
+            refuse("another server of the pool has this value, and clients with it go there");
+        }
+        let value = (fits && !taken).then(|| cookie.value.clone());
+        values.push(ServerValue { at, value, name: names.unique_name(&server.name) });
+    }
+    // A server without a value counts by its name, which no other value may be.
+    while let Some(at) = values.iter().position(|one| is_name_of_another(one, &values)) {
+        values[at].value = None;
+        if let Some(cookie) = servers[values[at].at].cookie.as_ref() {
+            let reason =
+                "it is the name of another server of the pool, and clients with it go there";
+            let instead = "`cookie-value` of the server";
+            notes.left_out(cookie.source, &cookie.text, reason, instead);
+        }
+    }
+    for ServerValue { at, value, .. } in values {
+        let server = &mut servers[at];
+        if let (Some(value), Some(cookie)) = (value, &server.cookie) {
+            notes.converted(cookie.source);
+            server.keys.push(KeyValue::new("cookie-value", value::quote(&value)));
+        }
+    }
 }
 
-impl CookieValues {
-    pub fn new(settings: &ProxySettings) -> CookieValues {
-        let line = settings.single.get("cookie").filter(|_| settings.http);
-        let carried = line
-            .map(CookieLineMode::of)
-            .is_some_and(|mode| matches!(mode, CookieLineMode::Prefix | CookieLineMode::Passive));
-        CookieValues { carried, taken: HashSet::new() }
-    }
-
-    /// The server's key for its value, with a note where it has none.
-    pub fn key(
-        &mut self,
-        cookie: &ServerCookie,
-        line: &ConfigLine,
-        notes: &mut ConversionNotes,
-    ) -> Option<KeyValue> {
-        let ServerCookie { value, source } = cookie;
-        if !self.carried {
-            note_own_values(*source, line, notes);
-            return None;
-        }
-        if !is_cookie_value(value) {
-            let reason = "cookies do not name a server by these characters";
-            notes.left_out(*source, &line.text(), reason, "`cookie-value` of the server");
-            return None;
-        }
-        if !self.taken.insert(value.clone()) {
-            let reason = "another server of the pool has this value, and clients with it go there";
-            notes.left_out(*source, &line.text(), reason, "`cookie-value` of the server");
-            return None;
-        }
-        notes.converted(*source);
-        Some(KeyValue::new("cookie-value", value::quote(value)))
-    }
-
-    /// Notes what becomes of a value for all servers of a name.
-    pub fn note_template(
-        &self,
-        cookie: &ServerCookie,
-        line: &ConfigLine,
-        notes: &mut ConversionNotes,
-    ) {
-        if !self.carried {
-            return note_own_values(cookie.source, line, notes);
-        }
-        let reason = "servers of a name have no `cookie` of their own";
-        notes.left_out(cookie.source, &line.text(), reason, "servers by their addresses");
-    }
+/// What clients carry for the server of this position.
+struct ServerValue {
+    at: usize,
+    value: Option<String>,
+    /// Its name in the pool, which is carried where it has no value.
+    name: String,
 }
 
-fn note_own_values(source: SourcePlace, line: &ConfigLine, notes: &mut ConversionNotes) {
-    let reason = "the values of the balancer's cookies are its own";
-    notes.not_needed(source, &line.text(), reason);
+fn is_name_of_another(one: &ServerValue, all: &[ServerValue]) -> bool {
+    let unnamed = |other: &&ServerValue| other.at != one.at && other.value.is_none();
+    one.value
+        .as_ref()
+        .is_some_and(|value| all.iter().filter(unnamed).any(|other| other.name == *value))
 }
 
 /// Whether a server's `cookie-value` may be this.

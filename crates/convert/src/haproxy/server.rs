@@ -6,7 +6,6 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::bind::{FileBases, tls_version};
-use super::cookie::ServerCookie;
 use super::health_check::CheckTimes;
 use super::lex::{ConfigLine, KeywordReader};
 
@@ -66,6 +65,15 @@ pub struct AgentCheckSettings {
     pub port: String,
     /// In milliseconds.
     pub interval: Option<u64>,
+}
+
+/// The `cookie` of a server line.
+#[derive(Clone, Debug)]
+pub struct ServerCookie {
+    pub value: String,
+    pub source: SourcePlace,
+    /// The line, for notes.
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -200,7 +208,11 @@ impl HaproxyServer {
             } else if word == "cookie" {
                 // It is accounted for with those of the other servers.
                 let value = words.value().to_owned();
-                self.cookie = Some(ServerCookie { value, source: words.source() });
+                let cookie = ServerCookie { value, source: words.source(), text: line.text() };
+                if let Some(before) = self.cookie.replace(cookie) {
+                    let reason = "a later `cookie` takes its place";
+                    notes.not_needed(before.source, &before.text, reason);
+                }
             } else if word == "sni" {
                 let reason = "the name that is asked for is the server's own";
                 let instead = "`tls = { name = … }`";

@@ -33,6 +33,14 @@ pub fn write(
             "services of their own, or the same in all backends",
         );
     }
+    for other in found.iter().flatten().skip(1) {
+        if other.value == first.value {
+            notes.converted(other.source);
+        } else {
+            let reason = "clients are kept as the first of the service's backends says";
+            notes.changed(other.source, "cookie, stick", reason, "a service of its own");
+        }
+    }
     service.set("sticky", first.value.clone(), first.source);
 }
 

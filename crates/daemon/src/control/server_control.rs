@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use model::config::server_edit::{ServerEdit, edit_server, parse_server_address, server_name};
-use model::config::{AdminState, ServerWeight, WriteBack};
+use model::config::{AdminState, ServerAddress, ServerWeight, WriteBack};
 use model::id::ServerId;
+use model::snapshot::{PoolView, ServerView};
 
 use super::actor::ControlActor;
 use super::audit_record::{AuditedChange, command_undo};
@@ -132,8 +133,9 @@ impl ControlActor {
         let at = parse_server_address(address).map_err(ServerCommandError::Invalid)?;
         let name = if name == "-" { server_name(&at) } else { name };
         if !is_plain_name(&name) {
-            let text = format!("'{name}' is not a name: lower-case letters, digits, single '-'");
-            return Err(ServerCommandError::Invalid(text));
+            return Err(ServerCommandError::Invalid(format!(
+                "'{name}' is not a name: lower-case letters, digits, single '-'"
+            )));
         }
         let Some(view) = self.applied.pools.get(&pool) else {
             return Err(ServerCommandError::Unknown {
@@ -142,13 +144,7 @@ impl ControlActor {
                 name,
             });
         };
-        // Names and addresses in the overlay must be unique.
-        let mut there = view.servers.iter().map(|server| &server.config);
-        if let Some(server) = there.find(|other| other.name == name || other.address == at) {
-            let name = server.name.clone();
-            let address = format_address(&server.address);
-            return Err(ServerCommandError::Exists { pool, name, address });
-        }
+        check_unique(view, &name, &at)?;
         if self.applied.servers.len() >= SERVERS {
             return Err(ServerCommandError::Invalid(format!(
                 "there are {SERVERS} servers already"
@@ -359,4 +355,24 @@ fn validate_command(command: &OperatorCommand, now: SystemTime) -> Result<(), St
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a pool may have one more server with this name and address. Names and addresses in the overlay are unique.
+fn check_unique(view: &PoolView, name: &str, at: &ServerAddress) -> Result<(), ServerCommandError> {
+    for ServerView { config: other, .. } in &view.servers {
+        if other.name == name || other.address == *at {
+            return Err(ServerCommandError::Exists {
+                pool: view.config.name.clone(),
+                name: other.name.clone(),
+                address: format_address(&other.address),
+            });
+        }
+        if other.cookie_value() == name {
+            let other = &other.name;
+            return Err(ServerCommandError::Invalid(format!(
+                "cookies name server `{other}` by '{name}': choose another name"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -112,15 +112,17 @@ pub struct ControlChannels {
     pub snapshots: watch::Sender<Arc<StateSnapshot>>,
 }
 
-impl ControlHandle {
-    /// A handle with the actor's ends of its channels.
+impl ControlChannels {
+    /// Channels whose first snapshot is `first`.
     pub fn new(first: Arc<StateSnapshot>, events: EventLog) -> ControlChannels {
         let (orders, commands) = mpsc::channel(COMMANDS);
         let (snapshots, states) = watch::channel(first);
         let handle = ControlHandle { commands: orders, states, events };
         ControlChannels { handle, commands, snapshots }
     }
+}
 
+impl ControlHandle {
     pub fn state(&self) -> Arc<StateSnapshot> {
         self.states.borrow().clone()
     }

@@ -200,6 +200,7 @@ impl ResponseChanges {
         worked: &mut ResponseHeadEdits<'c>,
     ) {
         let Some(watch) = &self.watch else { return };
+        let removed = worked.removed.iter().any(|name| name.eq_ignore_ascii_case("set-cookie"));
         let mut changed = false;
         for header in headers {
             let Some(SetCookieParts { value, attributes }) = http1::set_cookie(header, &watch.name)
@@ -224,6 +225,9 @@ impl ResponseChanges {
                 }
                 _ => attributes,
             };
+            if removed {
+                continue;
+            }
             watch.write_changed(value, attributes, &mut worked.added_lines);
             changed = true;
         }

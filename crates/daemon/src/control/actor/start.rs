@@ -76,7 +76,7 @@ impl ControlActor {
         let failures = generations.failures() + state_file.failures() + audit.failures();
         let first = active.state_snapshot(&applied, &listeners, failures, false);
         let ControlChannels { handle: control, commands: inbox, snapshots: publish } =
-            ControlHandle::new(Arc::new(first), events.clone());
+            ControlChannels::new(Arc::new(first), events.clone());
         let mut actor = ControlActor {
             engine,
             listeners,

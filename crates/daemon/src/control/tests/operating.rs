@@ -55,6 +55,16 @@ async fn servers_come_and_go_without_touching_the_others_and_over_restarts() {
 }
 
 #[tokio::test]
+async fn a_name_by_which_cookies_name_another_server_is_refused() {
+    let text = TEXT.replace("{ name = \"a\",", "{ name = \"a\", cookie-value = \"c\",");
+    let world = ControlFixture::start(&text, None).await;
+    let error = world.order("c", add("10.0.0.3:80")).await.unwrap_err();
+    assert!(matches!(error, ServerCommandError::Invalid(_)), "{error}");
+    assert!(error.to_string().contains("cookies name server `a` by 'c'"), "{error}");
+    world.order("d", add("10.0.0.3:80")).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_cannot_be_meant_is_refused() {
     let world = ControlFixture::start(TEXT, None).await;
     let now = SystemTime::now();

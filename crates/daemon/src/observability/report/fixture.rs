@@ -13,8 +13,8 @@ use model::stats::{ServerStats, ServiceStats};
 
 use crate::state::handle::ControlChannels;
 use crate::state::{
-    ChangeOrigin, ChangeTrigger, ControlHandle, HealthState, HealthStatus, ListenerFacts,
-    OperatorOverrides, ResolvedAddress, ServerFacts, StateSnapshot,
+    ChangeOrigin, ChangeTrigger, HealthState, HealthStatus, ListenerFacts, OperatorOverrides,
+    ResolvedAddress, ServerFacts, StateSnapshot,
 };
 use crate::util::event::EventLog;
 
@@ -61,7 +61,7 @@ pub fn state_snapshot(text: &str, workers: usize) -> StateSnapshot {
 
 /// A control whose orders the test reads itself.
 pub fn control(snapshot: StateSnapshot) -> ControlChannels {
-    ControlHandle::new(Arc::new(snapshot), EventLog::quiet())
+    ControlChannels::new(Arc::new(snapshot), EventLog::quiet())
 }
 
 /// Replaces one server's facts, in the table and in the snapshot.

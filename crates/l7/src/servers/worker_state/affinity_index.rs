@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::affinity;
 use model::affinity::cookie::{AffinitySecrets, CookieKeyAge, CookieToken};
 use model::id::ServerId;
-use model::snapshot::PoolView;
+use model::snapshot::{PoolView, ServerView};
 
 /// Servers by affinity cookie value and by hashed name.
 pub struct AffinityIndex {
@@ -24,6 +24,15 @@ pub struct CookieServer {
     pub server: ServerId,
     /// The age of the secret that made the value.
     pub key_age: CookieKeyAge,
+}
+
+/// The servers by what cookies name them. A server that was added later may have the name that another server's cookies
+/// say: they still mean the other one.
+fn servers_by_cookie_value(view: &PoolView) -> HashMap<Box<[u8]>, ServerId> {
+    let written = |server: &ServerView| server.config.cookie_value.is_some();
+    let named = view.servers.iter().filter(|server| !written(server));
+    let servers = named.chain(view.servers.iter().filter(|server| written(server)));
+    servers.map(|server| (server.config.cookie_value().as_bytes().into(), server.id)).collect()
 }
 
 impl AffinityIndex {
@@ -44,11 +53,7 @@ impl AffinityIndex {
             share: share.map(str::to_owned),
             by_cookie: words.collect(),
             by_name: each().map(|(name, id)| (affinity::server_key(name), id)).collect(),
-            by_cookie_value: view
-                .servers
-                .iter()
-                .map(|server| (server.config.cookie_value().as_bytes().into(), server.id))
-                .collect(),
+            by_cookie_value: servers_by_cookie_value(view),
             secrets: secrets.clone(),
             scope,
         }
