@@ -261,6 +261,23 @@ fn no_word_of_a_line_that_is_read_is_passed_over() {
 }
 
 #[test]
+fn a_time_of_a_backend_for_bytes_is_reported_where_it_has_no_effect() {
+    for (rule, kind) in [("", NoteKind::NotNeeded), (" use_backend c if TRUE\n", NoteKind::LeftOut)]
+    {
+        let text = format!(
+            "frontend f\n bind 127.0.0.1:80\n timeout client 1m\n{rule} default_backend b\n\
+             backend b\n timeout server 10s\n server s 10.0.0.1:80\n\
+             backend c\n timeout server 30s\n server t 10.0.0.2:80\n"
+        );
+        let line = text.lines().position(|line| line.contains("30s")).unwrap() as u32 + 1;
+        let converted = convert(&text, "x", Dialect::Haproxy);
+        assert_eq!(converted.unsettled, 0, "{:?}", converted.notes);
+        let found = converted.notes.iter().find(|note| note.line == line && note.kind == kind);
+        assert!(found.is_some(), "{rule}: {:?}", converted.notes);
+    }
+}
+
+#[test]
 fn no_word_of_a_real_server_or_a_shared_address_is_passed_over() {
     let server = |words: &str| {
         format!(

@@ -176,6 +176,11 @@ impl ProxySettings {
                 notes.not_needed(source, &text, "this proxy forwards bytes and sees no requests");
             } else if !self.checks_servers() && OF_CHECKS.contains(&name) {
                 notes.not_needed(source, &text, "no server of it is checked");
+            } else if !self.http && name == "server" && !is_reached {
+                notes.not_needed(source, &text, "no listener leads to this backend");
+            } else if !self.http && name == "server" && serves {
+                let reason = "connections of a service have one time, which its first backend says";
+                notes.left_out(source, &text, reason, "a service of its own");
             } else if name == "hash-balance-factor" || name == "allbackups" {
                 notes.not_needed(source, &text, "nothing here is chosen by hashes or has backups");
             } else if !serves && !listens {
