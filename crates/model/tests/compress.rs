@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use ContentCoding::{Br, Gzip, Zstd};
 
-fn asked(accept: &str) -> AcceptedEncodings {
+fn accepted_encodings(accept: &str) -> AcceptedEncodings {
     AcceptedEncodings::parse_headers(std::iter::once(accept.as_bytes()), std::iter::empty())
 }
 
@@ -56,10 +56,14 @@ fn what_a_client_accepts() {
         ("gzip;q=0.5;x, br;q=0.4", Some(Gzip)),
         (",, ,gzip,", Some(Gzip)),
     ] {
-        assert_eq!(asked(accept).best_coding(&ContentCoding::ALL), best, "{accept}");
+        assert_eq!(accepted_encodings(accept).best_coding(&ContentCoding::ALL), best, "{accept}");
     }
-    assert_eq!(asked("gzip, br, zstd").best_coding(&[Gzip, Br]), Some(Gzip), "ours among equals");
-    assert_eq!(asked("zstd").best_coding(&[Gzip, Br]), None);
+    assert_eq!(
+        accepted_encodings("gzip, br, zstd").best_coding(&[Gzip, Br]),
+        Some(Gzip),
+        "ours among equals"
+    );
+    assert_eq!(accepted_encodings("zstd").best_coding(&[Gzip, Br]), None);
     let lines = [&b"br;q=0.5"[..], b"gzip"];
     assert_eq!(
         AcceptedEncodings::parse_headers(lines.into_iter(), std::iter::empty())
@@ -67,7 +71,11 @@ fn what_a_client_accepts() {
         Some(Gzip)
     );
     let flood = format!("{}gzip", "a,".repeat(10_000));
-    assert_eq!(asked(&flood).best_coding(&ContentCoding::ALL), None, "so many are not looked at");
+    assert_eq!(
+        accepted_encodings(&flood).best_coding(&ContentCoding::ALL),
+        None,
+        "so many are not looked at"
+    );
 }
 
 type CodingRow = (&'static str, u16, Option<u64>, Result<ContentCoding, CompressionSkip>);
@@ -123,10 +131,16 @@ fn each_reason_not_to() {
         let head = EncodingFields::from_fields(lines.map(|(name, value)| (name, value.as_bytes())));
         let answer = ResponseSummary { status, body: true, length, fields: head };
         let judged = |asked: &AcceptedEncodings, old| choose_coding(&config(), asked, &answer, old);
-        assert_eq!(judged(&asked("gzip"), false), want, "{fields} {status}");
+        assert_eq!(judged(&accepted_encodings("gzip"), false), want, "{fields} {status}");
         if want.is_ok() {
-            assert_eq!(judged(&asked("gzip"), true), Err(CompressionSkip::Http10Client));
-            assert_eq!(judged(&asked("identity"), false), Err(CompressionSkip::NotAccepted));
+            assert_eq!(
+                judged(&accepted_encodings("gzip"), true),
+                Err(CompressionSkip::Http10Client)
+            );
+            assert_eq!(
+                judged(&accepted_encodings("identity"), false),
+                Err(CompressionSkip::NotAccepted)
+            );
             let strict = AcceptedEncodings::parse_headers(
                 [&b"gzip"[..]].into_iter(),
                 [&b"no-transform"[..]].into_iter(),
@@ -134,7 +148,7 @@ fn each_reason_not_to() {
             assert_eq!(judged(&strict, false), Err(CompressionSkip::NoTransform));
             let head = ResponseSummary { body: false, ..answer };
             assert_eq!(
-                choose_coding(&config(), &asked("gzip"), &head, false),
+                choose_coding(&config(), &accepted_encodings("gzip"), &head, false),
                 Err(CompressionSkip::NoBody)
             );
         }
@@ -157,7 +171,7 @@ proptest! {
     /// For any input, a client gets only codings that it has named with a positive weight.
     #[test]
     fn nothing_is_sent_that_was_not_accepted(accept in "[a-z*;=q0-9., -]{0,60}") {
-        if let Some(coding) = asked(&accept).best_coding(&ContentCoding::ALL) {
+        if let Some(coding) = accepted_encodings(&accept).best_coding(&ContentCoding::ALL) {
             let named = accept.contains(coding.name()) || accept.contains('*');
             prop_assert!(named, "{accept}: {coding:?}");
         }
@@ -170,7 +184,7 @@ proptest! {
         let accept = accept.collect::<Vec<_>>().join(",");
         let most = weights.iter().max().copied().unwrap_or(0);
         let first = weights.iter().position(|weight| *weight == most).map(|at| ContentCoding::ALL[at]);
-        prop_assert_eq!(asked(&accept).best_coding(&ContentCoding::ALL), first.filter(|_| most > 0), "{}", accept);
+        prop_assert_eq!(accepted_encodings(&accept).best_coding(&ContentCoding::ALL), first.filter(|_| most > 0), "{}", accept);
     }
 }
 
@@ -194,10 +208,11 @@ fn a_stripped_response_is_negotiated_like_the_whole_one() {
         let fields = EncodingFields { media_type: media.as_bytes(), ..EncodingFields::default() };
         let answer = ResponseSummary { status, body: false, length, fields };
         assert_eq!(
-            choose_coding(&config(), &asked(accept), &answer, false),
+            choose_coding(&config(), &accepted_encodings(accept), &answer, false),
             Err(CompressionSkip::NoBody)
         );
-        let coding = choose_coding_for_stripped(&config(), &asked(accept), &answer, false);
+        let coding =
+            choose_coding_for_stripped(&config(), &accepted_encodings(accept), &answer, false);
         assert_eq!(coding, expected, "{status} {media} {accept}");
     }
     for status in [100, 204, 206] {
@@ -207,7 +222,8 @@ fn a_stripped_response_is_negotiated_like_the_whole_one() {
             length: None,
             fields: EncodingFields::default(),
         };
-        let coding = choose_coding_for_stripped(&config(), &asked("gzip"), &answer, false);
+        let coding =
+            choose_coding_for_stripped(&config(), &accepted_encodings("gzip"), &answer, false);
         assert_eq!(coding, Err(CompressionSkip::NoBody), "{status}");
     }
 }

@@ -42,7 +42,7 @@ struct HonestClients {
 }
 
 /// Sends `HONEST` requests at this pace.
-fn asked(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients {
+fn send_requests(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients {
     let mut failed = Vec::new();
     let mut times = Vec::new();
     let began = Instant::now();
@@ -99,7 +99,11 @@ fn compared<C>(
 
 /// As `compared`, with a flood of silent TCP clients.
 fn compared_tcp(what: &str, at: SocketAddr, pace: Duration, ask: &dyn Fn() -> Result<(), String>) {
-    compared(what, || asked(ask, pace), |sources| ConnectionFlood::start(at, sources, CROWD, b""));
+    compared(
+        what,
+        || send_requests(ask, pace),
+        |sources| ConnectionFlood::start(at, sources, CROWD, b""),
+    );
 }
 
 fn answered(mut stream: impl Read + Write, path: &str) -> Result<(), String> {

@@ -24,7 +24,7 @@ fn from(balancer: &TestBalancer, last: u8) -> HttpClient {
 }
 
 /// The status that a new client at this address receives.
-fn asked(balancer: &TestBalancer, last: u8) -> (u16, String) {
+fn new_client_status(balancer: &TestBalancer, last: u8) -> (u16, String) {
     let mut client = from(balancer, last);
     client.send(ASK);
     let answer = client.read_answer();
@@ -49,7 +49,11 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
             });
             for _ in 0..100 {
                 if word.is_empty() {
-                    assert_eq!(asked(&balancer, 2), (200, String::new()), "{sources:?}");
+                    assert_eq!(
+                        new_client_status(&balancer, 2),
+                        (200, String::new()),
+                        "{sources:?}"
+                    );
                 }
             }
             assert_eq!(kept.get("/").status(), 200, "{sources:?}");
@@ -78,7 +82,7 @@ fn idle_connections_of_whoever_has_most_give_way() {
         assert_eq!(client.get("/").status(), 200);
     }
     for last in 10..20 {
-        assert_eq!(asked(&balancer, last).0, 200);
+        assert_eq!(new_client_status(&balancer, last).0, 200);
     }
     for client in &mut few {
         assert_eq!(client.get("/").status(), 200, "older, but fewer");
@@ -118,7 +122,7 @@ fn connections_in_use_are_never_closed_for_newcomers() {
     }
     wait::until("all are in use", || balancer.server("a").in_flight == 6);
     for _ in 0..10 {
-        assert_eq!(asked(&balancer, 9), (503, "connection-limit".into()));
+        assert_eq!(new_client_status(&balancer, 9), (503, "connection-limit".into()));
     }
     assert_eq!(balancer.server("a").in_flight, 6);
     assert!(busy.iter().all(|client| !client.has_ended()));
@@ -144,10 +148,14 @@ fn one_client_has_its_share_of_connections_and_those_in_trust_have_more() {
         let wanted = busy.len() as u64;
         wait::until("all are in use", || u64::from(balancer.server("a").in_flight) == wanted);
         if share.is_some() {
-            assert_eq!(asked(&balancer, 1), (429, "client-limit".into()), "{lines}");
-            assert_eq!(asked(&balancer, 2), (200, String::new()), "{lines}");
+            assert_eq!(new_client_status(&balancer, 1), (429, "client-limit".into()), "{lines}");
+            assert_eq!(new_client_status(&balancer, 2), (200, String::new()), "{lines}");
         } else {
-            assert_eq!(asked(&balancer, 1), (503, "connection-limit".into()), "{lines}");
+            assert_eq!(
+                new_client_status(&balancer, 1),
+                (503, "connection-limit".into()),
+                "{lines}"
+            );
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct Http3Client {
 impl Http3Client {
     /// Executes a command and returns its result.
     pub fn does(&mut self, order: Value) -> Value {
-        self.told(&order);
+        self.send_order(&order);
         self.read()
     }
 
@@ -111,7 +111,7 @@ impl Http3Client {
     }
 
     /// Sends a command without waiting for its result.
-    pub fn told(&mut self, order: &Value) {
+    pub fn send_order(&mut self, order: &Value) {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
     }
 

@@ -89,7 +89,7 @@ fn servers_learn_who_the_client_is() {
     // In TLS 1.3 the client completes the handshake before it learns of the rejection.
     let mut nobody = ours.begin(balancer.front(), None);
     if nobody.read() == "connected" {
-        nobody.told(&json!({ "do": "ended" }));
+        nobody.send_order(&json!({ "do": "ended" }));
         assert_ne!(nobody.read(), 0x100);
     }
     balancer.wait_for_log_line("no certificate", |line| line["cause"] == "client-certificate");

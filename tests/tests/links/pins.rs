@@ -40,7 +40,7 @@ fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_lose
     // After the first daemon has died, another daemon may take over its pins.
     world.kill9(Client);
     world.start_with(Server, &text);
-    let told = world.told(Server);
+    let told = world.daemon_output(Server);
     assert!(!told.contains("bundle-trouble"), "{told}");
 }
 
@@ -87,8 +87,10 @@ fn pins_that_go_with_the_process_are_warned_of() {
     command.args(["-m", "sh", "-c", script, "sh"]).arg(&pins);
     command.arg(tests::e2e::balancer::program()).args(["run", "-c"]).arg(place);
     world.put(Client, ChildProcess::start(command));
-    wait::until("it says so", || world.told(Client).contains("warning pins-not-lasting: "));
-    let told = world.told(Client);
+    wait::until("it says so", || {
+        world.daemon_output(Client).contains("warning pins-not-lasting: ")
+    });
+    let told = world.daemon_output(Client);
     let wanted = "when this process dies, bundles carry nothing until it starts again";
     assert!(told.contains(wanted), "{told}");
     assert!(told.contains("mount namespace alone"), "{told}");

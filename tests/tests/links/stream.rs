@@ -43,7 +43,7 @@ pub fn hows() -> &'static [&'static str] {
 }
 
 /// Prints a stream's figures and returns its throughput relative to one link.
-fn told(what: &str, seen: &StreamFigures, one: &StreamFigures) -> f64 {
+fn print_throughput(what: &str, seen: &StreamFigures, one: &StreamFigures) -> f64 {
     let times = seen.mbit / one.mbit;
     println!("proof:   {what}: {:.0} Mbit/s, {times:.2} times; {}", seen.mbit, seen.kernel);
     times
@@ -52,7 +52,7 @@ fn told(what: &str, seen: &StreamFigures, one: &StreamFigures) -> f64 {
 /// Prints the throughput of per-packet selection, which processors limit. Only in the long run.
 fn each(delays: &[Duration], how: &str, one: &StreamFigures) {
     if let Some(seen) = long().then(|| best(delays, EACH, how)).flatten() {
-        told("packet by packet", &seen, one);
+        print_throughput("packet by packet", &seen, one);
     }
 }
 
@@ -61,9 +61,9 @@ fn equal_links_carry_one_stream_together() {
     for how in hows() {
         let Some(one) = best(&[NEAR, NEAR], ONE, how) else { return };
         println!("proof: {how}, equal delays, packets of {}, lines of {} Mbit/s:", mtu(), rate());
-        told("one link", &one, &one);
+        print_throughput("one link", &one, &one);
         let Some(both) = best(&[NEAR, NEAR], BOTH, how) else { return };
-        let times = told("round robin", &both, &one);
+        let times = print_throughput("round robin", &both, &one);
         each(&[NEAR, NEAR], how, &one);
         assert!(times >= if long() { 1.9 } else { 1.6 }, "{times}");
     }
@@ -90,18 +90,18 @@ fn a_longer_link_ruins_a_naive_stream_and_not_one_that_is_equalised() {
     for how in hows() {
         let Some(one) = best(&[NEAR, FAR], ONE, how) else { return };
         println!("proof: {how}, 17 ms longer, packets of {}, lines of {} Mbit/s:", mtu(), rate());
-        told("one link", &one, &one);
+        print_throughput("one link", &one, &one);
         let Some(naive) = best(&[NEAR, FAR], NAIVE, how) else { return };
-        told("naive", &naive, &one);
+        print_throughput("naive", &naive, &one);
         let Some(equal) = best(&[NEAR, FAR], BOTH, how) else { return };
-        let times = told("equalised", &equal, &one);
+        let times = print_throughput("equalised", &equal, &one);
         each(&[NEAR, FAR], how, &one);
         assert!(times >= least, "{times}");
         // A TCP that adapts to reordering recovers its throughput sooner or later. One that does not stays ruined.
         let Some(naive) = best_unadapting(NAIVE, how) else { return };
-        let ruined = told("naive, without adapting", &naive, &one);
+        let ruined = print_throughput("naive, without adapting", &naive, &one);
         let Some(equal) = best_unadapting(BOTH, how) else { return };
-        let times = told("equalised, without adapting", &equal, &one);
+        let times = print_throughput("equalised, without adapting", &equal, &one);
         assert!(ruined < 0.5 && ruined * 2.0 < times, "naive {ruined}, equalised {times}");
     }
 }

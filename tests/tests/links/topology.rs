@@ -305,7 +305,7 @@ impl LinkTopology {
     }
 
     /// The output of a daemon.
-    pub fn told(&mut self, who: LinkEnd) -> String {
+    pub fn daemon_output(&mut self, who: LinkEnd) -> String {
         self.host(who).daemon.as_ref().unwrap().output()
     }
 

@@ -59,7 +59,12 @@ fn served_through_a_flood(layout: &SiteLayout, packets: &str) {
             packets.services.iter().any(|one| one.name == name && one.half_open >= 4)
         });
         let answers = world.plane.curl(version, EACH);
-        assert_eq!(answers.values().sum::<usize>(), EACH, "{answers:?}\n{}", world.told());
+        assert_eq!(
+            answers.values().sum::<usize>(),
+            EACH,
+            "{answers:?}\n{}",
+            world.failure_report()
+        );
         world.downloads(version);
         world.uploads(version, &format!("{version:?}"));
         wait::until("cookies are counted", || {

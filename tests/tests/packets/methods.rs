@@ -26,7 +26,7 @@ fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
         let whole = method.forward == "tunnel" && version == IpVersion::V6;
         let cut = if whole { largest } else { 3 * largest };
         let answers = plane.curl(version, EACH);
-        let told = || format!("{method:?} {version:?}: {answers:?}\n{}", world.told());
+        let told = || format!("{method:?} {version:?}: {answers:?}\n{}", world.failure_report());
         assert_eq!(answers.values().sum::<usize>(), EACH, "{}", told());
         assert_eq!(answers.len(), plane.site.servers.len(), "{}", told());
         for bytes in [1, largest, cut] {
@@ -37,7 +37,7 @@ fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
             assert!(
                 bytes >= 1e6,
                 "{method:?} {version:?}: {bytes} bytes of iperf3\n{}",
-                world.told()
+                world.failure_report()
             );
         }
     }
@@ -140,7 +140,12 @@ fn lost_packets_are_dropped_by_name(world: &PacketTopology) {
     let forwarded = of("forwarded");
     let returned = of("returned");
     lost(2);
-    assert_eq!((of("forwarded"), of("returned")), (forwarded, returned), "{}", world.told());
+    assert_eq!(
+        (of("forwarded"), of("returned")),
+        (forwarded, returned),
+        "{}",
+        world.failure_report()
+    );
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn nat_can_keep_the_clients_address() {
     });
     world.plane.wait_until_all_up();
     for version in BOTH {
-        assert_eq!(world.plane.curl(version, EACH).len(), 2, "{}", world.told());
+        assert_eq!(world.plane.curl(version, EACH).len(), 2, "{}", world.failure_report());
         assert_eq!(world.seen(version), version.host_address(&world.plane.site.client));
         assert_eq!(world.plane.datagrams(version, EACH, 900).len(), 2);
         world.downloads(version);

@@ -30,7 +30,7 @@ fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Ngin
 }
 
 /// Sends requests to an address, each on a new connection, and counts the status codes.
-fn asked(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, usize> {
+fn count_statuses(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, usize> {
     let mut curl = plane.site.client.command(program("curl"));
     curl.args(["-sS", "-g", "--max-time", "8", "-H", "Connection: close"]);
     for _ in 0..requests {
@@ -44,7 +44,7 @@ fn asked(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, 
 }
 
 fn all_answered(plane: &PacketBalancer, to: &str) {
-    let codes = asked(plane, to, EACH);
+    let codes = count_statuses(plane, to, EACH);
     assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.daemon_output());
 }
 
@@ -174,7 +174,7 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
         port
     });
     let at = SocketAddr::new(plane.site.balancer.host.v4.into(), own.unwrap());
-    assert_eq!(asked(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
+    assert_eq!(count_statuses(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
     // Health checks of the pool still succeed: all servers were up and stay up.
     plane.wait_until_all_up();
     BOTH.into_iter().for_each(|version| {

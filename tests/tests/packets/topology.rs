@@ -105,7 +105,7 @@ impl PacketTopology {
         let write = ["-o", "/dev/null", "-w", "%{http_code} %{size_download}"];
         curl.args(["-sS", "--max-time", "25", "-g"]).args(write).arg(&url);
         let answer = run_command(curl);
-        let told = || format!("{version:?}: {answer:?}\n{}", self.told());
+        let told = || format!("{version:?}: {answer:?}\n{}", self.failure_report());
         assert_eq!(answer.stdout, format!("200 {PAGE}"), "{}", told());
     }
 
@@ -119,7 +119,7 @@ impl PacketTopology {
             curl.arg(file).arg(&url);
             run_command(curl)
         };
-        assert_eq!(answer.stdout, "201", "{version:?}: {answer:?}\n{}", self.told());
+        assert_eq!(answer.stdout, "201", "{version:?}: {answer:?}\n{}", self.failure_report());
         let stored = self.nginx.iter().any(|nginx| {
             nginx.uploaded_if_any(name).is_some_and(|bytes| bytes == self.nginx[0].page_bytes())
         });
@@ -132,7 +132,7 @@ impl PacketTopology {
         let mut curl = self.plane.site.client.command(program("curl"));
         curl.args(["-sS", "--max-time", "20", "-g", &url]);
         let answer = run_command(curl);
-        assert_eq!(answer.code, 0, "{answer:?}\n{}", self.told());
+        assert_eq!(answer.code, 0, "{answer:?}\n{}", self.failure_report());
         answer.stdout.trim().parse().unwrap()
     }
 
@@ -148,7 +148,8 @@ impl PacketTopology {
                 iperf.args(["--connect-timeout", "10000"]).args(direction);
                 Some(run_command(iperf)).filter(|it| !it.stdout.contains("the server is busy"))
             });
-            let told = || format!("{version:?} {direction:?}: {answer:?}\n{}", self.told());
+            let told =
+                || format!("{version:?} {direction:?}: {answer:?}\n{}", self.failure_report());
             let report: serde_json::Value = serde_json::from_str(&answer.stdout)
                 .unwrap_or_else(|error| panic!("{error}: {}", told()));
             let bytes = report["end"]["sum_received"]["bytes"].as_f64();
@@ -164,7 +165,7 @@ impl PacketTopology {
     }
 
     /// The daemon's output and the plane's counters, for messages of failed tests.
-    pub fn told(&self) -> String {
+    pub fn failure_report(&self) -> String {
         let outcomes = self.plane.report().packets.map(|packets| packets.outcomes);
         let outcomes = outcomes.unwrap_or_default();
         let counts: Vec<String> =

@@ -32,23 +32,23 @@ impl PathOrigin {
     }
 
     pub fn go() -> PathOrigin {
-        PathOrigin::told(Command::new(tool("paths-by-go")))
+        PathOrigin::from_command(Command::new(tool("paths-by-go")))
     }
 
     pub fn node() -> PathOrigin {
         let mut command = Command::new(program("node"));
         command.arg(here("server.js"));
-        PathOrigin::told(command)
+        PathOrigin::from_command(command)
     }
 
     /// A Python server: `wsgi` or `params`.
     pub fn python(which: &str) -> PathOrigin {
         let mut command = Command::new(program("python3"));
         command.arg(here("server.py")).arg(which);
-        PathOrigin::told(command)
+        PathOrigin::from_command(command)
     }
 
-    fn told(command: Command) -> PathOrigin {
+    fn from_command(command: Command) -> PathOrigin {
         let process = ChildProcess::start(command);
         let port = wait::until_some("a server that listens", || {
             let said = process.output();

@@ -61,7 +61,7 @@ fn ask(balancer: &TestBalancer, more: &str) -> ReceivedMessage {
 }
 
 /// The server, the cookies that it got, and the cookies that were set.
-fn told(answer: &ReceivedMessage) -> (String, String, Vec<String>) {
+fn affinity_outcome(answer: &ReceivedMessage) -> (String, String, Vec<String>) {
     let field = |name: &str| answer.field(name).unwrap_or_default();
     let set = answer.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
     (field("x-origin"), field("x-got"), set.map(|(_, value)| value.clone()).collect())
@@ -77,7 +77,7 @@ fn the_server_stands_in_front_of_the_applications_value_on_the_clients_side_alon
                 "Cookie: x=1; sid={value}~abc~d; y=2\r\nx-set: sid=new; Path=/; Secure\r\nx-set: other=v~w\r\n"
             );
             let answer = ask(&balancer, &line);
-            let (by, got, set) = told(&answer);
+            let (by, got, set) = affinity_outcome(&answer);
             assert_eq!((by.as_str(), got.as_str()), (server, "x=1; sid=abc~d; y=2"));
             let set: std::collections::BTreeSet<String> = set.into_iter().collect();
             let expected = [format!("sid={value}~new; Path=/; Secure"), "other=v~w".to_owned()];
@@ -89,15 +89,15 @@ fn the_server_stands_in_front_of_the_applications_value_on_the_clients_side_alon
     for line in ["sid=\"S.3~q\"", "sid=S.3~\"q\""] {
         let answer = ask(&balancer, &format!("Cookie: {line}\r\nx-set: sid=\"r\"\r\n"));
         let expected = ("c".to_owned(), "sid=\"q\"".to_owned(), vec!["sid=\"S.3~r\"".to_owned()]);
-        assert_eq!(told(&answer), expected);
+        assert_eq!(affinity_outcome(&answer), expected);
     }
     // Several of the name: each loses its server, and the first that is here counts.
     let lines = "Cookie: sid=gone~1; sid=S.1~2\r\nCookie: sid=b~3\r\n";
-    let (by, got, set) = told(&ask(&balancer, lines));
+    let (by, got, set) = affinity_outcome(&ask(&balancer, lines));
     assert_eq!((by.as_str(), got.as_str()), ("a", "sid=1; sid=2 | sid=3"));
     assert!(set.is_empty(), "no server has set one: {set:?}");
     let answer = ask(&balancer, "Cookie: sid=plain\r\n");
-    assert_eq!(told(&answer).1, "sid=plain");
+    assert_eq!(affinity_outcome(&answer).1, "sid=plain");
     assert_eq!(answer.field("cache-control"), None);
     // Crumbs of HTTP/2.
     for (server, value) in named {
@@ -120,9 +120,9 @@ fn a_rule_that_removes_set_cookie_removes_the_changed_one_too() {
         let balancer = start_with(&format!(", cookie = \"{mode}\""), rule);
         let mut client = HttpClient::connect(balancer.front());
         client.send("GET /bare HTTP/1.1\r\nHost: shop\r\nx-set: sid=n\r\nx-set: other=v\r\n\r\n");
-        let (_, _, set) = told(&client.read_answer());
+        let (_, _, set) = affinity_outcome(&client.read_answer());
         assert!(set.is_empty(), "{mode}: {set:?}");
-        let (_, _, set) = told(&ask(&balancer, "x-set: sid=n\r\n"));
+        let (_, _, set) = affinity_outcome(&ask(&balancer, "x-set: sid=n\r\n"));
         assert_eq!(set.len(), 1, "{mode}: {set:?}");
     }
 }
@@ -133,14 +133,14 @@ fn a_server_that_is_gone_loses_its_client_and_its_name() {
     balancer.order_server("a", api::types::ServerAction::Disable);
     for value in ["S.1~v", "nobody~v", "~v"] {
         let (by, got, set) =
-            told(&ask(&balancer, &format!("Cookie: sid={value}\r\nx-set: sid=n\r\n")));
+            affinity_outcome(&ask(&balancer, &format!("Cookie: sid={value}\r\nx-set: sid=n\r\n")));
         assert!(by != "a" && got == "sid=v", "{by} {got}");
         let named = if by == "b" { "b" } else { "S.3" };
         assert_eq!(set, [format!("sid={named}~n")]);
     }
     // A second cookie names one that takes the client.
     for _ in 0..3 {
-        let (by, ..) = told(&ask(&balancer, "Cookie: sid=S.1~v; sid=S.3~w\r\n"));
+        let (by, ..) = affinity_outcome(&ask(&balancer, "Cookie: sid=S.1~v; sid=S.3~w\r\n"));
         assert_eq!(by, "c");
     }
 }
@@ -158,11 +158,11 @@ fn a_value_of_the_applications_own_leads_to_its_server_and_is_left_alone() {
                 format!("x=1; sid={value}"),
                 vec![format!("sid={value}; Path=/")],
             );
-            assert_eq!(told(&ask(&balancer, &lines)), expected);
+            assert_eq!(affinity_outcome(&ask(&balancer, &lines)), expected);
         }
     }
     let servers: std::collections::BTreeSet<String> =
-        (0..6).map(|_| told(&ask(&balancer, "Cookie: sid=unknown\r\n")).0).collect();
+        (0..6).map(|_| affinity_outcome(&ask(&balancer, "Cookie: sid=unknown\r\n")).0).collect();
     assert_eq!(servers.len(), 3, "a value of nobody is shared out");
 }
 
@@ -171,7 +171,7 @@ fn our_cookie_is_hidden_from_servers_and_kept_from_caches() {
     let balancer =
         start(", hide = true, no-cache = true, domain = \"shop.example\", same-site = \"omit\"");
     let first = ask(&balancer, "Cookie: x=1\r\nx-set: sid=theirs\r\nx-set: y=2\r\n");
-    let (server, got, set) = told(&first);
+    let (server, got, set) = affinity_outcome(&first);
     assert_eq!((got.as_str(), first.field("cache-control").as_deref()), ("x=1", Some("private")));
     assert_eq!(set.len(), 2, "{set:?}");
     let ours = set.iter().find(|line| line.starts_with("sid=")).unwrap();
@@ -183,7 +183,7 @@ fn our_cookie_is_hidden_from_servers_and_kept_from_caches() {
         (format!("Cookie: {pair}\r\nCookie: x=1\r\n"), "x=1"),
     ] {
         let answer = ask(&balancer, &(lines + "x-set: sid=theirs\r\n"));
-        assert_eq!(told(&answer), (server.clone(), got.to_owned(), Vec::new()));
+        assert_eq!(affinity_outcome(&answer), (server.clone(), got.to_owned(), Vec::new()));
         assert_eq!(answer.field("cache-control"), None);
     }
     let mut asked = H2Request::get("/");

@@ -77,14 +77,14 @@ impl SmugglingOrigin {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/smuggling/server.js");
         let mut command = Command::new(program("node"));
         command.arg(script).args(lenient.then_some("lenient"));
-        SmugglingOrigin::told(command)
+        SmugglingOrigin::from_command(command)
     }
 
     pub fn go() -> SmugglingOrigin {
-        SmugglingOrigin::told(Command::new(tool("seen-by-go")))
+        SmugglingOrigin::from_command(Command::new(tool("seen-by-go")))
     }
 
-    fn told(command: Command) -> SmugglingOrigin {
+    fn from_command(command: Command) -> SmugglingOrigin {
         let process = ChildProcess::start(command);
         let port = wait::until_some("a server that listens", || {
             let said = process.output();

@@ -36,10 +36,12 @@ fn a_router_that_forwards_nothing_is_left_and_returned_to() {
             assert_eq!(line.from, own(2));
         }
     }
-    world.tells("uplink-down: uplink one (IPv4): 198.51.100.1 does not answer; 1 of 2 are up");
+    world.wait_for_output(
+        "uplink-down: uplink one (IPv4): 198.51.100.1 does not answer; 1 of 2 are up",
+    );
     world.forwards(0, true);
     world.until("one", "up");
-    world.tells("uplink-up: uplink one (IPv4)");
+    world.wait_for_output("uplink-up: uplink one (IPv4)");
     for host in [&world.host, &world.inside] {
         wait::until("both are used again", || shares(&lines(host, to, 20)).len() == 2);
     }
@@ -67,7 +69,7 @@ fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
     for name in ["one", "two"] {
         world.until(name, "down");
     }
-    world.tells("all that can send are used as if they were");
+    world.wait_for_output("all that can send are used as if they were");
     wait::until("all are used", || shares(&lines(&world.host, other, 20)).len() == 2);
 }
 
@@ -78,7 +80,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
     world.host.ip("link del eth1\n").unwrap();
     world.until("one", "down");
     assert_eq!(world.one("one", "ipv4").reason, "there is no interface eth1");
-    let told = world.told();
+    let told = world.daemon_output();
     assert!(told.contains("uplink-down: uplink one (IPv4): there is no interface eth1"), "{told}");
     assert!(lines(&world.host, to, 20).iter().all(|line| line.from == own(2)));
     let router = &world.routers[0];
@@ -146,12 +148,14 @@ fn rules_and_routes_that_another_program_removes_are_set_again() {
     let whole = traces();
     let both = || shares(&lines(&world.host, to, 20)).len() == 2;
     for gone in ["rule del priority 30004\nrule del priority 30002\n", "route flush table 7801\n"] {
-        let told = world.told().matches("kernel-restored: ").count();
+        let told = world.daemon_output().matches("kernel-restored: ").count();
         world.host.ip(gone).unwrap();
-        wait::until("it is told", || world.told().matches("kernel-restored: ").count() > told);
+        wait::until("it is told", || {
+            world.daemon_output().matches("kernel-restored: ").count() > told
+        });
         wait::until("all is there again", || traces() == whole);
     }
     wait::until("both are used", both);
-    let told = world.told();
+    let told = world.daemon_output();
     assert!(told.contains("rules or routes of uplinks were gone"), "{told}");
 }

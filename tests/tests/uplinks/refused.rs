@@ -26,7 +26,7 @@ fn a_gateway_out_of_reach_and_a_source_of_nobody_are_named() {
     for (good, bad, says) in rows {
         world.apply(&BOTH.replacen(good, bad, 1));
         wait::until(says, || world.one("one", "ipv4").reason.starts_with(says));
-        world.tells(&format!("uplink-down: uplink one (IPv4): {says}"));
+        world.wait_for_output(&format!("uplink-down: uplink one (IPv4): {says}"));
         world.until("two", "up");
         assert!(lines(&world.host, to, 10).iter().all(|line| line.from == own(2)), "{says}");
         world.apply(BOTH);

@@ -166,13 +166,13 @@ impl UplinkTopology {
     }
 
     /// The output of the daemon.
-    pub fn told(&self) -> String {
+    pub fn daemon_output(&self) -> String {
         self.daemon.as_ref().unwrap().output()
     }
 
     /// Waits until the daemon's output contains a text, which may follow a moment after the API's report.
-    pub fn tells(&self, what: &str) {
-        wait::until(what, || self.told().contains(what));
+    pub fn wait_for_output(&self, what: &str) {
+        wait::until(what, || self.daemon_output().contains(what));
     }
 
     /// The status of all uplinks, if the daemon answers.

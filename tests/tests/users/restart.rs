@@ -4,7 +4,7 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::wait;
 
-use super::setup::{ask, explained, promise, server, told, when};
+use super::setup::{ask, event_text, explained, promise, server, when};
 
 #[test]
 fn a_budget_survives_the_process() {
@@ -37,7 +37,7 @@ fn a_budget_survives_the_process() {
     assert_eq!((available.operations, users.hour.failed), (40, 0));
     assert!((available.budget_left_percent + 9_900.0).abs() < 1e-6, "{available:?}");
     wait::until("the alarm stands again", || {
-        told(&place, "budget-burning", "available", "1h").is_some()
+        event_text(&place, "budget-burning", "available", "1h").is_some()
     });
     ask(&place, 1, "/200", 200);
     when(&place, "it goes on", |users| promise(users, "available").operations == 41);

@@ -69,7 +69,7 @@ pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
 }
 
 /// The text of the first event of this kind about an alarm of an objective.
-pub fn told(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -> Option<String> {
+pub fn event_text(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -> Option<String> {
     let events = place.events().events;
     let about = |event: &&api::types::Event| {
         let has = |key: &str, value: &str| event.about.get(key).is_some_and(|it| it == value);

@@ -7,7 +7,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::reserve_port;
 use tests::e2e::wait;
 
-use super::setup::{ask, explained, promise, server_at, told, when};
+use super::setup::{ask, event_text, explained, promise, server_at, when};
 
 const OBJECTIVE: &str =
     "objective = { available = \"99%\", fast = \"1500ms\", share = \"95%\", at-least = 5 }";
@@ -33,7 +33,9 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
         client.send_get("/200/2000");
     }
     slow.iter_mut().for_each(|client| assert_eq!(client.read_answer().status(), 200));
-    wait::until("the alarm of speed", || told(&place, "budget-burning", "fast", "6h").is_some());
+    wait::until("the alarm of speed", || {
+        event_text(&place, "budget-burning", "fast", "6h").is_some()
+    });
     let users = explained(&place);
     assert!(users.hour.slow >= 16, "{users:?}");
     assert_eq!((promise(&users, "available").bad, users.hour.failed), (0, 0), "slow is not failed");
@@ -42,7 +44,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     wait::until("nobody listens there", || std::net::TcpStream::connect(address).is_err());
     ask(&place, 30, "/200", 502);
     let text = wait::until_some("the alarm of failures", || {
-        told(&place, "budget-burning", "available", "1h")
+        event_text(&place, "budget-burning", "available", "1h")
     });
     assert!(text.contains("service.shop.objective: `available`, 99 % promised"), "{text}");
     assert!(text.contains("mostly server-refused (30 within the hour)"), "{text}");
@@ -50,7 +52,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     // The server is back, and good requests lower the error rate.
     let _origin = server_at(address);
     ask(&place, 300, "/200", 200);
-    let text = wait::until_some("its end", || told(&place, "budget-calm", "available", "1h"));
+    let text = wait::until_some("its end", || event_text(&place, "budget-calm", "available", "1h"));
     assert!(text.contains("(alarm at 14.4)"), "{text}");
     let users =
         when(&place, "all is counted", |users| promise(users, "available").operations == 366);
@@ -120,5 +122,5 @@ fn a_connection_of_bytes_is_an_operation() {
     let users = when(&place, "refused connections", |users| users.hour.failed == 12);
     assert_eq!(users.hour.tcp_errors.get("refused-by-server"), Some(&12), "{users:?}");
     assert_eq!((users.promises.len(), users.fast_ms), (1, None), "speed is not promised");
-    wait::until("the alarm", || told(&place, "budget-burning", "available", "6h").is_some());
+    wait::until("the alarm", || event_text(&place, "budget-burning", "available", "6h").is_some());
 }

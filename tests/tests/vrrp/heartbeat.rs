@@ -142,7 +142,7 @@ fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut()
     until_beats(&world, Second, "one path down", |beat| {
         beat.state == "degraded" && path(beat, 0).state == "down" && path(beat, 1).state == "up"
     });
-    let told = world.told(Second);
+    let told = world.daemon_output(Second);
     assert!(told.contains("member-withheld: group front4"), "{told}");
     assert!(told.contains("path-down: heartbeat first"), "{told}");
 
@@ -242,7 +242,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
         world.until(First, version, "active");
         world.until(Second, version, "standby");
     }
-    let told = world.told(First);
+    let told = world.daemon_output(First);
     assert!(told.contains("heartbeat-refused: heartbeat second: a packet by the path"), "{told}");
     let shown = world.verb(First, &["status"]);
     assert!(shown.stdout.contains("wrong-signature"), "{shown:?}");
@@ -268,7 +268,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
             beat.paths.iter().all(|path| !path.refused.contains_key("unknown-key")),
             "{beat:?}"
         );
-        assert!(!world.told(who).contains("peer-lost"), "{}", world.told(who));
+        assert!(!world.daemon_output(who).contains("peer-lost"), "{}", world.daemon_output(who));
     }
     // A key file that other users can read is rejected and reported.
     keys(&world, First, &format!("3 {OTHER}\n"), 0o644);
@@ -312,7 +312,7 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
         let why = world.status(First, version).unwrap().changes.pop().unwrap().reason;
         assert_eq!(why, "second reaches 2 of 2 targets, this member 0 of 2 targets");
     }
-    let told = world.told(First);
+    let told = world.daemon_output(First);
     assert!(told.contains("reach-lost: heartbeat second: 10.9.0.50 does not answer"), "{told}");
     assert!(told.contains("reach-behind: heartbeat second:"), "{told}");
     away(&world, First, "del");
@@ -344,7 +344,7 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
     world.until(First, V4, "standby");
     world.until_answers(V4, &[Second]);
     world.serves(V4);
-    let told = world.told(First);
+    let told = world.daemon_output(First);
     assert!(told.contains("member-unfit: group front4"), "{told}");
     assert!(
         told.contains("member-standby: group front4 is standby, was active: this member cannot"),
@@ -376,7 +376,7 @@ fn configurations_that_differ_are_reported_and_agree_again() {
     until_beats(&world, First, "no drift", |beat| {
         beat.drift.is_none() && beat.peer_generation == Some(2)
     });
-    let told = world.told(First);
+    let told = world.daemon_output(First);
     assert!(
         told.contains(
             "config-drift: heartbeat second: first and second do not have the same pools"

@@ -245,7 +245,7 @@ pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSessi
 }
 
 /// The servers that answer new connections of a sticky client, in both families.
-fn kept(world: &VrrpTopology) -> [String; 2] {
+fn sticky_servers(world: &VrrpTopology) -> [String; 2] {
     [V4, V6].map(|version| {
         let to = SocketAddr::new(version.shared(), STICKY);
         let ask = || ClientSession::open(&world.client, to).and_then(|mut talk| talk.asks());
@@ -285,14 +285,18 @@ fn connections_outlive_the_member_that_began_them() {
     let mut talks = open(world, &[NAT, MAC, TUNNEL], many());
     join_under_load(world);
     talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
-    let keeps = kept(world);
+    let keeps = sticky_servers(world);
     // This later request was answered by the same server, so the record exists.
-    assert_eq!(kept(world), keeps, "a client that keeps its server");
+    assert_eq!(sticky_servers(world), keeps, "a client that keeps its server");
     until_has_all(world, Second, First);
     hand_over(world);
     go_on(&mut talks, "a planned hand-over to a member that joined under load");
     for at in 0..4 {
-        assert_eq!(kept(world), keeps, "new connection {at} of a client that keeps its server");
+        assert_eq!(
+            sticky_servers(world),
+            keeps,
+            "new connection {at} of a client that keeps its server"
+        );
     }
     talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
     until_has_all(world, First, Second);

@@ -217,7 +217,7 @@ impl VrrpTopology {
     }
 
     /// The output of a member's daemon.
-    pub fn told(&mut self, who: MemberIndex) -> String {
+    pub fn daemon_output(&mut self, who: MemberIndex) -> String {
         self.member(who).daemon.as_ref().unwrap().output()
     }
 

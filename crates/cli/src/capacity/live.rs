@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn told(measured: bool) -> Capacity {
+    fn capacity(measured: bool) -> Capacity {
         Capacity {
             now_unix_ms: 1,
             interval_ms: 1_000,
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn use_and_advice_are_shown() {
-        let text = render(&told(true), 120, Paint::off());
+        let text = render(&capacity(true), 120, Paint::off());
         for part in ["shop (http)", "90.0 %", "40.0 µs", "first: ports; to raise it: add addresses"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(render(&told(false), 120, Paint::off()).contains("what is usual"));
+        assert!(render(&capacity(false), 120, Paint::off()).contains("what is usual"));
     }
 }

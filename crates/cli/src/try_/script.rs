@@ -109,7 +109,7 @@ pub fn next_to_revive(order: &[usize]) -> Option<DemoAction> {
 mod tests {
     use super::*;
 
-    fn told(mut story: DemoScript, until: u64) -> Vec<(u64, DemoAction)> {
+    fn played_actions(mut story: DemoScript, until: u64) -> Vec<(u64, DemoAction)> {
         let mut deeds = Vec::new();
         for second in 0..until {
             while let Some(deed) = story.next_action(Duration::from_secs(second)) {
@@ -123,14 +123,14 @@ mod tests {
     fn once_kills_revives_drains_and_ends() {
         let expected =
             [(2, DemoAction::Kill(1)), (4, DemoAction::Revive(1)), (6, DemoAction::Drain(3))];
-        assert_eq!(told(DemoScript::once(), 100), expected);
+        assert_eq!(played_actions(DemoScript::once(), 100), expected);
         assert!(!DemoScript::once().is_over(Duration::from_millis(7_999)));
         assert!(DemoScript::once().is_over(Duration::from_secs(8)));
     }
 
     #[test]
     fn endless_goes_round_with_one_dead_at_most() {
-        let deeds = told(DemoScript::endless(4), 100);
+        let deeds = played_actions(DemoScript::endless(4), 100);
         assert_eq!(deeds.len(), 20);
         assert_eq!(deeds[8], (43, DemoAction::Kill(0)));
         for pair in deeds.chunks(2) {

@@ -34,9 +34,9 @@ fn the_other_member_has_every_entry_as_it_is_here() {
     for seed in seeds(SEEDS) {
         let mut world = ReplicaSimulation::new(SeededRandom::new(seed));
         world.run();
-        sent += world.told().sent;
-        resent += world.told().resent;
-        syncs += world.told().syncs;
+        sent += world.partner_counters().sent;
+        resent += world.partner_counters().resent;
+        syncs += world.partner_counters().syncs;
         late += world.late;
     }
     println!(

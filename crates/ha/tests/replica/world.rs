@@ -84,7 +84,7 @@ impl ReplicaSimulation {
     }
 
     /// Counters of the member with the entries.
-    pub fn told(&self) -> &ReplicaCounters {
+    pub fn partner_counters(&self) -> &ReplicaCounters {
         &self.one.partner.counts
     }
 

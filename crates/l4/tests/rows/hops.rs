@@ -8,7 +8,7 @@ use super::usual::{BACKS, ENDS, SERVERS, both, syn};
 use super::world::{DROP, DatapathTestbed, TX, ip};
 
 /// Sends a packet whose hop limit expires here, and checks the ICMP error.
-fn told(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
+fn expect_time_exceeded(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
     let old = TestPacket { ttl: 1, ..packet.clone() };
     let out = world.expect(text, &old.bytes(), Outcome::TimeExceeded, TX);
     assert_eq!((&out[..6], &out[6..12]), (&THEIRS[..], &OURS[..]), "{text}: back to its sender");
@@ -40,7 +40,11 @@ fn senders_are_notified() {
                 ("two tags", TestPacket { tags: vec![(0x88a8, 5), (0x8100, 6)], ..first }),
             ];
             for (text, packet) in rows {
-                told(&world, &format!("{} {client} {text}", method.name()), &packet);
+                expect_time_exceeded(
+                    &world,
+                    &format!("{} {client} {text}", method.name()),
+                    &packet,
+                );
             }
         }
     }
@@ -54,7 +58,7 @@ fn servers_get_errors_about_their_answers() {
         let end =
             |ip: &str, port| std::net::SocketAddr::new(super::world::ip(ip), port).to_string();
         let answer = udp(&end(SERVERS[at], 80), &end(BACKS[at], seen.sport));
-        told(&world, "an answer", &answer);
+        expect_time_exceeded(&world, "an answer", &answer);
         let out = world.expect("in time", &answer.bytes(), Outcome::Returned, TX);
         assert_eq!(read_ip(&out[14..]).ttl, 63);
     }
@@ -103,7 +107,11 @@ fn nobody_is_notified_too_often_or_of_errors() {
         ..udp(ENDS[0].0, ENDS[0].1)
     };
     assert_eq!(options.ip().len(), 68);
-    told(&world, "a long header, quoted whole", &TestPacket { ttl: 64, ..options.clone() });
+    expect_time_exceeded(
+        &world,
+        "a long header, quoted whole",
+        &TestPacket { ttl: 64, ..options.clone() },
+    );
     let short = TestPacket { options: vec![1; 36], ..options };
     world.expect("too short to be told of", &short.bytes(), Outcome::TtlExpired, DROP);
 }

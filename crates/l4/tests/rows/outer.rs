@@ -49,7 +49,7 @@ fn too_big(family: usize, outer: &[u8]) -> TestPacket {
 }
 
 /// The MTU in an error.
-fn told(frame: &[u8]) -> u32 {
+fn reported_mtu(frame: &[u8]) -> u32 {
     let v4 = frame[14] >> 4 == 4;
     let at = if v4 { 14 + 20 + 6 } else { 14 + 40 + 4 };
     let bytes = &frame[at..at + if v4 { 2 } else { 4 }];
@@ -63,7 +63,7 @@ fn is_about(text: &str, frame: &[u8], packet: &TestPacket, hops: u8, room: u32) 
     let sent = TestPacket { ttl: packet.ttl - hops, ..packet.clone() }.ip();
     assert_eq!(inner, sent[..inner.len()], "{text}: quotes the client's packet");
     assert!(inner.len() >= if packet.src.is_ipv4() { 28 } else { 48 }, "{text}");
-    assert_eq!(told(frame), room, "{text}: what is left");
+    assert_eq!(reported_mtu(frame), room, "{text}: what is left");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_accepted_tunnel_mtu_has_a_floor() {
         let at = [14 + 20 + 6, 14 + 40 + 6][family];
         error[at..at + 2].copy_from_slice(&68u16.to_be_bytes());
         let frame = world.expect("68 bytes", &error, Outcome::ErrorReturned, TX);
-        assert_eq!(told(&frame), floor - around(Wrap::Gre, family));
+        assert_eq!(reported_mtu(&frame), floor - around(Wrap::Gre, family));
         error[at..at + 2].copy_from_slice(&0u16.to_be_bytes());
         world.expect("nothing", &error, Outcome::ErrorNotOurs, PASS);
     }

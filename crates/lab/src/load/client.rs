@@ -259,7 +259,7 @@ fn match_echo(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> ResponseProgres
 mod tests {
     use super::*;
 
-    fn asked(mut client: LoadClient) -> LoadClient {
+    fn with_request_sent(mut client: LoadClient) -> LoadClient {
         client.send_request(0, &[], |out| {
             out.extend_from_slice(b"12345678");
             0
@@ -284,7 +284,7 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\n\r\nuntil close", PeerClose::Reset, FailureCause::ResetMidAnswer),
         ];
         for (bytes, end, fail) in rows {
-            let mut client = asked(LoadClient::http());
+            let mut client = with_request_sent(LoadClient::http());
             assert_eq!(received(&mut client, bytes), ResponseProgress::NeedMore);
             assert_eq!(client.on_peer_end(0, *end), Some(ResponseProgress::Failed(*fail)));
             assert_eq!(client.on_peer_end(0, *end), None, "counted once");
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_echo_must_be_exact() {
-        let mut client = asked(LoadClient::echo());
+        let mut client = with_request_sent(LoadClient::echo());
         assert_eq!(received(&mut client, b"1234"), ResponseProgress::NeedMore);
         assert_eq!(
             received(&mut client, b"5678"),
@@ -310,7 +310,7 @@ mod tests {
             "nothing was asked"
         );
         for wrong in [&b"1235"[..], b"123456789"] {
-            let mut client = asked(LoadClient::echo());
+            let mut client = with_request_sent(LoadClient::echo());
             assert_eq!(
                 received(&mut client, wrong),
                 ResponseProgress::Failed(FailureCause::WrongAnswer)

@@ -8,7 +8,7 @@ use names::explain::{NameExplanation, explain};
 
 use super::world::ResponderTestbed;
 
-fn told(world: &ResponderTestbed, name: &str, kind: u16, from: &str) -> NameExplanation {
+fn explanation(world: &ResponderTestbed, name: &str, kind: u16, from: &str) -> NameExplanation {
     explain(&world.zone_data, &DomainName::parse(name).unwrap(), kind, from.parse().unwrap())
 }
 
@@ -25,7 +25,7 @@ fn shares_are_those_of_the_answers() {
         ("alias.gslb.example.org", "203.0.113.7"),
     ] {
         world.from = from.parse().unwrap();
-        let explained = told(&world, name, 1, from);
+        let explained = explanation(&world, name, 1, from);
         let queries = 400;
         let mut hits: Vec<f64> = vec![0.0; explained.candidates.len()];
         for _ in 0..queries {
@@ -47,19 +47,19 @@ fn the_reason_is_in_the_steps() {
         explained.steps.iter().any(|step| step.contains(text))
     };
     world.set(&[("a", Down)]);
-    let some = told(&world, "www.gslb.example.org", 1, "192.0.2.1");
+    let some = explanation(&world, "www.gslb.example.org", 1, "192.0.2.1");
     assert!(has(&some, "2 of 3 may be given") && has(&some, "each address in turn"), "{some:?}");
     assert_eq!((some.candidates[0].up, some.candidates[0].reason.as_str()), (false, "down"));
     world.set(&[("a", Down), ("b", Down), ("c", Down)]);
     assert!(has(
-        &told(&world, "www.gslb.example.org", 1, "192.0.2.1"),
+        &explanation(&world, "www.gslb.example.org", 1, "192.0.2.1"),
         "all are given as if they were"
     ));
-    assert!(has(&told(&world, "last.gslb.example.org", 1, "192.0.2.1"), "198.51.100.9"));
-    let near = told(&world, "near.gslb.example.org", 1, "192.0.2.1");
+    assert!(has(&explanation(&world, "last.gslb.example.org", 1, "192.0.2.1"), "198.51.100.9"));
+    let near = explanation(&world, "near.gslb.example.org", 1, "192.0.2.1");
     assert!(has(&near, "192.0.2.1 lies in 192.0.2.0/24, which prefers east") && near.scope == 24);
-    assert!(has(&told(&world, "nothing.gslb.example.org", 1, "192.0.2.1"), "NXDOMAIN"));
-    assert!(told(&world, "www.example.com", 1, "192.0.2.1").zone.is_none());
-    assert!(has(&told(&world, "away.gslb.example.org", 1, "192.0.2.1"), "not ours"));
-    assert!(has(&told(&world, "b.www.gslb.example.org", 1, "192.0.2.1"), "one alone"));
+    assert!(has(&explanation(&world, "nothing.gslb.example.org", 1, "192.0.2.1"), "NXDOMAIN"));
+    assert!(explanation(&world, "www.example.com", 1, "192.0.2.1").zone.is_none());
+    assert!(has(&explanation(&world, "away.gslb.example.org", 1, "192.0.2.1"), "not ours"));
+    assert!(has(&explanation(&world, "b.www.gslb.example.org", 1, "192.0.2.1"), "one alone"));
 }

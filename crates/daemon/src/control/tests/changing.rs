@@ -88,7 +88,7 @@ async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
 }
 
 /// A daemon with a file that sets how changes are saved.
-async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
+async fn start_with_write_back(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
     let file = scratch.path().join("t.toml");
     let state = scratch.path().join("state");
     let text = format!(
@@ -124,7 +124,7 @@ async fn again(scratch: &Scratch, file: &Path) -> ControlFixture {
 #[tokio::test]
 async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() {
     let scratch = Scratch::new("changing").unwrap();
-    let (world, file, text) = kept(&scratch, "file").await;
+    let (world, file, text) = start_with_write_back(&scratch, "file").await;
     let written = || std::fs::read_to_string(&file).unwrap();
     let done = world.control.patch(patch(server("b"), json!({ "weight": 2 }))).await.unwrap();
     assert_eq!(done.saved.as_deref(), file.canonicalize().unwrap().to_str());
@@ -158,7 +158,7 @@ async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() 
 #[tokio::test]
 async fn beside_the_file_changes_outlive_restarts_until_the_file_has_another_word() {
     let scratch = Scratch::new("changing").unwrap();
-    let (world, file, text) = kept(&scratch, "overlay").await;
+    let (world, file, text) = start_with_write_back(&scratch, "overlay").await;
     let mine = json!({ "balance": "random", "timeout": { "idle": "9s" } });
     world.control.patch(patch(ConfigObject::Pool("web".into()), mine)).await.unwrap();
     let drift = world.control.state().drift.clone().unwrap();

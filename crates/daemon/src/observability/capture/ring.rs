@@ -179,7 +179,7 @@ impl CaptureBuffer {
 mod tests {
     use super::*;
 
-    fn kept(at_ns: u64, from: &str, to: &str) -> Arc<CapturedPacket> {
+    fn captured_packet(at_ns: u64, from: &str, to: &str) -> Arc<CapturedPacket> {
         let from = from.parse().unwrap();
         let to = to.parse().unwrap();
         Arc::new(CapturedPacket {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_oldest_go_and_are_counted() {
         let mut ring = PacketRing::new(5 * 100);
-        (0..8).for_each(|at| ring.push(kept(at, "192.0.2.1:1", "192.0.2.2:80")));
+        (0..8).for_each(|at| ring.push(captured_packet(at, "192.0.2.1:1", "192.0.2.2:80")));
         assert_eq!((ring.packets.len(), ring.evicted(), ring.packets[0].at_ns), (5, 3, 3));
         ring.resize(100);
         assert_eq!((ring.packets.len(), ring.evicted()), (1, 7));
@@ -215,12 +215,12 @@ mod tests {
             (5, "10.0.0.1:8080", "10.0.0.9:4000"),
             (6, "192.0.2.9:80", "192.0.2.1:1000"),
         ];
-        rows.iter().for_each(|(at, from, to)| ring.push(kept(*at, from, to)));
+        rows.iter().for_each(|(at, from, to)| ring.push(captured_packet(*at, from, to)));
         let mut taking = CaptureBuffer::new(1 << 20);
         taking.add_flow(&ring, flow("192.0.2.1", 1000, None), "the client");
         taking.add_flow(&ring, flow("10.0.0.1", 8080, Some(4000)), "the server");
-        taking.offer(&kept(7, "192.0.2.1:1000", "192.0.2.9:80"));
-        taking.offer(&kept(8, "192.0.2.1:1001", "192.0.2.9:80"));
+        taking.offer(&captured_packet(7, "192.0.2.1:1000", "192.0.2.9:80"));
+        taking.offer(&captured_packet(8, "192.0.2.1:1001", "192.0.2.9:80"));
         taking.add_flow(&ring, flow("192.0.2.1", 1000, None), "again");
         let found: Vec<(u64, String)> =
             taking.packets().into_iter().map(|one| (one.packet.at_ns, one.note)).collect();
@@ -236,7 +236,7 @@ mod tests {
         let mut taking = CaptureBuffer::new(250);
         let ring = PacketRing::new(1 << 20);
         taking.add_flow(&ring, flow("192.0.2.1", 1, None), "");
-        (0..5).for_each(|at| taking.offer(&kept(at, "192.0.2.1:1", "192.0.2.2:80")));
+        (0..5).for_each(|at| taking.offer(&captured_packet(at, "192.0.2.1:1", "192.0.2.2:80")));
         assert_eq!((taking.packets().len(), taking.left_out()), (2, 3));
         for port in 2..FLOWS as u16 + 2 {
             taking.add_flow(&ring, flow("192.0.2.1", port, None), "");

@@ -98,7 +98,7 @@ impl SchedulingRun {
         };
     }
 
-    fn asked(&self, port: u16) -> Vec<MonotonicTime> {
+    fn probe_times(&self, port: u16) -> Vec<MonotonicTime> {
         self.asked.iter().filter(|asked| asked.port == port).map(|asked| asked.at).collect()
     }
 
@@ -162,7 +162,7 @@ fn servers_rise_are_probed_at_their_interval_and_fall() {
     assert_eq!(first.len(), 2, "{first:?}");
     assert!(first.iter().all(|(_, health)| *health == HealthState::Up));
     run.verdicts(Duration::from_secs(20));
-    let times = run.asked(1001);
+    let times = run.probe_times(1001);
     let gaps: Vec<_> = times.windows(2).skip(3).map(|pair| pair[1].since(pair[0])).collect();
     assert!(gaps.len() >= 6, "{gaps:?}");
     let least = Duration::from_millis(1790);
@@ -174,7 +174,7 @@ fn servers_rise_are_probed_at_their_interval_and_fall() {
     let verdict = run.verdict();
     assert_eq!((verdict.server, verdict.health), (ServerId(0), HealthState::Down));
     assert_eq!(verdict.reason, "connection refused");
-    let fell: Vec<_> = run.asked(1001).into_iter().rev().take(3).collect();
+    let fell: Vec<_> = run.probe_times(1001).into_iter().rev().take(3).collect();
     assert!(
         fell[0].since(fell[2]) <= Duration::from_millis(510),
         "in doubt it is asked more often"
@@ -212,12 +212,12 @@ fn a_clients_failed_connection_asks_for_a_probe_at_once() {
     let mut run = start(fixture::state_snapshot(TEXT, 1));
     run.verdicts(Duration::from_secs(5));
     run.set(1001, Some("connection refused"));
-    let before = run.asked(1001).len();
+    let before = run.probe_times(1001).len();
     let begin = run.now;
     run.observe(ConnectObservation::Failed(ServerId(0), "connection refused".into()));
     assert_eq!(run.verdict().health, HealthState::Down);
     assert!(run.now.since(begin) < Duration::from_millis(1100));
-    assert!(run.asked(1001).len() > before);
+    assert!(run.probe_times(1001).len() > before);
 }
 
 #[test]
@@ -228,15 +228,15 @@ fn a_server_that_stays_keeps_its_judgement_and_one_that_goes_is_left_alone() {
     let gone = ServerId(1);
     snapshot.servers.remove(&gone);
     run.judges.update_servers(&snapshot, run.now, SystemTime::now());
-    let count = run.asked(1002).len();
+    let count = run.probe_times(1002).len();
     let verdicts = run.verdicts(Duration::from_secs(60));
     assert!(
         verdicts.iter().all(|(server, health)| (*server, *health) == (0, HealthState::Up)),
         "{verdicts:?}"
     );
-    assert_eq!(run.asked(1002).len(), count);
+    assert_eq!(run.probe_times(1002).len(), count);
     assert!(run.board.latest(gone).is_none());
-    let gaps = run.asked(1001);
+    let gaps = run.probe_times(1001);
     let last: Vec<_> = gaps.windows(2).rev().take(3).map(|pair| pair[1].since(pair[0])).collect();
     assert!(
         last.iter().all(|gap| *gap >= Duration::from_millis(8990)),
@@ -301,7 +301,7 @@ fn a_server_that_starts_is_spared_until_its_grace_is_over() {
     run.set(1001, Some("connection refused"));
     let early = run.verdicts(Duration::from_secs(29));
     assert!(!early.contains(&(0, HealthState::Down)), "{early:?}");
-    let times = run.asked(1001);
+    let times = run.probe_times(1001);
     assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) <= Duration::from_millis(260)));
     let late = run.verdicts(Duration::from_secs(3));
     assert!(late.contains(&(0, HealthState::Down)), "{late:?}");
