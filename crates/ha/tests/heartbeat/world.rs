@@ -281,7 +281,7 @@ impl HeartbeatSimulation {
             }
         }
         (0..2).for_each(|at| self.post(at));
-        self.judge();
+        self.check_invariants();
         self.now += 1;
     }
 
@@ -314,7 +314,7 @@ impl HeartbeatSimulation {
     }
 
     /// Checks that two members answer together only as long as a message takes over a line that works both ways.
-    fn judge(&mut self) {
+    fn check_invariants(&mut self) {
         let both = self.holders().len() == 2;
         let well = |from: usize, line: usize| {
             self.lines[from][line].loss == 0 && self.lines[from][line].delay == NORMAL_DELAY_MS

@@ -262,7 +262,7 @@ impl VrrpSimulation {
         }
         self.ask();
         self.neighbours.hear(self.now);
-        self.judge();
+        self.check_invariants();
         self.now += 1;
     }
 
@@ -274,7 +274,7 @@ impl VrrpSimulation {
         (0..self.members.len()).filter(answers).collect()
     }
 
-    fn judge(&mut self) {
+    fn check_invariants(&mut self) {
         let holders = self.holders();
         for one in 0..self.members.len() {
             for other in 0..one {

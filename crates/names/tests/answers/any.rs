@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::world::{ResponderTestbed, query};
 
 /// Properties of every answer.
-fn judge(world: &mut ResponderTestbed, bytes: &[u8]) -> Result<(), TestCaseError> {
+fn check_response(world: &mut ResponderTestbed, bytes: &[u8]) -> Result<(), TestCaseError> {
     let (fate, out) = world.send(bytes);
     if !fate.is_sent() {
         return Ok(());
@@ -57,7 +57,7 @@ proptest! {
     fn any_bytes_are_borne(bytes in proptest::collection::vec(any::<u8>(), 0..200), tcp in any::<bool>()) {
         let mut world = ResponderTestbed::new();
         world.transport = if tcp { DnsTransport::Tcp } else { DnsTransport::Udp };
-        judge(&mut world, &bytes)?;
+        check_response(&mut world, &bytes)?;
     }
 
     #[test]
@@ -82,9 +82,9 @@ proptest! {
             bytes[at] = byte;
         }
         let mut world = ResponderTestbed::new();
-        judge(&mut world, &bytes)?;
+        check_response(&mut world, &bytes)?;
         world.transport = DnsTransport::Tcp;
-        judge(&mut world, &bytes)?;
+        check_response(&mut world, &bytes)?;
     }
 
     /// This crate's parser reads the messages that the library writes.

@@ -17,7 +17,7 @@ use ExpectedResult::{Bad, Good};
 /// A kind, the received bytes, whether the server closes then, and the result.
 type DialogueCase = (ProbeKind, Vec<u8>, bool, ExpectedResult);
 
-fn judge(rows: Vec<DialogueCase>) {
+fn check_rows(rows: Vec<DialogueCase>) {
     for (kind, says, closes, expect) in rows {
         let plan = plan(&kind);
         let whole = play(&plan, &[&says], closes);
@@ -50,7 +50,7 @@ fn pattern(text: &str) -> Option<Pattern> {
 #[test]
 fn lines() {
     use ProbeKind::{Ftp, Imap, Nntp, Pop3, Redis, Smtp};
-    judge(vec![
+    check_rows(vec![
         row(Smtp, b"220 mx ESMTP\r\n250-mx\r\n250 SIZE 1\r\n", Good("smtp 220 mx ESMTP")),
         row(Smtp, b"220-mx\r\n220 second\r\n250 ok\r\n", Good("smtp 220")),
         row(Smtp, b"421 shutting down\r\n", Bad("greeting: 421 shutting down")),
@@ -99,7 +99,7 @@ fn greetings_of_databases() {
         [&[b'E'][..], &(fields.len() as u32 + 4).to_be_bytes(), fields.as_bytes()].concat()
     };
     let auth = [&[b'R'][..], &8u32.to_be_bytes(), &10u32.to_be_bytes()].concat();
-    judge(vec![
+    check_rows(vec![
         row(mysql(), &denied, Good("mysql 8.0.36")),
         row(mysql(), &[hello.clone(), packet(2, &[0, 0, 0])].concat(), Good("mysql")),
         row(mysql(), &[hello.clone(), packet(2, &[0xfe, 0])].concat(), Good("mysql")),
@@ -122,7 +122,7 @@ fn http() {
     let body = |text: &str| ProbeKind::Http(HttpProbe { expect: pattern(text), ..get() });
     let digest = |hex: &str| ProbeKind::Http(HttpProbe { digest: Some(hex.into()), ..get() });
     let of_ok = "2689367b205c16ce32ed4200942b8b8b1e262dfc70d9bc9fbc77c49699a4f1df";
-    judge(vec![
+    check_rows(vec![
         row(plain(), b"HTTP/1.1 200 OK\r\n\r\n", Good("http GET /x 200")),
         row(plain(), b"HTTP/1.1 103 E\r\n\r\nHTTP/1.1 204 N\r\n\r\n", Good("204")),
         row(plain(), b"HTTP/1.1 503 Busy\r\n\r\n", Bad("status 503, expected 200-399")),
@@ -142,7 +142,7 @@ fn http() {
     ]);
     let small = HttpProbe { body_bytes: 4, expect: pattern("x"), ..get() };
     let long = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'a'; 100]].concat();
-    judge(vec![row(ProbeKind::Http(small), &long, Bad("lacks"))]);
+    check_rows(vec![row(ProbeKind::Http(small), &long, Bad("lacks"))]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn text_and_datagrams() {
     let udp = |expect: Option<&str>| {
         ProbeKind::Udp(SendExpectProbe { send: "hi".into(), expect: expect.and_then(pattern) })
     };
-    judge(vec![
+    check_rows(vec![
         row(telnet(None), b"\xff\xfd\x18\xff\xfb\x01login: ", Good("telnet l")),
         row(telnet(Some("login:")), b"\xff\xfa\x18\x01\xff\xf0Debian\r\nlogin: ", Good("login:")),
         row(telnet(None), b"\xff\xfd\x18\xff\xfd\x20", Bad("before any text")),
@@ -176,7 +176,7 @@ fn ldap_and_snmp() {
         let result = [ber(0x0a, &[code]), ber(4, b""), ber(4, text.as_bytes())].concat();
         ber(0x30, &[ber(2, &[1]), ber(0x61, &result)].concat())
     };
-    judge(vec![
+    check_rows(vec![
         row(ldap(), &bind(0, ""), Good("bind succeeded")),
         row(ldap(), &bind(52, "backend offline"), Bad("unavailable: backend offline")),
         row(ldap(), &bind(49, ""), Bad("wrong user or password")),
@@ -194,7 +194,7 @@ fn ldap_and_snmp() {
         let pdu = [ber(2, &[7]), ber(2, &[error]), ber(2, &[0]), ber(0x30, &pair)].concat();
         ber(0x30, &[ber(2, &[1]), ber(4, b"public"), ber(0xa2, &pdu)].concat())
     };
-    judge(vec![
+    check_rows(vec![
         row(snmp(None), &answer(0, ber(0x43, &[1, 0])), Good("= 256")),
         row(snmp(Some("^up")), &answer(0, ber(4, b"up and well")), Good("up and well")),
         row(snmp(Some("^up$")), &answer(0, ber(4, b"maintenance")), Bad("expected ^up$")),
@@ -216,7 +216,7 @@ fn answers_to_questions_of_ours() {
         answer
     };
     let radius = || ProbeKind::Radius { secret: "/s".into() };
-    judge(vec![
+    check_rows(vec![
         row(dns(), &answered(0x8180, 2), Good("2 records")),
         row(dns(), &answered(0x8182, 0), Bad("the server failed")),
         row(dns(), &answered(0x8185, 0), Bad("refuses")),
