@@ -24,7 +24,7 @@ use crate::control::actor::start::StartedControl;
 use crate::control::actor::{ActorParts, ControlActor};
 use crate::control::reconcile::traffic_engine::TrafficEngine;
 use crate::health::health_check::counts::ProbeSums;
-use crate::health::health_check::{self, NewProber};
+use crate::health::health_check::{self, ProberParts};
 use crate::observability::history::HistoryRecorder;
 use crate::observability::metrics;
 use crate::observability::observer::WorkerObserver;
@@ -133,7 +133,7 @@ impl App {
         } = plan;
         let workers = size::workers(&global);
         let access = start_access_log(&global, &events)?;
-        let NewProber { prober, observer } =
+        let ProberParts { prober, observer } =
             health_check::new_prober().map_err(AppBuildError::Probes)?;
         let ears = WorkerObserver::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(RequestPlane::start(size::options(&global, workers), Arc::new(ears))?);

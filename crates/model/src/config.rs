@@ -102,7 +102,7 @@ pub use circuit_breaker::CircuitBreakerLimits;
 pub use compression::{CompressionConfig, ContentCoding};
 pub use control::{ControlConfig, DEFAULT_SOCKET, RemoteApiConfig, WriteBack};
 pub use daily_window::DailyWindow;
-pub use decode::is_writable_field;
+pub use decode::{is_cookie_value, is_writable_field};
 pub use discovery::{DiscoveryConfig, DiscoverySource, DnsRecordType};
 pub use dns::{
     ClientRegion, NameConfig, NameFallback, NameKey, NamePolicy, NameServerConfig, NameServerKey,

@@ -1,5 +1,7 @@
 //! The `cookie` line of a backend as the service's `sticky`, and the values of `cookie` of its servers.
 
+use model::config::is_cookie_value;
+
 use crate::duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
@@ -241,10 +243,4 @@ fn is_name_of_another(one: &ServerValue, all: &[ServerValue]) -> bool {
     one.value
         .as_ref()
         .is_some_and(|value| all.iter().filter(unnamed).any(|other| other.name == *value))
-}
-
-/// Whether a server's `cookie-value` may be this.
-fn is_cookie_value(value: &str) -> bool {
-    (1..=64).contains(&value.len())
-        && value.bytes().all(|byte| byte.is_ascii_graphic() && !b"~;,\"\\".contains(&byte))
 }

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{ApiContext, control_socket};
-use crate::health::health_check::{NewProber, new_prober};
+use crate::health::health_check::{ProberParts, new_prober};
 use crate::observability::access_log::AccessLogger;
 use crate::observability::report::fixture;
 use crate::observability::report::report_sources::ReportSources;
@@ -44,7 +44,7 @@ async fn daemon() -> TestApi {
     let path = scratch.path().join("control.sock");
     let ControlChannels { handle: control, commands: orders, snapshots: publish } =
         fixture::control(fixture::state_snapshot(TEXT, 2));
-    let NewProber { prober, observer: _observer } = new_prober().unwrap();
+    let ProberParts { prober, observer: _observer } = new_prober().unwrap();
     let access = Arc::new(AccessLogger::start(&AccessLogTarget::Off, Box::new(drop)).unwrap());
     let captures =
         crate::observability::capture::CaptureController::new(None, control.events().clone());

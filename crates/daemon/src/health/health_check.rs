@@ -83,7 +83,7 @@ impl ConnectObserver {
 }
 
 /// A prober that does not run yet.
-pub struct NewProber {
+pub struct ProberParts {
     pub prober: Prober,
     /// The handle by which workers report to it.
     pub observer: ConnectObserver,
@@ -93,13 +93,13 @@ pub struct NewProber {
 ///
 /// # Errors
 /// No descriptor is left.
-pub fn new_prober() -> io::Result<NewProber> {
+pub fn new_prober() -> io::Result<ProberParts> {
     let counts = Arc::<ProbeCounts>::default();
     let (sender, observations) = sync_channel(MAX_OBSERVATIONS);
     let mailbox = Arc::new(ProbeMailbox::new(sender, Arc::clone(&counts))?);
     let observer = ConnectObserver { mailbox: Arc::clone(&mailbox) };
     let prober = Prober { mailbox, observations, counts, evidence: Arc::default() };
-    Ok(NewProber { prober, observer })
+    Ok(ProberParts { prober, observer })
 }
 
 impl Prober {

@@ -56,7 +56,7 @@ pub fn enable_timestamps(socket: BorrowedFd<'_>) -> io::Result<()> {
 
 /// A packet that was read into a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadPacket {
+pub struct PacketReading {
     /// Bytes in the buffer.
     pub length: usize,
     /// When it passed, nanoseconds since 1970; `None`: the kernel did not supply it.
@@ -64,7 +64,7 @@ pub struct ReadPacket {
 }
 
 /// Reads a packet, truncated to the buffer.
-pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<ReadPacket> {
+pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<PacketReading> {
     /// As control messages must lie.
     #[repr(align(8))]
     struct AlignedBuffer([u8; 64]);
@@ -82,7 +82,7 @@ pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Rea
         (read, message.msg_controllen)
     };
     let Ok(length) = usize::try_from(read) else { return Err(io::Error::last_os_error()) };
-    Ok(ReadPacket { length, at_ns: time(beside.0.get(..used).unwrap_or_default()) })
+    Ok(PacketReading { length, at_ns: time(beside.0.get(..used).unwrap_or_default()) })
 }
 
 /// The time in control messages (cmsg(3), socket(7)): a length, a level and a kind, then seconds and nanoseconds.

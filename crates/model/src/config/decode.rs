@@ -13,7 +13,7 @@ mod punycode;
 pub mod scalar;
 mod text_format;
 
-pub use text_format::is_writable_field;
+pub use text_format::{is_cookie_value, is_writable_field};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

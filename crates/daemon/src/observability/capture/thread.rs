@@ -20,7 +20,7 @@ use super::frame;
 use super::ring::{CaptureBuffer, CapturedPacket, PacketRing};
 use super::triggers::{CaptureJob, WatchedTraffic};
 use crate::util::event::{EventFields, EventLevel, EventLog};
-use crate::util::packet_socket::{self, ReadPacket};
+use crate::util::packet_socket::{self, PacketReading};
 
 /// The longest delay until a command is noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -191,7 +191,7 @@ impl CaptureThread {
         let Some(socket) = &self.socket else { return };
         let most = usize::try_from(self.watch.payload).unwrap_or(0);
         for _ in 0..BATCH {
-            let Ok(ReadPacket { length, at_ns }) =
+            let Ok(PacketReading { length, at_ns }) =
                 packet_socket::receive_packet(socket.as_fd(), &mut self.buffer)
             else {
                 break;

@@ -75,9 +75,10 @@ static STICKY_TABLE: TableSchema = TableSchema {
                 Keyword::new("passive"),
             ]),
             DefaultValue::Derived("`insert` for `by = \"cookie\"`"),
-            "Ours beside the application's, ours in the place of the value that a server sets, or the application's own: its \
-             value is learned from answers; it gets the server's `cookie-value` or name and `~` in front, which servers do not \
-             see; or it is that `cookie-value` or name, or begins with it and `~`, and nothing is changed.",
+            "Whose cookie it is. `insert`: ours, beside the application's. `rewrite`: ours, in the place of the value that a \
+             server sets. The others are the application's. `learn`: its value is learned from answers. `prefix`: clients get \
+             it with the server's `cookie-value` and `~` in front, which servers do not see. `passive`: its value is a \
+             server's `cookie-value`, or begins with it and `~`, and nothing is changed.",
         )
         .http_only(),
         KeySchema::new(

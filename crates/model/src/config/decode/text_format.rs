@@ -89,8 +89,8 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
     }
 }
 
-/// Whether cookies may name a server by this value.
-fn is_cookie_value(text: &str) -> bool {
+/// Whether cookies may name a server by this value: 1–64 characters of RFC 6265 §4.1.1 except `~`.
+pub fn is_cookie_value(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_graphic() && !b"~;,\"\\".contains(&b);
     (1..=64).contains(&text.len()) && text.bytes().all(plain)
 }

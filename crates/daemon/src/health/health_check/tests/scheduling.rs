@@ -13,7 +13,7 @@ use crate::health::health_check::health_checkers::HealthCheckers;
 use crate::health::health_check::target::{
     ConnectObservation, DueServerProbe, ProbeOutcome, ProbeTicket,
 };
-use crate::health::health_check::{NewProber, new_prober};
+use crate::health::health_check::{ProberParts, new_prober};
 use crate::observability::report::fixture;
 use crate::state::{HealthReport, HealthState, StateSnapshot};
 
@@ -32,7 +32,7 @@ servers = [
 "#;
 
 /// A probe that was requested of a port.
-struct AskedProbe {
+struct RecordedProbe {
     port: u16,
     at: MonotonicTime,
 }
@@ -55,7 +55,7 @@ struct SchedulingRun {
     board: Arc<EvidenceBoard>,
     counts: Arc<ProbeCounts>,
     down: HashMap<u16, ProbeOutcome>,
-    asked: Vec<AskedProbe>,
+    asked: Vec<RecordedProbe>,
     under_way: BTreeSet<ProbeEnd>,
     tickets: HashMap<u64, ProbeUnderWay>,
     most: usize,
@@ -109,7 +109,7 @@ impl SchedulingRun {
         {
             let number = self.asked.len() as u64;
             let port = target.address.port();
-            self.asked.push(AskedProbe { port, at: self.now });
+            self.asked.push(RecordedProbe { port, at: self.now });
             self.under_way.insert(ProbeEnd { at: self.now + self.takes, number });
             self.tickets.insert(number, ProbeUnderWay { ticket, port });
             self.most = self.most.max(self.under_way.len());
@@ -287,7 +287,7 @@ fn many_servers_are_probed_with_bounded_work_and_lateness_is_counted() {
 
 #[test]
 fn reports_beyond_the_box_are_dropped_and_counted() {
-    let NewProber { prober, observer } = new_prober().unwrap();
+    let ProberParts { prober, observer } = new_prober().unwrap();
     for _ in 0..10_000 {
         observer.connect_succeeded(ServerId(0));
     }
