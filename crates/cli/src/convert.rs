@@ -57,6 +57,14 @@ pub enum SourceDialect {
     Keepalived,
     /// Command files of dscontrol
     Dispatcher,
+    /// A static bootstrap of Envoy, as YAML or JSON
+    Envoy,
+    /// Dynamic configuration of Traefik as YAML or TOML, or a Compose file with its labels
+    Traefik,
+    /// A Caddyfile
+    Caddy,
+    /// Virtual hosts of Apache httpd with mod_proxy
+    Apache,
 }
 
 impl SourceDialect {
@@ -66,6 +74,10 @@ impl SourceDialect {
             SourceDialect::Nginx => Dialect::Nginx,
             SourceDialect::Keepalived => Dialect::Keepalived,
             SourceDialect::Dispatcher => Dialect::Dispatcher,
+            SourceDialect::Envoy => Dialect::Envoy,
+            SourceDialect::Traefik => Dialect::Traefik,
+            SourceDialect::Caddy => Dialect::Caddy,
+            SourceDialect::Apache => Dialect::Apache,
         }
     }
 }
@@ -80,7 +92,7 @@ fn convert_file(args: &ConvertArgs) -> Result<CommandOutcome, CommandError> {
     let from = args.from.map(SourceDialect::dialect).or_else(|| Dialect::recognise(&text));
     let from = from.ok_or_else(|| {
         CommandError::Unusable(format!(
-            "{file}: cannot tell whose configuration this is; say so with --from haproxy, nginx, keepalived or dispatcher"
+            "{file}: cannot tell whose configuration this is; say so with --from haproxy, nginx, keepalived, dispatcher, envoy, traefik, caddy or apache"
         ))
     })?;
     let converted = convert(&text, &file, from);

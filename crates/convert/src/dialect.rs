@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::{apache, caddy, envoy, traefik};
+
 /// A balancer whose configurations can be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -13,11 +15,27 @@ pub enum Dialect {
     Keepalived,
     /// Command files of `dscontrol`, of the Load Balancer with an executor, a manager and advisors.
     Dispatcher,
+    /// Envoy: a static bootstrap, as YAML or JSON.
+    Envoy,
+    /// Traefik: dynamic configuration as YAML or TOML, or the labels of a Compose file.
+    Traefik,
+    /// Caddy: a Caddyfile.
+    Caddy,
+    /// Apache httpd: virtual hosts with `mod_proxy`.
+    Apache,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 4] =
-        [Dialect::Haproxy, Dialect::Nginx, Dialect::Keepalived, Dialect::Dispatcher];
+    pub const ALL: [Dialect; 8] = [
+        Dialect::Haproxy,
+        Dialect::Nginx,
+        Dialect::Keepalived,
+        Dialect::Dispatcher,
+        Dialect::Envoy,
+        Dialect::Traefik,
+        Dialect::Caddy,
+        Dialect::Apache,
+    ];
 
     /// The dialect's name on the command line.
     pub fn name(self) -> &'static str {
@@ -26,6 +44,10 @@ impl Dialect {
             Dialect::Nginx => "nginx",
             Dialect::Keepalived => "keepalived",
             Dialect::Dispatcher => "dispatcher",
+            Dialect::Envoy => "envoy",
+            Dialect::Traefik => "traefik",
+            Dialect::Caddy => "caddy",
+            Dialect::Apache => "apache",
         }
     }
 
@@ -35,7 +57,7 @@ impl Dialect {
 
     /// The dialect whose keywords score highest. `None` if no keyword is known, or if two dialects have the same score.
     pub fn recognise(text: &str) -> Option<Dialect> {
-        let mut counts = [0u32; 4];
+        let mut counts = [0u32; Dialect::ALL.len()];
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let Some(first) = words.next() else { continue };
@@ -102,6 +124,10 @@ fn weight(dialect: Dialect, first: &str, second: Option<&str>, line: &str) -> u3
             }
             _ => 0,
         },
+        Dialect::Envoy => envoy::score_line(line),
+        Dialect::Traefik => traefik::score_line(line),
+        Dialect::Caddy => caddy::score_line(line),
+        Dialect::Apache => apache::score_line(line),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::shorten::shorten;
 use crate::source::SourcePlace;
 use crate::template::find_placeholder;
 use crate::validation::validate;
-use crate::{dispatcher, haproxy, keepalived, nginx};
+use crate::{apache, caddy, dispatcher, envoy, haproxy, keepalived, nginx, traefik};
 
 /// The largest file to convert, in bytes.
 pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
@@ -53,6 +53,10 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
             Dialect::Nginx => nginx::convert(text, &mut document, &mut notes),
             Dialect::Keepalived => keepalived::convert(text, &mut document, &mut notes),
             Dialect::Dispatcher => dispatcher::convert(text, &mut document, &mut notes),
+            Dialect::Envoy => envoy::convert(text, &mut document, &mut notes),
+            Dialect::Traefik => traefik::convert(text, &mut document, &mut notes),
+            Dialect::Caddy => caddy::convert(text, &mut document, &mut notes),
+            Dialect::Apache => apache::convert(text, &mut document, &mut notes),
         }
     }
     let nothing = document.tables.is_empty() || notes.is_unreadable();
