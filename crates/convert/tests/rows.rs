@@ -35,6 +35,9 @@ fn around(dialect: Dialect, directives: &str) -> String {
             "dscontrol cluster add 192.0.2.1\ndscontrol port add 192.0.2.1:80\n\
              dscontrol server add 192.0.2.1:80:10.0.0.1\n{directives}\n"
         ),
+        Dialect::Envoy | Dialect::Traefik | Dialect::Caddy | Dialect::Apache => {
+            panic!("the rows of {dialect:?} are whole files, in a module of their own")
+        }
     }
 }
 
