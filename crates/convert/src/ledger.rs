@@ -168,6 +168,12 @@ impl Ledger {
         statement.is_none_or(|statement| statement.words.is_settled())
     }
 
+    /// Whether a block was left out or is not needed, with everything in it.
+    pub fn covers_block(&self, source: SourcePlace) -> bool {
+        let statement = source.statement().and_then(|at| self.statements.get(at));
+        statement.is_some_and(|statement| statement.covers.get().is_some())
+    }
+
     /// Whether an enclosing block was left out or is not needed.
     fn is_covered(&self, statement: &StatementAccount) -> bool {
         let mut parent = statement.parent;

@@ -26,6 +26,7 @@ mod note_kind;
 mod rule_fallback;
 mod shorten;
 mod source;
+mod structured;
 mod template;
 mod traefik;
 mod validation;
