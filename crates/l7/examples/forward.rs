@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use l7::{AccessLogOptions, PlaneObservation, PlaneObserver, PlaneOptions, RequestPlane};
-use model::config::{AccessLogFormat, Config, PoolConfig, ServerConfig, ServerHost};
+use model::config::{AccessLogFormat, Config, PoolConfig, ServerConfig};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::rules::ServiceRules;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
@@ -85,14 +85,10 @@ fn pool(config: &Arc<PoolConfig>) -> PoolView {
 }
 
 fn server(at: usize, config: &Arc<ServerConfig>) -> ServerView {
-    let address = match config.address.host {
-        ServerHost::Ip(ip) => Some(SocketAddr::new(ip, config.address.port)),
-        ServerHost::Name(_) => None,
-    };
     ServerView {
         id: ServerId(at as u32),
         config: config.clone(),
-        address,
+        address: config.address.endpoint(),
         state: ServerState::Up,
         weight: config.weight,
         keeps_sticky_clients: false,

@@ -89,7 +89,7 @@ mod status_ranges;
 mod unsupported_keys;
 mod value;
 
-pub use address::{ServerAddress, ServerHost};
+pub use address::{ServerAddress, ServerEndpoint, ServerHost, UnixSocketPath};
 pub use admin_state::AdminState;
 pub use affinity::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,

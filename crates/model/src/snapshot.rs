@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::affinity;
 use crate::affinity::cookie::AffinitySecrets;
-use crate::config::{PoolConfig, ServerConfig, ServerWeight, ServiceConfig};
+use crate::config::{PoolConfig, ServerConfig, ServerEndpoint, ServerWeight, ServiceConfig};
 use crate::id::{PoolId, ServerId, ServiceId};
 use crate::rules::service_rules::ServiceRules;
 use crate::slo::network_table::SloTable;
@@ -97,8 +97,8 @@ impl fmt::Debug for OpaqueMaterial {
 pub struct ServerView {
     pub id: ServerId,
     pub config: Arc<ServerConfig>,
-    /// The address; `None` while the name does not resolve.
-    pub address: Option<SocketAddr>,
+    /// Where it is; `None` while the name does not resolve.
+    pub address: Option<ServerEndpoint>,
     pub state: ServerState,
     /// The effective weight (an operator or the weight controller may override the configured one).
     pub weight: ServerWeight,
@@ -109,6 +109,11 @@ pub struct ServerView {
 }
 
 impl ServerView {
+    /// The IP address and port; `None`: a name that does not resolve, or a Unix socket.
+    pub fn socket_address(&self) -> Option<SocketAddr> {
+        self.address.as_ref().and_then(ServerEndpoint::socket_address)
+    }
+
     /// Whether the server gets work, or would if no server of its pool were up.
     pub fn takes_work(&self) -> bool {
         matches!(self.state, ServerState::Up | ServerState::Unknown) && self.weight.get() > 0

@@ -87,7 +87,7 @@ fn server_candidates(pool: &PoolView) -> Vec<AnswerCandidate> {
     };
     let one = |(at, server): (usize, &ServerView)| AnswerCandidate {
         name: server.config.name.clone(),
-        addresses: server.address.iter().map(|at| at.ip().to_canonical()).collect(),
+        addresses: server.socket_address().iter().map(|at| at.ip().to_canonical()).collect(),
         port: server.config.address.port,
         weight: server.weight.get(),
         up: turn(at),

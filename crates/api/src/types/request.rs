@@ -2,7 +2,7 @@
 //!
 //! Answered from what is in force; nothing is counted by asking, and no server is chosen: choosing draws lots.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ pub struct Candidate {
     /// Its name.
     pub name: String,
     /// Where it is; absent: its name does not resolve.
-    pub address: Option<SocketAddr>,
+    pub address: Option<String>,
     /// Its state.
     pub state: ServerState,
     /// Whether it may be chosen now.

@@ -133,7 +133,7 @@ fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
     let mut servers =
         TextTable::new(&[left("SERVER"), left("ADDRESS"), left("MAY"), left("BECAUSE")]);
     for one in &explained.servers {
-        let address = one.address.map_or_else(|| "-".to_owned(), |address| address.to_string());
+        let address = one.address.clone().unwrap_or_else(|| "-".to_owned());
         servers.row(vec![
             format!("{}/{}", one.pool, one.name).into(),
             address.into(),

@@ -131,6 +131,12 @@ impl ControlActor {
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
         let ServerCommandRequest { pool, name, save, origin, command: server_command } = order;
         let at = parse_server_address(address).map_err(ServerCommandError::Invalid)?;
+        // Whoever may add servers may not thereby reach the sockets of other programs on this machine.
+        if at.host.is_unix() {
+            return Err(ServerCommandError::Invalid(format!(
+                "{at} is a Unix socket: such a server is added in the configuration file"
+            )));
+        }
         let name = if name == "-" { server_name(&at) } else { name };
         if !is_plain_name(&name) {
             return Err(ServerCommandError::Invalid(format!(

@@ -88,6 +88,9 @@ fn check_server(
     name: Option<String>,
 ) -> Result<DiscoveredServer, String> {
     let address = parse_server_address(address).map_err(|_| "expected ADDRESS:PORT".to_owned())?;
+    if address.host.is_unix() {
+        return Err("a Unix socket is named in the configuration alone".to_owned());
+    }
     let address = address.to_string();
     if weight.is_some_and(|weight| weight > ServerWeight::MAX) {
         return Err(format!("its weight is not a number, 0-{}", ServerWeight::MAX));

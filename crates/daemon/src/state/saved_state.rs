@@ -139,7 +139,7 @@ pub fn restore_server(facts: &mut ServerFacts, memory: &SavedState, now: SystemT
         facts.health_status = health_status;
     }
     if let (Some(address), ResolvedAddress::Pending) = (old.resolved, &facts.resolved) {
-        facts.resolved = ResolvedAddress::Known(address);
+        facts.resolved = ResolvedAddress::Known(address.into());
     }
     server_state::compute_state(facts, now);
     facts.since = if facts.health_status.evidence { facts.health_status.since } else { now };

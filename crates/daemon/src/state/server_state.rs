@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::config::{
-    AdminState, InitialState, PoolConfig, ScheduleRule, ServerConfig, ServerHost, ServerWeight,
+    AdminState, InitialState, PoolConfig, ScheduleRule, ServerConfig, ServerWeight,
 };
 use model::id::{PoolId, ServerId};
 use model::schedule;
@@ -34,10 +34,8 @@ pub fn new_server_facts(
     config: &Arc<ServerConfig>,
     now: SystemTime,
 ) -> ServerFacts {
-    let resolved = match &config.address.host {
-        ServerHost::Ip(ip) => ResolvedAddress::Known((*ip, config.address.port).into()),
-        ServerHost::Name(_) => ResolvedAddress::Pending,
-    };
+    let resolved =
+        config.address.endpoint().map_or(ResolvedAddress::Pending, ResolvedAddress::Known);
     let mut facts = ServerFacts {
         id,
         pool: pool_id,
@@ -238,8 +236,8 @@ pub fn apply_resolution(
 ) -> ServerFacts {
     let mut facts = old.clone();
     match result {
-        Ok(address) => facts.resolved = ResolvedAddress::Known(address),
-        Err(why) if old.resolved.address().is_none() => {
+        Ok(address) => facts.resolved = ResolvedAddress::Known(address.into()),
+        Err(why) if old.resolved.endpoint().is_none() => {
             facts.resolved = ResolvedAddress::Failed(why)
         }
         Err(_) => {}

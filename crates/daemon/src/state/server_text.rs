@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::calendar::CivilDateTime;
-use model::config::{ServerAddress, ServerHost};
+use model::config::ServerAddress;
 
 use crate::state::state_snapshot::ServerFacts;
 
@@ -23,8 +23,5 @@ pub fn format_utc(at: SystemTime) -> String {
 
 /// A configured address, as it is written.
 pub fn format_address(address: &ServerAddress) -> String {
-    match &address.host {
-        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, address.port).to_string(),
-        ServerHost::Name(name) => format!("{name}:{}", address.port),
-    }
+    address.to_string()
 }

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{AdminState, CheckedConfig, Config, ScheduleRule, ServerConfig, ServerWeight};
+use model::config::{
+    AdminState, CheckedConfig, Config, ScheduleRule, ServerConfig, ServerEndpoint, ServerWeight,
+};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{ServerState, WorkerSnapshot};
 use serde::{Deserialize, Serialize};
@@ -154,7 +156,7 @@ impl ServerFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolvedAddress {
     /// Configured as an address, or its name resolved to it.
-    Known(SocketAddr),
+    Known(ServerEndpoint),
     /// Its name has not been looked up yet.
     Pending,
     /// Its name does not resolve: why.
@@ -162,12 +164,17 @@ pub enum ResolvedAddress {
 }
 
 impl ResolvedAddress {
-    /// The address, if known.
-    pub fn address(&self) -> Option<SocketAddr> {
+    /// Where connections go, if that is known.
+    pub fn endpoint(&self) -> Option<&ServerEndpoint> {
         match self {
-            ResolvedAddress::Known(address) => Some(*address),
+            ResolvedAddress::Known(endpoint) => Some(endpoint),
             ResolvedAddress::Pending | ResolvedAddress::Failed(_) => None,
         }
+    }
+
+    /// The IP address and port, if known; a Unix socket has none.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.endpoint().and_then(ServerEndpoint::socket_address)
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use model::config::{BalancePolicy, ForwardingMode};
 use model::load_balancing;
 use model::load_balancing::maglev::{self, MaglevMember};
-use model::snapshot::PoolView;
+use model::snapshot::{PoolView, ServerView};
 
 use super::encoding::{sticky_scope, ticks};
 use super::schedule::{LeveledMember, SOURCE_TABLE, WeightedMember, level_turns, smooth_turns};
@@ -122,7 +122,9 @@ fn pool_families(source: &PlanSource<'_>, view: &PoolView) -> Vec<PoolFamily> {
 
 /// Whether a server serves packets of a family. A server on this host gets them unchanged.
 fn serves_family(view: &PoolView, source: &PlanSource<'_>, at: usize, family: PoolFamily) -> bool {
-    let Some(address) = view.servers.get(at).and_then(|server| server.address) else { return true };
+    let Some(address) = view.servers.get(at).and_then(ServerView::socket_address) else {
+        return true;
+    };
     let own = || source.facts.local_addresses.contains(&address.ip());
     match family {
         PoolFamily::Both => true,

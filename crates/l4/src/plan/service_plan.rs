@@ -247,7 +247,7 @@ fn plan_servers(
     let mut indexes = Vec::with_capacity(pool.servers.len());
     let eligible = pools::eligible_servers(pool, source);
     for (place, view) in pool.servers.iter().enumerate() {
-        let Some(at) = view.address else {
+        let Some(at) = view.socket_address() else {
             indexes.push(None);
             continue;
         };

@@ -144,7 +144,7 @@ impl PlannerFixture {
         ServerView {
             id: ServerId(at as u32),
             config: Arc::clone(config),
-            address: Some(address),
+            address: Some(address.into()),
             state: self.states.get(&address).copied().unwrap_or(ServerState::Up),
             weight: config.weight,
             keeps_sticky_clients: self.sticky_services.contains(&address),

@@ -2,11 +2,11 @@
 //!
 //! `upstream` creates and leases it; `servers::idle_pool` holds it while it is idle.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use model::cause::Cause;
 use model::circuit_breaker::BreakerPermit;
+use model::config::ServerEndpoint;
 use model::stats::ServerStats;
 
 use crate::conn::client_peer::ConnectionOwner;
@@ -16,7 +16,7 @@ use crate::rt::NetDriver;
 
 pub struct UpstreamConnection<N: NetDriver> {
     pub stream: ProxyStream<N>,
-    pub address: SocketAddr,
+    pub address: ServerEndpoint,
     /// Bytes sent on the connection for exchanges.
     pub sent: u64,
     /// Length of a PROXY protocol header before them, and before TLS.
@@ -43,16 +43,17 @@ impl ConnectFailure {
 /// Counts an open connection until dropped.
 pub struct UpstreamGuard {
     live: Arc<ServerStats>,
-    _port: PortLease,
+    /// `None`: a Unix socket, which takes no port.
+    _port: Option<PortLease>,
     _permit: BreakerPermit,
 }
 
 impl<N: NetDriver> UpstreamConnection<N> {
     pub fn new(
         stream: ProxyStream<N>,
-        to: SocketAddr,
+        to: ServerEndpoint,
         live: Arc<ServerStats>,
-        port: PortLease,
+        port: Option<PortLease>,
         permit: BreakerPermit,
     ) -> UpstreamConnection<N> {
         live.connections.increment();
@@ -68,7 +69,7 @@ impl<N: NetDriver> UpstreamConnection<N> {
     }
 
     /// A stream of a multiplexed connection.
-    pub fn from_multiplexed(stream: ProxyStream<N>, to: SocketAddr) -> UpstreamConnection<N> {
+    pub fn from_multiplexed(stream: ProxyStream<N>, to: ServerEndpoint) -> UpstreamConnection<N> {
         UpstreamConnection {
             stream,
             address: to,

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use model::config::ServerEndpoint;
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -138,14 +139,15 @@ impl NetDriver for Epoll {
     }
 
     fn connect(&self, how: &ConnectTarget) -> io::Result<OwnedFd> {
-        let sock = socket::outgoing(how.to, how.from, how.options)?;
+        let sock = match how.to {
+            ServerEndpoint::Socket(to) => socket::outgoing(*to, how.from, how.options)?,
+            ServerEndpoint::Unix(_) => socket::outgoing_unix(how.options)?,
+        };
         if self.reserved.contains(&sock) {
             return Err(Errno::MFILE.into());
         }
-        match rustix::net::connect(&sock, &how.to) {
-            Ok(()) | Err(Errno::INPROGRESS) => Ok(sock),
-            Err(error) => Err(error.into()),
-        }
+        socket::begin_connect(&sock, how.to)?;
+        Ok(sock)
     }
 
     fn established(&self, sock: &OwnedFd) -> io::Result<()> {
@@ -245,8 +247,11 @@ fn readiness(flags: EventFlags) -> Readiness {
     if flags.contains(EventFlags::RDHUP) {
         bits |= Readiness::READ | Readiness::END;
     }
-    if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+    if flags.contains(EventFlags::ERR) {
         bits |= Readiness::READ | Readiness::WRITE | Readiness::BROKEN;
+    }
+    if flags.contains(EventFlags::HUP) {
+        bits |= Readiness::READ | Readiness::WRITE | Readiness::HUNG_UP;
     }
     Readiness(bits)
 }

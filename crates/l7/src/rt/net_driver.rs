@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::config::SocketOptions;
+use model::config::{ServerEndpoint, SocketOptions};
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 
@@ -17,7 +17,7 @@ use super::source::Readiness;
 /// How to connect to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectTarget<'a> {
-    pub to: SocketAddr,
+    pub to: &'a ServerEndpoint,
     /// The source address; `None`: the kernel chooses it.
     pub from: Option<IpAddr>,
     /// Socket settings of the pool.
@@ -69,7 +69,8 @@ pub trait NetDriver: Sized + 'static {
     /// Rejects new TCP handshakes on a listener, while those in progress may finish.
     fn refuse_handshakes(&self, listener: &Self::Sock) -> io::Result<()>;
 
-    /// Starts to connect. The connection is established when the socket is writable and `established` succeeds.
+    /// Starts to connect. The connection is established when the socket is writable and `established` succeeds. The
+    /// error `WouldBlock` says that the queue of a Unix socket is full: another attempt may succeed.
     fn connect(&self, how: &ConnectTarget) -> io::Result<Self::Sock>;
 
     /// Whether a connect in progress is established; the error says why it failed.

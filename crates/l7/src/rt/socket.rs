@@ -8,6 +8,7 @@ mod port_holder;
 mod socket_option;
 #[cfg(test)]
 mod tests;
+mod unix_socket;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,6 +20,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 pub use listen_error::ListenError;
 pub use port_holder::PortHolder;
 pub use socket_option::{SocketOptionError, needs_reopening};
+pub use unix_socket::{begin_connect, describe_connect_error, outgoing_unix};
 
 use crate::rt::sys;
 

@@ -20,17 +20,21 @@ impl Readiness {
     pub const END: u8 = 4;
     /// The connection is broken, or closed in both directions.
     pub const BROKEN: u8 = 8;
+    /// Both directions are closed; the source decides what that means. It is never stored.
+    pub const HUNG_UP: u8 = 16;
 }
 
 #[derive(Debug)]
 pub struct ReadinessSource {
     bits: Cell<u8>,
     task: Cell<Option<TaskId>>,
+    /// Whether it is a Unix socket.
+    unix: Cell<bool>,
 }
 
 impl ReadinessSource {
     pub(super) fn new(task: Option<TaskId>, bits: u8) -> ReadinessSource {
-        ReadinessSource { bits: Cell::new(bits), task: Cell::new(task) }
+        ReadinessSource { bits: Cell::new(bits), task: Cell::new(task), unix: Cell::new(false) }
     }
 
     /// Whether any of these bits is set.
@@ -45,8 +49,18 @@ impl ReadinessSource {
     }
 
     #[inline]
-    pub fn set(&self, bits: u8) {
+    pub fn set(&self, mut bits: u8) {
+        if bits & Readiness::HUNG_UP != 0 {
+            let meaning = if self.unix.get() { Readiness::END } else { Readiness::BROKEN };
+            bits = bits & !Readiness::HUNG_UP | meaning;
+        }
         self.bits.set(self.bits.get() | bits);
+    }
+
+    /// Makes this the source of a Unix socket. An orderly close by the peer ends both directions of a Unix socket, while
+    /// that of a TCP connection ends one: it is no failure, and what the peer sent before can still be read.
+    pub fn mark_unix(&self) {
+        self.unix.set(true);
     }
 
     /// Sets the task that is woken when readiness changes; `None` for an idle connection.

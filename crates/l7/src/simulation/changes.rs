@@ -98,7 +98,7 @@ fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot
         server.weight = ServerWeight::new(1 + rng.below(9) as u16).unwrap();
         // Two servers may swap their addresses.
         let place = if rng.below(4) == 0 { rng.below(6) as usize } else { at };
-        server.address = Some(addresses[place]);
+        server.address = Some(addresses[place].into());
         if at == sure {
             server.state = ServerState::Up;
         } else if rng.below(5) == 0 {

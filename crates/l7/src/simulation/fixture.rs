@@ -104,7 +104,7 @@ fn server(at: usize, address: SocketAddr) -> ServerView {
     ServerView {
         id: ServerId(at as u32),
         config: Arc::new(config),
-        address: Some(address),
+        address: Some(address.into()),
         state: ServerState::Up,
         weight: ServerWeight::ONE,
         keeps_sticky_clients: false,

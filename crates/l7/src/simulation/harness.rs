@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::{AccessLogFormat, PoolConfig, ServiceConfig};
+use model::config::{AccessLogFormat, PoolConfig, ServerEndpoint, ServiceConfig};
 use model::id::{PoolId, ServiceId};
 use model::snapshot::{ServerView, WorkerSnapshot};
 use model::time_attribution::{ExchangeMeasurement, ExchangePhases, WaitReason, attribute_time};
@@ -110,7 +110,7 @@ impl WorkerHarness {
     /// Starts servers at an address.
     pub fn serve<P: ScriptedPeer + 'static>(
         &self,
-        at: SocketAddr,
+        at: impl Into<ServerEndpoint>,
         mut make: impl FnMut() -> P + 'static,
     ) {
         let spawn: PeerFactory = Box::new(move || Some(Box::new(make())));

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::config::ServerEndpoint;
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 
@@ -53,13 +54,13 @@ impl SimNet {
     }
 
     /// Starts servers at an address.
-    pub fn serve(&self, at: SocketAddr, spawn: PeerFactory) {
-        self.0.borrow_mut().servers.insert(at, spawn);
+    pub fn serve(&self, at: impl Into<ServerEndpoint>, spawn: PeerFactory) {
+        self.0.borrow_mut().servers.insert(at.into(), spawn);
     }
 
     /// Sets what happens at an address without a server.
-    pub fn reach(&self, at: SocketAddr, reach: ConnectReaction) {
-        self.0.borrow_mut().reach.insert(at, reach);
+    pub fn reach(&self, at: impl Into<ServerEndpoint>, reach: ConnectReaction) {
+        self.0.borrow_mut().reach.insert(at.into(), reach);
     }
 
     /// A client that connects to the worker's listener after `delay`.
@@ -149,12 +150,14 @@ impl NetDriver for SimNet {
     fn connect(&self, how: &ConnectTarget) -> io::Result<SimSocket> {
         let mut world = self.0.borrow_mut();
         world.called(false);
-        if world.exhausted.contains(&PortPath { source: how.from, destination: how.to }) {
+        let is_exhausted =
+            |to| world.exhausted.contains(&PortPath { source: how.from, destination: to });
+        if how.to.socket_address().is_some_and(is_exhausted) {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         let near = world.sock(None);
-        world.socks[near].address = Some(how.to);
-        let peer = world.servers.get_mut(&how.to).and_then(|spawn| spawn());
+        world.socks[near].address = how.to.socket_address();
+        let peer = world.servers.get_mut(how.to).and_then(|spawn| spawn());
         let latency = 50_000 + world.rng.below(400_000);
         let at = world.now + latency;
         if let Some(peer) = peer {
@@ -166,7 +169,7 @@ impl NetDriver for SimNet {
             world.put(at, WorldEvent::Open(far));
             return Ok(SimSocket { world: self.0.clone(), id: near });
         }
-        let reach = world.reach.get(&how.to).copied().unwrap_or(ConnectReaction::Refuses);
+        let reach = world.reach.get(how.to).copied().unwrap_or(ConnectReaction::Refuses);
         let sock = &mut world.socks[near];
         sock.other = near;
         sock.refused = reach != ConnectReaction::Silent;

@@ -9,6 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use model::config::ServerEndpoint;
 use model::load_balancing::Rng;
 
 use crate::conn::ports::PortPath;
@@ -100,9 +101,9 @@ pub struct SimWorld {
     events: BinaryHeap<Reverse<PlannedWorldEvent>>,
     pub(super) socks: Vec<WorldSocket>,
     pub(super) ready: Vec<ReadyEvent>,
-    pub(super) servers: HashMap<SocketAddr, PeerFactory>,
+    pub(super) servers: HashMap<ServerEndpoint, PeerFactory>,
     /// What happens at addresses without a server; `Refuses` by default.
-    pub(super) reach: HashMap<SocketAddr, ConnectReaction>,
+    pub(super) reach: HashMap<ServerEndpoint, ConnectReaction>,
     /// Paths without a free source port.
     pub(super) exhausted: HashSet<PortPath>,
     /// Calls of the worker since the last one with a result.

@@ -3,7 +3,6 @@
 //! Immutable. Each worker stores sessions per server, so that no server is offered the session of another.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use model::config::{PoolTls, ServerHost, ServerHttp2Mode, TlsPolicy};
@@ -83,14 +82,15 @@ impl UpstreamTls {
         Arc::new(config)
     }
 
-    /// The name that a server's certificate must be valid for; `None`: the server's name is not a valid one.
-    pub(crate) fn server_name(&self, host: &ServerHost, at: IpAddr) -> Option<ServerName<'static>> {
+    /// The name that a server's certificate must be valid for; `None`: the server has no valid one.
+    pub(crate) fn server_name(&self, host: &ServerHost) -> Option<ServerName<'static>> {
         if let Some(name) = &self.name {
             return Some(name.clone());
         }
         match host {
-            ServerHost::Ip(_) => Some(ServerName::from(at)),
+            ServerHost::Ip(ip) => Some(ServerName::from(*ip)),
             ServerHost::Name(name) => ServerName::try_from(name.clone()).ok(),
+            ServerHost::Unix(_) => None,
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Makes one connection to a server: source address, TCP, PROXY protocol header and TLS, and the cause of a failure.
+//! Makes one connection to a server: source address, TCP or a Unix socket, PROXY protocol header and TLS, and the cause
+//! of a failure.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use model::cause::Cause;
 use model::circuit_breaker::BreakerResource;
-use model::config::{SendProxyVersion, ServerHost, ServerHttp2Mode};
+use model::config::{SendProxyVersion, ServerEndpoint, ServerHost, ServerHttp2Mode};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 use wire::proxy_protocol::{self, ProxiedAddresses, ProxyVersion};
@@ -16,6 +18,7 @@ use crate::conn::client_peer::ClientPeer;
 use crate::conn::deadline::ExchangeDeadline;
 use crate::conn::stream::ProxyStream;
 use crate::conn::upstream_connection::{ConnectFailure, UpstreamConnection};
+use crate::rt::socket;
 use crate::rt::{ConnectTarget, DeadlineError, NetDriver, Readiness, WorkerRuntime};
 use crate::servers::worker_state::{LocalPool, LocalServer};
 use crate::upstream::circuit_breaker;
@@ -48,7 +51,7 @@ pub async fn connect<N: NetDriver>(
     let ConnectPlan { pool, view, server, client_peer, deadline, until, speak } = way;
     let (address, live) = {
         let server = server.view.borrow();
-        (server.address, server.stats.clone())
+        (server.address.clone(), server.stats.clone())
     };
     let Some(to) = address else {
         let reason = unresolved(&server.view.borrow().config.address.host);
@@ -59,15 +62,30 @@ pub async fn connect<N: NetDriver>(
         ConnectFailure::new(Cause::CircuitOpen, reason)
     })?;
     let failed = |error: io::Error| {
-        ConnectFailure::new(connect_cause(&error), format!("connect to {to}: {error}"))
+        let text = socket::describe_connect_error(&to, &error);
+        let cause = match error.kind() {
+            // The queue of a Unix socket was full until the end.
+            io::ErrorKind::WouldBlock => {
+                deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout)
+            }
+            _ => connect_cause(&to, &error),
+        };
+        ConnectFailure::new(cause, format!("connect to {to}: {text}"))
     };
-    let begun = begin(worker, pool, view, to, client_peer.peer.ip()).map_err(failed)?;
-    let port = worker.ports.lease(begun.from, to);
+    let begun = match &to {
+        ServerEndpoint::Socket(at) => begin(worker, pool, view, *at, client_peer.peer.ip()),
+        ServerEndpoint::Unix(_) => begin_unix(worker, view, &to, deadline, until).await,
+    };
+    let begun = begun.map_err(failed)?;
+    let port = to.socket_address().map(|at| worker.ports.lease(begun.from, at));
     let stream = ProxyStream::new(&worker.rt, begun.sock, true).map_err(|error| {
         let reason = format!("register the connection to {to}: {error}");
         ConnectFailure::new(Cause::NoDescriptor, reason)
     })?;
-    let mut connection = UpstreamConnection::new(stream, to, live, port, permit);
+    if port.is_none() {
+        stream.source().mark_unix();
+    }
+    let mut connection = UpstreamConnection::new(stream, to.clone(), live, port, permit);
     // On a short path the connect has finished by now, with or without success. Reading the socket's error clears it,
     // so each result must be used.
     loop {
@@ -139,10 +157,11 @@ fn begin<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
     view: &PoolView,
-    to: SocketAddr,
+    at: SocketAddr,
     client: IpAddr,
 ) -> io::Result<BegunConnect<N>> {
     let options = &view.config.socket;
+    let to = &ServerEndpoint::Socket(at);
     if options.transparent {
         let from = Some(client);
         let sock = worker.rt.net.connect(&ConnectTarget { to, from, options })?;
@@ -154,13 +173,13 @@ fn begin<N: NetDriver>(
     let mut last = None;
     for step in 0..sources.len() {
         let from = sources[start.wrapping_add(step) % sources.len()];
-        if from.is_ipv4() != to.is_ipv4() {
+        if from.is_ipv4() != at.is_ipv4() {
             continue;
         }
         match worker.rt.net.connect(&ConnectTarget { to, from: Some(from), options }) {
             Ok(sock) => return Ok(BegunConnect { sock, from: Some(from) }),
             Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-                worker.ports.exhausted(Some(from), to);
+                worker.ports.exhausted(Some(from), at);
                 last = Some(error);
             }
             Err(error) => return Err(error),
@@ -171,9 +190,43 @@ fn begin<N: NetDriver>(
     }
     let result = worker.rt.net.connect(&ConnectTarget { to, from: None, options });
     if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable) {
-        worker.ports.exhausted(None, to);
+        worker.ports.exhausted(None, at);
     }
     result.map(|sock| BegunConnect { sock, from: None })
+}
+
+/// The first pause before another attempt on a Unix socket whose queue is full, doubled up to `LONGEST_PAUSE`.
+/// A server that accepts connections empties its queue within milliseconds.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// The longest pause: a client waits hardly longer than necessary, and a busy server is asked 50 times a second.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Connects to a Unix socket. Unlike a TCP handshake, an attempt fails at once while the queue of the server is full, so
+/// it is repeated until the deadline.
+async fn begin_unix<N: NetDriver>(
+    worker: &Worker<N>,
+    view: &PoolView,
+    to: &ServerEndpoint,
+    deadline: &ExchangeDeadline<'_, N>,
+    until: MonotonicTime,
+) -> io::Result<BegunConnect<N>> {
+    let options = &view.config.socket;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match worker.rt.net.connect(&ConnectTarget { to, from: None, options }) {
+            Ok(sock) => return Ok(BegunConnect { sock, from: None }),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(error) => {
+                let now = worker.rt.now();
+                let end = deadline.earliest_until(until);
+                if now >= end || deadline.is_client_gone() {
+                    return Err(error);
+                }
+                worker.rt.sleep_until(end.min(now + pause)).await;
+                pause = LONGEST_PAUSE.min(pause * 2);
+            }
+        }
+    }
 }
 
 fn is_port_range_full(view: &PoolView) -> String {
@@ -188,12 +241,15 @@ fn unresolved(host: &ServerHost) -> String {
     match host {
         ServerHost::Ip(ip) => format!("{ip} has no address"),
         ServerHost::Name(name) => format!("{name} does not resolve"),
+        ServerHost::Unix(path) => format!("{path} is not known"),
     }
 }
 
-fn connect_cause(error: &io::Error) -> Cause {
+fn connect_cause(to: &ServerEndpoint, error: &io::Error) -> Cause {
     use io::ErrorKind as Kind;
     match error.kind() {
+        // Without a socket no program listens.
+        Kind::NotFound if to.socket_address().is_none() => Cause::ServerRefused,
         Kind::ConnectionRefused => Cause::ServerRefused,
         Kind::ConnectionReset | Kind::ConnectionAborted => Cause::ServerReset,
         Kind::TimedOut => Cause::ConnectTimeout,

@@ -19,7 +19,7 @@ use crate::worker::Worker;
 pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lease: UpstreamLease<N>) {
     let UpstreamLease { connection, slot_guard, .. } = lease;
     let server = &slot_guard.server;
-    let moved = server.view.borrow().address != Some(connection.address);
+    let moved = server.view.borrow().address.as_ref() != Some(&connection.address);
     if moved || server.retired.get() || worker.draining.get() || !connection.stream.settle_idle() {
         return;
     }

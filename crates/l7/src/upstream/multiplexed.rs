@@ -52,7 +52,7 @@ pub async fn connect_multiplexed<N: NetDriver>(
     }
     let _coming = mux.begin_connecting(&worker.rt);
     let upstream = connect::connect(worker, way).await?;
-    let to = upstream.address;
+    let to = upstream.address.clone();
     let agreed = upstream.stream.negotiated_http2().unwrap_or(true);
     mux.set_plain(!agreed);
     if !agreed {

@@ -3,10 +3,9 @@
 //! The pool's configuration names the trusted authorities. The caller of `connect` handles a failure.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
 
 use model::cause::Cause;
-use model::config::ServerHttp2Mode;
+use model::config::{ServerEndpoint, ServerHttp2Mode};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::PoolView;
 
@@ -32,11 +31,11 @@ pub async fn connect_tls<N: NetDriver>(
     if pool.config.tls.is_none() {
         return Ok(connection);
     }
-    let to = connection.address;
+    let to = connection.address.clone();
     let ours = |text: &str| ConnectFailure::new(Cause::Internal, format!("TLS with {to}: {text}"));
     let tls = pool.tls.as_ref().and_then(|material| material.downcast::<UpstreamTls>());
     let tls = tls.ok_or_else(|| ours("nothing to speak it with"))?;
-    let name = tls.server_name(&server.view.borrow().config.address.host, to.ip());
+    let name = tls.server_name(&server.view.borrow().config.address.host);
     let name = name.ok_or_else(|| ours("the server's name is none that can be verified"))?;
     let config = match speak == pool.config.http2.speak {
         true => server.tls.borrow_mut().get_or_insert_with(|| tls.for_server(speak)).clone(),
@@ -49,7 +48,7 @@ pub async fn connect_tls<N: NetDriver>(
         let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
         return Err(ConnectFailure::new(cause, format!("TLS with {to}: no answer in time")));
     }
-    let resumed = connection.stream.with_session(|session| check_session(session, to));
+    let resumed = connection.stream.with_session(|session| check_session(session, &to));
     let resumed = resumed.unwrap_or_else(|| Err(ours("no session")))?;
     let view = server.view.borrow();
     let counters = &view.stats.slots[worker.index].counters;
@@ -63,7 +62,7 @@ pub async fn connect_tls<N: NetDriver>(
 }
 
 /// Whether the session was resumed, or why the handshake failed.
-fn check_session(session: &TlsSession, to: SocketAddr) -> Result<bool, ConnectFailure> {
+fn check_session(session: &TlsSession, to: &ServerEndpoint) -> Result<bool, ConnectFailure> {
     let failed = |cause, text: &dyn Display| {
         Err(ConnectFailure::new(cause, format!("TLS with {to}: {text}")))
     };

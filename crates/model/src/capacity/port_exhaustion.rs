@@ -40,7 +40,10 @@ pub fn own_port_exhaustion(
         );
         PortExhaustion { rate, because, change: if rest < LINUX_TIME_WAIT { REUSED } else { OWN } }
     };
-    receiving_servers(pool).into_iter().map(towards).min_by(compare_exhaustion)
+    // A Unix socket takes no port.
+    let by_port = |(server, _): &(&ServerConfig, f64)| !server.address.host.is_unix();
+    let servers = receiving_servers(pool).into_iter().filter(by_port);
+    servers.map(towards).min_by(compare_exhaustion)
 }
 
 /// For translated connections; `held`: how long each occupies its port.
@@ -112,6 +115,7 @@ fn source_addresses(pool: &PoolConfig, host: &ServerHost) -> u32 {
         // A name may resolve to either family.
         ServerHost::Name(_) if of(true) > 0 && of(false) > 0 => of(true).min(of(false)),
         ServerHost::Name(_) => of(true) + of(false),
+        ServerHost::Unix(_) => 0,
     };
     fit.max(1)
 }

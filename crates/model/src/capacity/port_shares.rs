@@ -162,6 +162,7 @@ fn server_response_addresses(
             let v4 = response_addresses(pool, plane, true);
             if v4.is_empty() { response_addresses(pool, plane, false) } else { v4 }
         }
+        ServerHost::Unix(_) => Vec::new(),
     }
 }
 

@@ -10,4 +10,4 @@ pub(super) use keys::{
     ALLOW_PROGRAMS, AUDIT, CERTIFICATE, CLIENT_AUTHORITIES, HOSTS, LISTEN, TOKENS, WRITE_BACK,
 };
 pub use types::{ControlConfig, DEFAULT_SOCKET, DEFAULT_STATE_DIR, RemoteApiConfig, WriteBack};
-pub(super) use verify::verify_remote_api;
+pub(super) use verify::{verify_own_socket, verify_remote_api};

@@ -1,5 +1,5 @@
-//! Settings whose effect reaches beyond the product: programs to run, files of secrets to send, the access log's file,
-//! and access to the API with its audit log.
+//! Settings whose effect reaches beyond the product: programs to run, files of secrets to send, Unix sockets of other
+//! programs, the access log's file, and access to the API with its audit log.
 //!
 //! A user who can change such a setting can run, disclose or write what the daemon's user can, grant access, or erase
 //! the audit log. The daemon decides where such changes are allowed.
@@ -71,6 +71,12 @@ impl Config {
                 if let Some((key, does, what)) = probe_effect(probe) {
                     add(format!("{at}.probe.{key}"), does, what);
                 }
+            }
+        }
+        for (name, pool) in &self.pools {
+            for server in pool.servers.iter().filter(|server| server.address.host.is_unix()) {
+                let key = format!("pool.{name}.server.{}", server.name);
+                add(key, "connects to", server.address.to_string());
             }
         }
         for (name, heartbeat) in &self.heartbeats {
@@ -158,10 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn every_program_secret_and_log_file_is_named() {
+    fn every_program_secret_log_file_and_unix_socket_is_named() {
         let full = config(
             "[global]\naccess-log = \"/var/log/x\"\nhook = [{ name = \"h\", run = \"/bin/h\", on = [\"all\"] }]\n\
              [pool.p]\nprobe = { program = \"/bin/p\" }\nservers = [{ name = \"a\", address = \"10.0.0.1:80\" },\n\
+             { name = \"c\", address = \"unix:/run/c.sock\" },\n\
              { name = \"b\", address = \"10.0.0.2:80\", probe = { ldap = true, secret-file = \"/etc/s\", user = \"cn=x\" } }]\n",
         );
         assert_eq!(
@@ -170,7 +177,8 @@ mod tests {
                 "global.hook h",
                 "global.access-log.target",
                 "pool.p.probe.program",
-                "pool.p.server.b.probe.secret-file"
+                "pool.p.server.b.probe.secret-file",
+                "pool.p.server.c"
             ]
         );
     }

@@ -10,7 +10,7 @@ mod verify;
 
 pub(super) use build::{build_probe, owned_text};
 pub(super) use keys::PROBE;
-pub(super) use resolve::{resolve_probe, resolve_probe_tls};
+pub(super) use resolve::{probe_kind, resolve_probe, resolve_probe_tls};
 pub use types::{
     DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
     SendExpectProbe,

@@ -30,6 +30,7 @@ mod rules;
 mod server_edit;
 mod support;
 mod ten_mistakes;
+mod unix_servers;
 mod uplink;
 mod valid_files;
 mod vrrp;

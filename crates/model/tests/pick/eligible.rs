@@ -29,7 +29,7 @@ fn pool_view(balance: BalancePolicy, all_down: AllDownPolicy, given: &[GivenServ
     for (server, given) in view.servers.iter_mut().zip(given) {
         server.state = given.state;
         server.weight = ServerWeight::new(given.weight).unwrap();
-        server.address = server.address.filter(|_| given.address);
+        server.address = server.address.take().filter(|_| given.address);
         let config = ServerConfig { connections: given.cap, ..(*server.config).clone() };
         server.config = Arc::new(config);
         for _ in 0..given.in_flight {

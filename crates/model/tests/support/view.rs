@@ -55,7 +55,7 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
             priority: Priority::FIRST,
             locality: None,
         }),
-        address: Some(SocketAddr::new(ip, 80)),
+        address: Some(SocketAddr::new(ip, 80).into()),
         state: ServerState::Up,
         weight,
         keeps_sticky_clients: false,

@@ -1,12 +1,12 @@
 //! A configuration with states, a responder, and short forms of questions.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hickory_proto::op::{Edns, Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
-use model::config::{Config, ServerHost, load};
+use model::config::{Config, load};
 use model::id::{PoolId, ServerId};
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState, ServerView, WorkerSnapshot};
@@ -152,10 +152,7 @@ impl ResponderTestbed {
                 id: ServerId((number * 1_000 + at) as u32),
                 keeps_sticky_clients: false,
                 config: Arc::clone(server),
-                address: match &server.address.host {
-                    ServerHost::Ip(ip) => Some(SocketAddr::new(*ip, server.address.port)),
-                    ServerHost::Name(_) => None,
-                },
+                address: server.address.endpoint(),
                 state: self.states.get(&server.name).copied().unwrap_or(ServerState::Up),
                 weight: server.weight,
                 stats: Arc::new(ServerStats::new(1)),

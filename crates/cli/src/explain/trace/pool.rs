@@ -27,7 +27,7 @@ pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, CommandErro
     for server in &pool.servers {
         match &server.address.host {
             ServerHost::Ip(ip) => found.push(SocketAddr::new(*ip, server.address.port)),
-            ServerHost::Name(_) => named.push(server.name.as_str()),
+            ServerHost::Name(_) | ServerHost::Unix(_) => named.push(server.name.as_str()),
         }
     }
     if found.is_empty() {
@@ -39,7 +39,7 @@ pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, CommandErro
         // Ignored: a warning that cannot be printed must not stop the analysis.
         let _ = writeln!(
             std::io::stderr(),
-            "pool {name} without {named}: a name is not looked up, end=ADDRESS:PORT is"
+            "pool {name} without {named}: a name is not looked up, end=ADDRESS:PORT is, and Unix sockets have no packets"
         );
     }
     Ok(found)

@@ -343,7 +343,7 @@ fn server_view(entry: &ServerEntry) -> ServerView {
     ServerView {
         id: entry.facts.id,
         config: Arc::clone(&entry.facts.config),
-        address: entry.facts.resolved.address(),
+        address: entry.facts.resolved.endpoint().cloned(),
         state: entry.facts.state,
         weight: entry.facts.active_weight(),
         keeps_sticky_clients: entry.facts.affinity_until.is_some(),

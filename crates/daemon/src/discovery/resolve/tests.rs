@@ -75,7 +75,7 @@ impl ResolveRun {
                 if self.snapshot.servers[&news.server].config.name == "a" { "a" } else { "b" };
             fixture::change(&mut self.snapshot, name, |facts| {
                 facts.resolved = match &news.result {
-                    Ok(address) => ResolvedAddress::Known(*address),
+                    Ok(address) => ResolvedAddress::Known((*address).into()),
                     Err(why) => ResolvedAddress::Failed(why.clone()),
                 };
             });

@@ -141,7 +141,7 @@ fn eligibility(facts: &ServerFacts, server: &ServerView) -> ServerEligibility {
         ServerState::Down => {
             let alive = facts.health_status.health != HealthState::Down;
             let wants = facts.agent.as_ref().is_none_or(|wish| wish.state != ServerState::Down);
-            let resolved = facts.resolved.address().is_some();
+            let resolved = facts.resolved.endpoint().is_some();
             let may = facts.ejection.is_some() && alive && wants && resolved;
             if may { ServerEligibility::Available } else { ServerEligibility::Down }
         }

@@ -5,7 +5,6 @@
 //! ends; it never means idle, and never down.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ::probe::agent::{AgentCommand, AgentHealth, AgentReply, parse};
@@ -20,7 +19,7 @@ use model::stats::ServerStats;
 
 use super::counts::{ProbeCounts, increment};
 use super::schedule::DeadlineSchedule;
-use super::target::{ProbeOutcome, ProbeTarget, SharedProbePlan};
+use super::target::{ProbeOutcome, ProbeTarget, SharedProbePlan, with_port};
 use crate::state::{AgentRequestedState, ServerAgentReport, StateSnapshot};
 
 pub(super) struct AgentPoller {
@@ -211,13 +210,18 @@ fn target(
     server: &ServerView,
     socket: &Arc<SocketOptions>,
 ) -> Option<ProbeTarget> {
-    let at = server.address?;
-    let address = SocketAddr::new(at.ip(), agent.port.unwrap_or(at.port()));
-    let host: Arc<str> = address.to_string().into();
+    let address = with_port(server.address.as_ref()?, agent.port);
+    let host: Arc<str> = match address.socket_address() {
+        Some(at) => at.to_string().into(),
+        None => server.config.address.host.authority_host().into(),
+    };
     let sources = pool.config.source.iter().copied();
+    let source = address
+        .socket_address()
+        .and_then(|at| sources.clone().find(|source| source.is_ipv4() == at.is_ipv4()));
     Some(ProbeTarget {
         address,
-        source: sources.clone().find(|source| source.is_ipv4() == address.is_ipv4()),
+        source,
         proxy_header: None,
         socket: Arc::clone(socket),
         plan: Arc::clone(prepared),

@@ -224,7 +224,7 @@ impl ProbeEngine {
             }
         };
         let context = ProbeContext {
-            address: target.address,
+            address: target.datagram_address(),
             host: &target.host,
             secret: secret.as_deref(),
             random: self.rng.next(),

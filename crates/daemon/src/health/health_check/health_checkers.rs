@@ -343,7 +343,7 @@ impl HealthCheckers {
         let at = watched.health.next_probe(now, self.rng.next(), nothing_up);
         if watched.ticket.is_some()
             || at == MonotonicTime::NEVER
-            || watched.facts.resolved.address().is_none()
+            || watched.facts.resolved.endpoint().is_none()
         {
             self.schedule.remove(&id);
         } else {

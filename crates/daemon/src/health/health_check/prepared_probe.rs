@@ -1,14 +1,13 @@
 //! From a server's facts to what a probe of it needs, prepared once for all that are probed alike.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ::probe::probe_plan::ProbePlan;
-use model::config::{PoolConfig, ProbeKind, ProbeTls, ServerHost, SocketOptions};
+use model::config::{PoolConfig, ProbeKind, ProbeTls, ServerAddress, ServerHost, SocketOptions};
 use model::health_check::ServerHealth;
 
-use super::target::{ProbeTarget, SharedProbePlan};
+use super::target::{ProbeTarget, SharedProbePlan, with_port};
 use crate::state::ServerFacts;
 
 /// The settings that a prepared health check depends on.
@@ -54,7 +53,7 @@ impl ProbeTemplate {
         });
         let bare = match &facts.config.address.host {
             ServerHost::Ip(ip) => ip.to_string(),
-            ServerHost::Name(name) => name.clone(),
+            other => other.authority_host(),
         };
         let port = due.port.unwrap_or(facts.config.address.port);
         ProbeTemplate {
@@ -76,12 +75,8 @@ impl ProbeTemplate {
 fn question(facts: &ServerFacts, health: &ServerHealth) -> String {
     let due = health.due_probe();
     let tls = if due.tls.is_some() { " over tls" } else { "" };
-    let host = &facts.config.address.host;
     let port = due.port.unwrap_or(facts.config.address.port);
-    let at = match host {
-        ServerHost::Ip(ip) => SocketAddr::new(*ip, port).to_string(),
-        ServerHost::Name(name) => format!("{name}:{port}"),
-    };
+    let at = ServerAddress { port, ..facts.config.address.clone() };
     format!("{}{tls} at {at}", due.kind.describe())
 }
 
@@ -94,13 +89,16 @@ pub(super) fn probe_target(
     socket: &Arc<SocketOptions>,
 ) -> Option<ProbeTarget> {
     let due = health.due_probe();
-    let at = facts.resolved.address()?;
-    let address = SocketAddr::new(at.ip(), due.port.unwrap_or(at.port()));
+    let at = facts.resolved.endpoint()?;
+    let address = with_port(at, due.port);
+    let source = address.socket_address().and_then(|address| {
+        pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4())
+    });
     Some(ProbeTarget {
-        address,
-        source: pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4()),
+        source,
         // A separate health-check port expects no PROXY header; only the traffic port does.
-        proxy_header: pool.send_proxy.filter(|_| address.port() == at.port()),
+        proxy_header: pool.send_proxy.filter(|_| address == *at),
+        address,
         socket: Arc::clone(socket),
         plan: Arc::clone(&ready.plan),
         host: Arc::clone(&ready.host),
@@ -112,10 +110,6 @@ pub(super) fn probe_target(
 
 /// The server's own name or address, with the port unless it is HTTP's.
 fn host(host: &ServerHost, port: u16) -> String {
-    let name = match host {
-        ServerHost::Ip(ip) if ip.is_ipv6() => format!("[{ip}]"),
-        ServerHost::Ip(ip) => ip.to_string(),
-        ServerHost::Name(name) => name.clone(),
-    };
-    if port == 80 { name } else { format!("{name}:{port}") }
+    let name = host.authority_host();
+    if port == 80 || host.is_unix() { name } else { format!("{name}:{port}") }
 }

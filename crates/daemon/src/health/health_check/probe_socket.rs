@@ -8,7 +8,8 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use ::probe::probe_plan::ProbeTransport;
-use model::config::SocketOptions;
+use l7::socket;
+use model::config::{ServerEndpoint, SocketOptions};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, socket_with, sockopt,
@@ -31,17 +32,33 @@ pub(super) fn open_socket(
     target: &ProbeTarget,
     carrier: ProbeTransport,
 ) -> Result<OwnedFd, ProbeOutcome> {
+    let ServerEndpoint::Socket(address) = target.address else {
+        return open_unix(target);
+    };
     let socket = match carrier {
-        ProbeTransport::Stream => stream(target),
-        ProbeTransport::Datagram => datagram(target),
-        ProbeTransport::Ping => ping(target),
+        ProbeTransport::Stream => stream(target, address),
+        ProbeTransport::Datagram => datagram(target, address),
+        ProbeTransport::Ping => ping(target, address),
         // A program needs no socket of this process.
         ProbeTransport::Program => Err(io::ErrorKind::Unsupported.into()),
     };
     let socket = socket.map_err(|error| classify_connect_error(&error))?;
-    match rustix::net::connect(&socket, &target.address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(error) => Err(classify_connect_error(&error.into())),
+    socket::begin_connect(&socket, &target.address)
+        .map_err(|error| classify_connect_error(&error))?;
+    Ok(socket)
+}
+
+/// Connects to a server on a Unix socket. All errors of the connect concern the server: a check that may not use the
+/// socket shows that clients' requests may not use it either.
+fn open_unix(target: &ProbeTarget) -> Result<OwnedFd, ProbeOutcome> {
+    let socket =
+        socket::outgoing_unix(&target.socket).map_err(|error| classify_connect_error(&error))?;
+    match socket::begin_connect(&socket, &target.address) {
+        Ok(()) => Ok(socket),
+        Err(error) => Err(ProbeOutcome::Failed(format!(
+            "cannot connect: {}",
+            socket::describe_connect_error(&target.address, &error)
+        ))),
     }
 }
 
@@ -104,7 +121,7 @@ pub(super) fn classify_connect_error(error: &io::Error) -> ProbeOutcome {
     })
 }
 
-fn stream(target: &ProbeTarget) -> io::Result<OwnedFd> {
+fn stream(target: &ProbeTarget, address: SocketAddr) -> io::Result<OwnedFd> {
     let options = &*target.socket;
     let plain = SocketOptions {
         path: options.path,
@@ -114,27 +131,25 @@ fn stream(target: &ProbeTarget) -> io::Result<OwnedFd> {
     if target.source.is_none() && *options == plain {
         // The pool's socket options (no delay, keep-alive) have no effect on such a short connection.
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        return Ok(socket_with(family(target.address), SocketType::STREAM, flags, None)?);
+        return Ok(socket_with(family(address), SocketType::STREAM, flags, None)?);
     }
-    match l7::socket::outgoing(target.address, target.source, options) {
-        Err(error) if is_foreign_source(&error) => {
-            l7::socket::outgoing(target.address, None, options)
-        }
+    match socket::outgoing(address, target.source, options) {
+        Err(error) if is_foreign_source(&error) => socket::outgoing(address, None, options),
         had => had,
     }
 }
 
-fn datagram(target: &ProbeTarget) -> io::Result<OwnedFd> {
+fn datagram(target: &ProbeTarget, address: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family(target.address), SocketType::DGRAM, flags, None)?;
+    let socket = socket_with(family(address), SocketType::DGRAM, flags, None)?;
     bind_source(&socket, target)?;
     Ok(socket)
 }
 
 /// The kernel's own ping socket where this user may have one (`net.ipv4.ping_group_range`), else a raw one.
-fn ping(target: &ProbeTarget) -> io::Result<OwnedFd> {
+fn ping(target: &ProbeTarget, address: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let (family, protocol) = match target.address.ip() {
+    let (family, protocol) = match address.ip() {
         IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
         IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6),
     };

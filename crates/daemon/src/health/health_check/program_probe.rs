@@ -8,7 +8,7 @@ use std::process::{Command as StdCommand, ExitStatus, Stdio};
 use std::time::Duration;
 
 use ::probe::dialogue::printable_text;
-use model::config::ProgramProbe;
+use model::config::{ProgramProbe, ServerEndpoint};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -56,8 +56,16 @@ pub(super) async fn run_program(
     let mut command = StdCommand::new(&program.path);
     command.args(&program.args).env_clear();
     command.env("PATH", std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new("/usr/bin:/bin")));
-    command.env("HOST", target.address.ip().to_string());
-    command.env("PORT", target.address.port().to_string());
+    match &target.address {
+        ServerEndpoint::Socket(address) => {
+            command.env("HOST", address.ip().to_string());
+            command.env("PORT", address.port().to_string());
+        }
+        // Without a port; the prefix tells the program that it is no host.
+        ServerEndpoint::Unix(path) => {
+            command.env("HOST", path.to_string());
+        }
+    }
     command.env("NAME", &*target.name).env(MARKER_VARIABLE, format!("{draw:016x}"));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     limit_program(&mut command, program.memory, program.processes, target.timeout);

@@ -1,17 +1,17 @@
 //! What one probe is about and its outcome: the types between `health_checkers` and `engine`.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::probe::probe_plan::ProbePlan;
-use model::config::{ProbeTls, SendProxyVersion, SocketOptions};
+use model::config::{ProbeTls, SendProxyVersion, ServerEndpoint, SocketOptions};
 use model::id::ServerId;
 
 /// The target of a probe and its protocol.
 #[derive(Clone, Debug)]
 pub struct ProbeTarget {
-    pub address: SocketAddr,
+    pub address: ServerEndpoint,
     /// From where; `None`: the kernel chooses.
     pub source: Option<IpAddr>,
     /// The PROXY protocol header that is sent first.
@@ -26,6 +26,23 @@ pub struct ProbeTarget {
     pub name: Arc<str>,
     /// For the whole probe.
     pub timeout: Duration,
+}
+
+impl ProbeTarget {
+    /// The address that checks over UDP and ICMP are about. None of them reaches a Unix socket, for which this is the
+    /// unspecified address.
+    pub fn datagram_address(&self) -> SocketAddr {
+        let none = || SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        self.address.socket_address().unwrap_or_else(none)
+    }
+}
+
+/// The endpoint of a check or an agent that may have its own port; a Unix socket has none.
+pub(super) fn with_port(at: &ServerEndpoint, port: Option<u16>) -> ServerEndpoint {
+    match (at.socket_address(), port) {
+        (Some(address), Some(port)) => SocketAddr::new(address.ip(), port).into(),
+        _ => at.clone(),
+    }
 }
 
 /// Settings that all probes of one configuration share.

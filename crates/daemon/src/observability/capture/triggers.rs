@@ -197,7 +197,7 @@ fn endpoints(snapshot: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow
     let of_rules = service.rules.iter().flat_map(|ruling| ruling.pools.iter());
     let ids: BTreeSet<_> = of_rules.copied().chain([service.pool]).collect();
     let pools = snapshot.snapshot.pools.values().filter(|pool| ids.contains(&pool.id));
-    let servers = pools.flat_map(|pool| pool.servers.iter().filter_map(|one| one.address));
+    let servers = pools.flat_map(|pool| pool.servers.iter().filter_map(ServerView::socket_address));
     let servers = servers.map(|at| CaptureFlow { ip: Some(at.ip()), port: at.port(), other: None });
     listens.chain(servers).collect()
 }
@@ -205,7 +205,7 @@ fn endpoints(snapshot: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow
 /// The connections of an exchange: its client's, and the one to its server where that is known.
 fn flows(snapshot: &StateSnapshot, facts: &ExchangeMeasurement, note: &str) -> Vec<AnnotatedFlow> {
     let client = CaptureFlow { ip: Some(facts.client), port: facts.client_port, other: None };
-    let at = find_server(snapshot, facts).and_then(|found| found.server.address);
+    let at = find_server(snapshot, facts).and_then(|found| found.server.socket_address());
     let server = at.filter(|_| facts.server_port != 0).map(|at| CaptureFlow {
         ip: Some(at.ip()),
         port: at.port(),
@@ -244,7 +244,7 @@ fn note(
     why: &CaptureReason,
 ) -> String {
     let by = find_server(snapshot, facts).map(|ExchangeServer { pool, server }| {
-        let at = server.address.map(|at| format!(" ({at})")).unwrap_or_default();
+        let at = server.address.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
         format!(" by {}/{}{at}", pool.config.name, server.config.name)
     });
     let whose = attribute_time(facts).largest().map(|bar| {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{AdminState, Config, InitialState, ServerConfig, ServerHost};
+use model::config::{AdminState, Config, InitialState, ServerConfig};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
 use model::stats::pool::PoolStats;
@@ -79,7 +79,7 @@ pub fn change(
         let mut view = view.clone();
         if view.id == id {
             view.state = facts.state;
-            view.address = facts.resolved.address();
+            view.address = facts.resolved.endpoint().cloned();
         }
         view
     });
@@ -111,7 +111,7 @@ fn snapshot(
             views.push(ServerView {
                 id: facts.id,
                 config: Arc::clone(server),
-                address: facts.resolved.address(),
+                address: facts.resolved.endpoint().cloned(),
                 state: facts.state,
                 weight: server.weight,
                 keeps_sticky_clients: false,
@@ -155,10 +155,10 @@ fn unjudged(
         pool,
         pool_name: pool_name.to_owned(),
         config: Arc::clone(server),
-        resolved: match server.address.host {
-            ServerHost::Ip(ip) => ResolvedAddress::Known(SocketAddr::new(ip, server.address.port)),
-            ServerHost::Name(_) => ResolvedAddress::Pending,
-        },
+        resolved: server
+            .address
+            .endpoint()
+            .map_or(ResolvedAddress::Pending, ResolvedAddress::Known),
         health_status: HealthStatus {
             health: HealthState::Unknown,
             reason: "no evidence yet".into(),

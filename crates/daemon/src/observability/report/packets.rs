@@ -23,7 +23,7 @@ pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<Packet
     let mut names: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
     for pool in snapshot.snapshot.pools.values() {
         for server in &pool.servers {
-            if let Some(at) = server.address {
+            if let Some(at) = server.socket_address() {
                 let name = format!("{}/{}", pool.config.name, server.config.name);
                 names.entry(at.ip()).or_default().push(name);
             }

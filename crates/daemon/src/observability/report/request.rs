@@ -284,7 +284,7 @@ fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
         Candidate {
             pool: pool.config.name.clone(),
             name: server.config.name.clone(),
-            address: server.address,
+            address: server.address.as_ref().map(ToString::to_string),
             state: server.state,
             may,
             because,

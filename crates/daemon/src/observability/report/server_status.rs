@@ -1,7 +1,7 @@
 //! The state of one server and the evidence that decided it. Pure.
 
 use api::types::{Evidence, Keeps, Seen, ServerStatus, Source};
-use model::config::{AdminState, ServerHost};
+use model::config::AdminState;
 use model::snapshot::{ServerState, ServerView};
 use model::stats::ServerCounters;
 
@@ -26,8 +26,8 @@ pub(super) fn server_status(
     let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
     ServerStatus {
         name: view.config.name.clone(),
-        address: address(facts),
-        resolved: view.address,
+        address: facts.config.address.to_string(),
+        resolved: view.socket_address(),
         state: view.state,
         admin: facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value),
         weight: view.weight.get(),
@@ -121,12 +121,4 @@ fn traffic_evidence(view: &ServerView) -> Option<String> {
     let failed = sum(|it| it.connect_failed.get());
     let made = tried.saturating_sub(failed);
     (made > 0).then(|| format!("{made} of {tried} connections for clients were made"))
-}
-
-fn address(facts: &ServerFacts) -> String {
-    let port = facts.config.address.port;
-    match &facts.config.address.host {
-        ServerHost::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
-        ServerHost::Name(name) => format!("{name}:{port}"),
-    }
 }

@@ -48,7 +48,8 @@ fn add_servers(
         rules.map(|rule| rule.pool.as_str()).chain([view.config.pool.as_str()]).collect();
     let of = names.iter().filter_map(|name| pools.get(name)).flat_map(|pool| &pool.servers);
     for server in of {
-        let index = server.address.and_then(|at| site.planner.server_index(&view.config.name, at));
+        let index =
+            server.socket_address().and_then(|at| site.planner.server_index(&view.config.name, at));
         servers.extend(index.map(|index| (index, server.id.0)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use l4::layout::IndexedShare;
-use model::snapshot::{PoolView, ServiceView};
+use model::snapshot::{PoolView, ServerView, ServiceView};
 
 use super::open_plane::OpenPlane;
 use super::view::{
@@ -69,7 +69,7 @@ pub(super) fn draining_servers(site: &OpenPlane, snapshot: &StateSnapshot) -> BT
     let servers = || snapshot.snapshot.pools.values().flat_map(|pool| &pool.servers);
     let addresses: Vec<_> = servers()
         .filter(|view| view.keeps_sticky_clients)
-        .filter_map(|view| view.address)
+        .filter_map(ServerView::socket_address)
         .collect();
     let packets = snapshot.snapshot.services.values().filter(|it| it.config.packets.is_some());
     let of = |service: &ServiceView| {
@@ -102,8 +102,9 @@ fn flows(
         rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
     for pool in names.iter().filter_map(|name| pools.get(name)) {
         for server in &pool.servers {
-            let index =
-                server.address.and_then(|at| site.planner.server_index(&service.config.name, at));
+            let index = server
+                .socket_address()
+                .and_then(|at| site.planner.server_index(&service.config.name, at));
             let Some(index) = index else { continue };
             let flows = site.connection_counts.servers.get(&index).copied().unwrap_or(0);
             let begun = connections_begun(view, index);

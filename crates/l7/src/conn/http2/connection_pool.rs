@@ -4,7 +4,6 @@
 //! idle. The caller chooses the server and handles failures.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 use h2::{Ping, PingPong};
-use model::config::ServerHttp2;
+use model::config::{ServerEndpoint, ServerHttp2};
 use model::monotonic_time::MonotonicTime;
 use model::stats::ServerStats;
 
@@ -55,7 +54,7 @@ pub struct Http2ConnectionPool {
 struct Http2PoolEntry {
     connection: Rc<Http2Connection>,
     send: RefCell<Option<SendRequest<Bytes>>>,
-    to: SocketAddr,
+    to: ServerEndpoint,
     secure: bool,
     most: usize,
     task: Cell<Option<TaskId>>,
@@ -94,7 +93,7 @@ impl Http2ConnectionPool {
         let asking = Http2UpstreamStream::new(rt.waker(), open, send, entry.secure);
         Some(UpstreamConnection::from_multiplexed(
             ProxyStream::from_multiplexed(rt, Box::new(asking)),
-            entry.to,
+            entry.to.clone(),
         ))
     }
 

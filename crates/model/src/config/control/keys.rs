@@ -19,7 +19,7 @@ pub const ALLOW_PROGRAMS: KeySchema = KeySchema::new(
     ValueKind::Flag,
     DefaultValue::Literal(ConfigValue::Flag(false)),
     "Changes over the API may set programs that are run (`hook`, `probe.program`), files of secrets that are sent \
-     (`probe.secret-file`, `heartbeat.witness.token`), the access log's file, and of `global.control` `socket`, `mode`, \
+     (`probe.secret-file`, `heartbeat.witness.token`), servers on Unix sockets, the access log's file, and of `global.control` `socket`, `mode`, \
      `state`, `audit`, `tokens` and `client-authorities`. Otherwise what the file says of them stands. This key itself is \
      set in the file alone.",
 );

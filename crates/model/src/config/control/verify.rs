@@ -1,7 +1,23 @@
-//! Verifies the API over TCP: off loopback it requires TLS and tokens.
+//! Verifies the API: over TCP off loopback it requires TLS and tokens, and its Unix socket is no server of a pool.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::pool::find_unix_server;
 use crate::config::section::ConfigSection;
+
+/// Refuses a server that is the socket of the API: clients of a service would be taken for the daemon's user.
+pub fn verify_own_socket(
+    global: &ConfigSection,
+    pools: &[ConfigSection],
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let own = global.table("control").and_then(|control| control.text("socket"));
+    let Some(socket) = own else { return };
+    if let Some(server) = find_unix_server(pools, socket) {
+        let trouble = FindingDetails::new(format!("{socket} is the socket of this API"))
+            .with_expected("the socket of another program");
+        sink.error(server.span_of("address"), "pool", trouble);
+    }
+}
 
 /// Requires TLS and tokens for the API off loopback, and warns of its keys without `listen`.
 pub fn verify_remote_api(global: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {

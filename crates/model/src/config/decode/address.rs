@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use toml::de::DeValue;
 
-use super::super::address::{ServerAddress, ServerHost};
+use super::super::address::{ServerAddress, ServerHost, UnixSocketPath};
 use super::super::finding::FindingDetails;
 use super::super::value::ConfigValue;
 use super::packets;
@@ -17,7 +17,7 @@ const MAX_ADDRESSES: usize = 1_024;
 const LISTEN: &str =
     "an address and port such as \"203.0.113.10:80\", \"[2001:db8::10]:80\" or \":80\"";
 const SOURCE: &str = "an address without port, such as \"10.0.0.2\" or \"2001:db8::2\"";
-const SERVER: &str = "an address or a name, and a port: \"10.0.0.11:8080\", \"[2001:db8::11]:8080\", \"name.example:8080\"";
+const SERVER: &str = "an address or a name, and a port: \"10.0.0.11:8080\", \"[2001:db8::11]:8080\", \"name.example:8080\"; or a Unix socket: \"unix:/run/app.sock\"";
 
 /// One address or several; `":80"` means every address of both families.
 pub fn decode_listen(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
@@ -93,6 +93,9 @@ pub fn decode_server_address(node: &DeValue<'_>) -> Result<ConfigValue, FindingD
     let text = node
         .as_str()
         .ok_or_else(|| FindingDetails::new("not the address of a server").with_expected(SERVER))?;
+    if let Some(host) = parse_unix_host(text)? {
+        return Ok(ConfigValue::Server(ServerAddress { host, port: 0 }));
+    }
     let (host, port) = split_host_port(text, SERVER)?;
     let host = match parse_ip(host) {
         Some(address) if address.is_unspecified() || is_multicast(address) => {
@@ -120,6 +123,30 @@ pub fn decode_server_address(node: &DeValue<'_>) -> Result<ConfigValue, FindingD
     Ok(ConfigValue::Server(ServerAddress { host, port }))
 }
 
+/// A Unix socket; `None`: the text is something else. A host may be named `unix`: then digits follow the colon.
+fn parse_unix_host(text: &str) -> Result<Option<ServerHost>, FindingDetails> {
+    if text.starts_with('/') {
+        let near = UnixSocketPath::parse(text).ok().map(|path| format!("\"{path}\""));
+        return Err(FindingDetails::new("the path of a Unix socket has the prefix `unix:`")
+            .with_expected(SERVER)
+            .with_suggestion(near));
+    }
+    let Some(path) = text.strip_prefix("unix:") else { return Ok(None) };
+    if !path.is_empty() && path.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(None);
+    }
+    match UnixSocketPath::parse(path) {
+        Ok(path) => Ok(Some(ServerHost::Unix(path))),
+        Err(wrong) => {
+            let plain = format!("/{}", path.trim_start_matches('/'));
+            let near = path.strip_prefix('/').and_then(|_| UnixSocketPath::parse(&plain).ok());
+            Err(FindingDetails::new(format!("`{}`: {wrong}", truncate_for_message(text)))
+                .with_expected(SERVER)
+                .with_suggestion(near.map(|path| format!("\"{path}\""))))
+        }
+    }
+}
+
 /// The default name of a server: its address, with `-` for characters that a name cannot contain. IPv6 addresses are
 /// written in full, so that two addresses never share a name.
 pub fn derive_server_name(address: &ServerAddress) -> String {
@@ -129,8 +156,12 @@ pub fn derive_server_name(address: &ServerAddress) -> String {
             v6.segments().map(|segment| format!("{segment:x}")).join("-")
         }
         ServerHost::Name(name) => name.clone(),
+        ServerHost::Unix(path) => path.to_string().to_ascii_lowercase(),
     };
-    let text = format!("{host}-{}", address.port);
+    let text = match address.host.is_unix() {
+        true => host,
+        false => format!("{host}-{}", address.port),
+    };
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-")
 }

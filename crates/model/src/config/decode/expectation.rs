@@ -64,7 +64,8 @@ pub fn describe_expected(kind: &ValueKind) -> String {
             "an address without port, or a list of them".to_owned()
         }
         ValueKind::Server => {
-            "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned()
+            "an address or a name, and a port, such as \"10.0.0.11:8080\", or \"unix:/PATH\""
+                .to_owned()
         }
         ValueKind::Files => "a path, or a list of them".to_owned(),
         ValueKind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),

@@ -8,6 +8,7 @@ use crate::config::{control, event_hook, socket, unsupported_keys};
 pub fn verify_global(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
     event_hook::verify_hooks(&effective.global, sink);
     control::verify_remote_api(&effective.global, sink);
+    control::verify_own_socket(&effective.global, &effective.pools, sink);
     if let Some(socket) = effective.global.table("socket") {
         socket::verify_socket(socket, "global.socket", sink);
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::unix_servers;
 use crate::config::address::{ServerAddress, ServerHost};
 use crate::config::decode::key_path::quote_key;
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -20,6 +21,7 @@ pub fn verify_pool(
 ) {
     let path = format!("pool.{}", quote_key(&pool.name));
     verify_servers(pool, &path, sink);
+    unix_servers::verify_unix_servers(pool, uses, &path, sink);
     crate::config::balance::verify_balance(pool, uses, &path, sink);
     crate::config::retry::verify_resilience(pool, &path, sink);
     if let Some(probe) = pool.table("probe") {
@@ -172,6 +174,7 @@ fn verify_source(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'
             ServerHost::Ip(IpAddr::V4(_)) => v4,
             ServerHost::Ip(IpAddr::V6(_)) => !v4,
             ServerHost::Name(_) => true,
+            ServerHost::Unix(_) => false,
         };
         if !servers.iter().any(serves) {
             let family = if v4 { "IPv4" } else { "IPv6" };

@@ -19,7 +19,8 @@ pub static SERVER: TableSchema = TableSchema {
             "address",
             ValueKind::Server,
             DefaultValue::Required,
-            "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
+            "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"`, `\"name.example:8080\"`, or a Unix socket of this \
+             machine: `\"unix:/run/app.sock\"`, `\"unix:@name\"` for an abstract one (`http` and `tcp` services).",
         ),
         KeySchema::new(
             "cookie-value",

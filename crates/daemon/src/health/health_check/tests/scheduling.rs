@@ -108,7 +108,7 @@ impl SchedulingRun {
             && let Some(DueServerProbe { ticket, target }) = self.judges.take_due(self.now)
         {
             let number = self.asked.len() as u64;
-            let port = target.address.port();
+            let port = target.datagram_address().port();
             self.asked.push(RecordedProbe { port, at: self.now });
             self.under_way.insert(ProbeEnd { at: self.now + self.takes, number });
             self.tickets.insert(number, ProbeUnderWay { ticket, port });

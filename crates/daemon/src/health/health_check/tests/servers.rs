@@ -32,7 +32,7 @@ fn over(
 ) -> ProbeTarget {
     let plan = ProbePlan::new(kind, tls.is_some());
     ProbeTarget {
-        address,
+        address: address.into(),
         source: None,
         proxy_header: None,
         socket: Arc::new(SocketOptions::default()),
@@ -62,8 +62,12 @@ fn fly(target: &ProbeTarget) -> ProbeOutcome {
     let tls = tls.map(|tls| {
         new_tls_connection(secure.client_config(tls, plan.alpn()).unwrap(), target).unwrap()
     });
-    let context =
-        ProbeContext { address: target.address, host: &target.host, secret: None, random: 77 };
+    let context = ProbeContext {
+        address: target.datagram_address(),
+        host: &target.host,
+        secret: None,
+        random: 77,
+    };
     let mut flight =
         match RunningProbe::start(target, plan.transport(), plan.start_dialogue(&context), tls) {
             Ok(flight) => flight,
