@@ -36,6 +36,7 @@ use model::cause::Cause;
 use model::compression::AcceptedEncodings;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
+use model::rules::ExchangeSettings;
 use model::snapshot::ServiceView;
 use model::wait_queue::PriorityClass;
 
@@ -102,6 +103,8 @@ pub struct HttpExchange<'a, N: NetDriver> {
     class: PriorityClass,
     /// The rule that routed the request.
     matched_rule: Option<MatchedRule>,
+    /// The timeouts, retries and buffering that count for this exchange.
+    settings: ExchangeSettings,
     /// The client's affinity to a server.
     affinity: Option<ClientAffinity>,
     /// Changes to the response's head.
@@ -175,6 +178,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             retry_in_flight: RetryInFlight::default(),
             class,
             matched_rule: None,
+            settings: ExchangeSettings::default(),
             affinity: None,
             changes: ResponseChanges::default(),
             accepted_encodings: asked.unwrap_or_default(),
@@ -203,13 +207,13 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         {
             return Box::pin(self.end_locally(end)).await;
         }
-        if self.view.config.buffer.request.is_some()
+        if self.settings.buffer(&self.view.config).request.is_some()
             && let Err(fault) = Box::pin(self.buffer_request(held)).await
         {
             return Box::pin(self.finish_failed(fault, None)).await;
         }
         retry_attempts::count_request(self.context.worker, &self.pool);
-        let all = self.pool.view.borrow().config.timeout.attempts;
+        let all = self.settings.attempts(&self.pool.view.borrow().config);
         self.attempts_end = self.context.worker.rt.now() + all;
         let mut attempts = 0;
         loop {
@@ -265,6 +269,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             retry_trigger: self
                 .may_retry(attempts)
                 .then(|| RetryTrigger::new(worker, &pool, &server, &self.retry_in_flight)),
+            settings: &self.settings,
             server: &lease.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
@@ -338,6 +343,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             upgrade: self.incoming.upgrade,
             authenticates: self.incoming.authenticates,
             class: self.class,
+            settings: &self.settings,
             written_servers: &self.written_servers,
             until: if self.failed_servers.is_empty() {
                 MonotonicTime::NEVER

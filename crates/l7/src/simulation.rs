@@ -34,6 +34,8 @@ mod resilience;
 #[cfg(test)]
 mod routing;
 #[cfg(test)]
+mod rule_settings;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod server;

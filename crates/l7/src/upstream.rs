@@ -134,7 +134,7 @@ pub async fn lease<N: NetDriver>(
                 pool.queue.enter(&worker.rt, &queue_context(worker, &view), want.class, picky);
             ticket = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.update_now());
-            give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
+            give_up = want.until.min(worker.rt.now() + want.settings.queue(&view.config));
         }
         if let Some(cause) = want.deadline.expired_cause(worker.rt.now()) {
             return Err(refused(cause));
@@ -179,7 +179,7 @@ async fn connect_for<N: NetDriver>(
         server: &server,
         client_peer: want.client_peer,
         deadline: &want.deadline,
-        until: want.until.min(worker.rt.now() + view.config.timeout.connect),
+        until: want.until.min(worker.rt.now() + want.settings.connect(&view.config)),
         speak: match view.config.http2.speak {
             _ if want.fresh => ServerHttp2Mode::Off,
             // Few servers support WebSockets over HTTP/2; servers with WebSockets support them over HTTP/1.1.

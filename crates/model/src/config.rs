@@ -77,6 +77,7 @@ mod request_limits;
 mod request_priority;
 mod reserved_fields;
 mod retry;
+mod rule_overrides;
 mod schedule;
 mod schema;
 mod section;
@@ -159,6 +160,7 @@ pub use replication::ReplicationScope;
 pub use request_priority::RequestPriority;
 pub use reserved_fields::ReservedFields;
 pub use retry::{RetryConditions, RetryConfig};
+pub use rule_overrides::{RuleOverrides, RuleRetry, RuleTimeouts};
 pub use rules::{
     ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
     PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,

@@ -3,8 +3,8 @@
 //! The rule: idempotent requests whose response had not begun may be repeated; others only if the server provably
 //! received nothing (RFC 9110 §9.2.2). Nothing is repeated whose response the client has partly seen, or whose request
 //! bytes are no longer all buffered. A request that the server received and did not answer in time, or answered
-//! malformed, is repeated only if configured: a second time seldom helps. The server is chosen by `load_balancing`;
-//! nothing is performed here.
+//! malformed, is repeated only if configured: a second time seldom helps. Further failures after a byte was sent may
+//! be excluded. The server is chosen by `load_balancing`; nothing is performed here.
 
 pub mod backoff;
 pub mod budget;
@@ -28,9 +28,9 @@ pub struct FailedAttempt {
     pub provably_unreceived: bool,
     /// Attempts made, this one included; replays (`RetryDecision::ReplaySameServer`) are not counted.
     pub attempts: u32,
-    /// Retries that the pool allows.
+    /// Retries that the pool or the rule allows.
     pub limit: u8,
-    /// The retry conditions of the pool.
+    /// The retry conditions of the pool or the rule.
     pub conditions: RetryConditions,
     pub cause: Cause,
 }
@@ -76,7 +76,9 @@ fn is_retry_allowed(facts: &FailedAttempt) -> bool {
     match facts.cause {
         Cause::FirstByteTimeout | Cause::ServerWriteTimeout => facts.conditions.on_timeout,
         Cause::BadResponse => facts.conditions.on_malformed,
-        _ => true,
+        // The status was chosen before the attempt was abandoned.
+        Cause::ServerStatus => true,
+        cause => !facts.conditions.unsent_only || facts.provably_unreceived || is_never_sent(cause),
     }
 }
 

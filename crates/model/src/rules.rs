@@ -21,6 +21,7 @@ pub mod value;
 mod action;
 mod added_lines;
 mod cookie_rewrite;
+mod exchange_settings;
 mod glob;
 mod list_field;
 mod location_rewrite;
@@ -29,6 +30,7 @@ mod reading_set;
 
 pub use action::{MirrorTarget, RuleAction, SplitPool};
 pub use context::{PoolLoad, ReportedLoads, RuleContext, RuleMatch, RuleState};
+pub use exchange_settings::ExchangeSettings;
 pub use path_admission::{PathAdmission, admit_path, write_with_target};
 pub use service_rules::{PreviousRules, ServiceRules};
 pub use stats::RuleStats;

@@ -13,6 +13,7 @@ mod cookies;
 mod hours;
 mod many;
 mod names;
+mod overrides;
 mod requests;
 mod spellings;
 mod streams;

@@ -12,6 +12,7 @@ use model::cause::Cause;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
 use model::retry::{self, FailedAttempt, RetryConditions, RetryDecision};
+use model::rules::ExchangeSettings;
 use model::snapshot::ServiceView;
 use model::wait_queue::PriorityClass;
 
@@ -75,8 +76,7 @@ pub async fn serve<N: NetDriver>(
             return close_refused(&worker, &view, None, record, client, peer, cause);
         }
     };
-    let class = connection_class(&view, matched.as_ref());
-    let tcp_route = TcpRoute { view: &view, pool: &pool, service: &service, class };
+    let tcp_route = TcpRoute::new(&view, &pool, &service, matched.as_ref());
     let leased =
         Box::pin(lease_upstream(&worker, &client, &client_peer, &tcp_route, &mut record)).await;
     let lease = match leased {
@@ -98,6 +98,7 @@ pub async fn serve<N: NetDriver>(
         service: &service,
         abort_watch,
         early_bytes: first_bytes,
+        idle: tcp_route.settings.tunnel(&service.view.borrow().config),
     };
     let begun = worker.rt.now();
     sampling::begin_attempt(&worker.sampler, &mut record.sample, &client, upstream, begun);
@@ -211,12 +212,6 @@ async fn route<N: NetDriver>(
     }
 }
 
-/// The priority class of a connection that this rule matched.
-fn connection_class(view: &ServiceView, taken: Option<&MatchedRule>) -> PriorityClass {
-    let rule = taken.and_then(|taken| view.config.rules.get(taken.at));
-    rule.and_then(|rule| rule.priority).unwrap_or(view.config.priority.class)
-}
-
 /// The route of a connection.
 struct TcpRoute<'a, N: NetDriver> {
     view: &'a Arc<ServiceView>,
@@ -224,6 +219,23 @@ struct TcpRoute<'a, N: NetDriver> {
     service: &'a LocalService<N>,
     /// The priority class in a server's wait queue.
     class: PriorityClass,
+    /// The timeouts and retries of the matched rule.
+    settings: ExchangeSettings,
+}
+
+impl<'a, N: NetDriver> TcpRoute<'a, N> {
+    /// The route of a connection that this rule matched.
+    fn new(
+        view: &'a Arc<ServiceView>,
+        pool: &'a Rc<LocalPool<N>>,
+        service: &'a LocalService<N>,
+        matched: Option<&MatchedRule>,
+    ) -> TcpRoute<'a, N> {
+        let rule = matched.and_then(|matched| view.config.rules.get(matched.at));
+        let class = rule.and_then(|rule| rule.priority).unwrap_or(view.config.priority.class);
+        let settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
+        TcpRoute { view, pool, service, class, settings }
+    }
 }
 
 async fn lease_upstream<N: NetDriver>(
@@ -233,7 +245,7 @@ async fn lease_upstream<N: NetDriver>(
     route: &TcpRoute<'_, N>,
     record: &mut ExchangeRecord,
 ) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
-    let TcpRoute { view, pool, service, class } = *route;
+    let TcpRoute { view, pool, service, class, .. } = *route;
     let input =
         AffinityInput { peer: client_peer.peer, request_head: None, session: client.tls_session() };
     let affinity = ClientAffinity::begin(worker, view, pool, &input);
@@ -260,6 +272,7 @@ async fn lease_upstream<N: NetDriver>(
             upgrade: false,
             authenticates: false,
             class,
+            settings: &route.settings,
             written_servers: &[],
             until: MonotonicTime::NEVER,
             deadline: deadline(),
@@ -275,7 +288,13 @@ async fn lease_upstream<N: NetDriver>(
             };
         attempts += 1;
         let failed_now = server.as_ref().map(|server| server.id);
-        let limit = retry_attempts::retry_limit(&pool.view.borrow(), cause, &failed, failed_now);
+        let limit = retry_attempts::retry_limit(
+            &pool.view.borrow(),
+            &route.settings,
+            cause,
+            &failed,
+            failed_now,
+        );
         match retry::decide_retry(&retry_facts(limit, attempts, cause)) {
             RetryDecision::GiveUp(cause) => return Err(UpstreamLeaseError { cause, server }),
             RetryDecision::OtherServer | RetryDecision::ReplaySameServer => {

@@ -57,7 +57,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// Writes the buffered bytes to the client; returns the cause of a failure.
     async fn write_buffered(&self, rest: &mut ByteFlow<N>) -> Option<Cause> {
         let ExchangeContext { worker, client, service, .. } = self.context;
-        let idle = self.view.config.timeout.between_bytes;
+        let idle = self.settings.client_between_bytes(&self.view.config);
         let mut moved = (rest.bytes_out, worker.rt.now());
         std::future::poll_fn(|_| {
             let step = rest.write_rest(worker, client);

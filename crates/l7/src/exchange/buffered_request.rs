@@ -41,7 +41,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// The fault that ends the exchange.
     pub(super) async fn buffer_request(&mut self, held: &mut Vec<u8>) -> Result<(), AttemptFault> {
         let view = self.view.clone();
-        let BufferConfig { request: Some(most), beyond, .. } = view.config.buffer else {
+        let BufferConfig { request: Some(most), beyond, memory, .. } =
+            *self.settings.buffer(&view.config)
+        else {
             return Ok(());
         };
         let body = &self.incoming.body;
@@ -63,7 +65,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.buffered_bytes = Some(BufferedBytes::new(&view.stats));
         let mut moved = self.context.worker.rt.now();
         let ended = loop {
-            match self.read_some(most, held)? {
+            match self.read_some(most, memory, held)? {
                 BodyReadOutcome::Complete => break Ok(()),
                 BodyReadOutcome::TooLong => {
                     counters.buffer_beyond.add(1);
@@ -92,7 +94,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// Sends the 100 response that the client waits for.
     async fn send_continue(&mut self) -> Result<(), AttemptFault> {
         let ExchangeContext { worker, client, .. } = self.context;
-        let until = worker.rt.now() + self.view.config.timeout.between_bytes;
+        let until = worker.rt.now() + self.settings.client_between_bytes(&self.view.config);
         match client.write_all(CONTINUE, until).await {
             Ok(()) => Ok(()),
             Err(_) => Err(client_lost_fault(Cause::ClientReset)),
@@ -102,6 +104,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     fn read_some(
         &mut self,
         most: u64,
+        memory: u64,
         held: &mut Vec<u8>,
     ) -> Result<BodyReadOutcome, AttemptFault> {
         let ExchangeContext { worker, client, .. } = self.context;
@@ -120,10 +123,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             return Ok(BodyReadOutcome::Complete);
         }
         let kept = self.incoming.head.len() as u64;
-        let fits = self
-            .buffered_bytes
-            .as_mut()
-            .is_none_or(|it| it.grow_to(kept, self.view.config.buffer.memory));
+        let fits = self.buffered_bytes.as_mut().is_none_or(|it| it.grow_to(kept, memory));
         Ok(match () {
             () if self.incoming.body.bytes_in > most => BodyReadOutcome::TooLong,
             () if !fits => BodyReadOutcome::Full,
@@ -134,7 +134,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     async fn wait_for_body(&mut self, moved: MonotonicTime) -> Result<(), AttemptFault> {
         let ExchangeContext { worker, client, service, .. } = self.context;
         self.record.sample.awaited.wait_for(WaitReason::ClientSend, worker.rt.now());
-        let own = moved + self.view.config.timeout.between_bytes;
+        let own = moved + self.settings.client_between_bytes(&self.view.config);
         let until = || own.min(self.total_deadline).min(service.cut_at.get());
         let readable = |rt: &WorkerRuntime<N>| match client.is_multiplexed()
             && (client.may_read() || client.is_broken())

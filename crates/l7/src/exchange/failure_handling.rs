@@ -71,7 +71,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let facts = self.retry_facts(failure, attempts);
         let verdict = self.limit_retry(failure, retry::decide_retry(&facts));
         if matches!(self.hedge, HedgeResult::Running(_)) {
-            let wishes = RetryConditions { on_timeout: true, on_malformed: true };
+            let wishes =
+                RetryConditions { on_timeout: true, on_malformed: true, unsent_only: false };
             if !matches!(
                 retry::decide_retry(&FailedAttempt { conditions: wishes, ..facts }),
                 RetryDecision::GiveUp(_)
@@ -145,7 +146,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// Whether a retry may follow this attempt because of its server's response.
     pub(super) fn may_retry(&self, attempts: u32) -> bool {
         let with_this = attempts + u32::from(self.retry_server.is_none());
-        self.incoming.idempotent && with_this <= u32::from(self.pool.view.borrow().config.retries)
+        let limit = self.settings.retries(&self.pool.view.borrow().config);
+        self.incoming.idempotent && with_this <= u32::from(limit)
     }
 
     fn retry_facts(&self, failure: &AttemptFailure<N>, attempts: u32) -> FailedAttempt {
@@ -159,11 +161,12 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             attempts,
             limit: retry_attempts::retry_limit(
                 &self.pool.view.borrow(),
+                &self.settings,
                 failure.fault.cause,
                 &self.failed_servers,
                 own,
             ),
-            conditions: self.pool.view.borrow().config.retry.wishes,
+            conditions: self.settings.retry_conditions(&self.pool.view.borrow().config),
             cause: failure.fault.cause,
         }
     }

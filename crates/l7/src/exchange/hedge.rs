@@ -18,6 +18,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     pub(super) fn start_hedge(&self, attempts: u32, first: ServerId) -> Option<Box<HedgeState<N>>> {
         let view = self.pool.view.borrow();
         let context = view.config.hedge.as_ref()?;
+        if self.settings.retry_conditions(&view.config).unsent_only {
+            return None;
+        }
         let body = &self.incoming.body;
         let whole = body.framing.is_done() && !body.has_pending() && !self.incoming.upgrade;
         let anew = attempts == 0 && self.retry_server.is_none();
@@ -35,6 +38,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             client_peer: client_peer.clone(),
             key: self.hash_key(),
             class: self.class,
+            settings: self.settings.clone(),
             first_server: first,
         };
         Some(Box::new(HedgeState::Delayed(now + delay, context)))

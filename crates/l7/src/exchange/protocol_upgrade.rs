@@ -27,6 +27,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             service,
             abort_watch,
             early_bytes,
+            idle: self.settings.tunnel(&service.view.borrow().config),
         };
         let ended = tunnel::run(worker, ends, meter, &mut self.record.sample).await;
         self.record.ended_at = Some(worker.rt.now());

@@ -21,6 +21,7 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::compression;
 use model::monotonic_time::MonotonicTime;
+use model::rules::ExchangeSettings;
 use model::snapshot::{PoolView, ServiceView};
 
 use crate::accounting::ExchangeRecord;
@@ -108,6 +109,8 @@ pub struct RelayContext<'a, N: NetDriver> {
     pub accepted_encodings: compression::AcceptedEncodings,
     /// Reasons to abandon this attempt for a retry, if the request may be sent again.
     pub retry_trigger: Option<RetryTrigger<'a, N>>,
+    /// The timeouts, retries and buffering of the exchange.
+    pub settings: &'a ExchangeSettings,
 }
 
 impl<'a, N: NetDriver> AttemptRelay<'a, N> {
@@ -332,8 +335,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         if self.has_hedge_won() {
             return Poll::Ready(Err(self.fault(Cause::HedgeLost)));
         }
-        let service = &self.context.service.config.timeout;
-        let pool = &self.context.pool.config.timeout;
+        let RelayContext { service, pool, settings, .. } = &self.context;
         let mut until = self.context.total_deadline;
         let mut cause = Cause::WholeTimeout;
         let mut sooner = |at: MonotonicTime, reason: Cause| {
@@ -343,30 +345,32 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             }
         };
         sooner(self.context.cut_at.get(), Cause::DrainCut);
-        let patience = if self.streams { pool.stream } else { Duration::ZERO };
+        let patience = if self.streams { settings.stream(&pool.config) } else { Duration::ZERO };
         match self.up_wait {
             RelayWait::Client => {
-                let between = service.between_bytes.max(patience);
+                let between = settings.client_between_bytes(&service.config).max(patience);
                 sooner(self.up_progress.moved_at + between, Cause::ClientBodyTimeout)
             }
             RelayWait::Server => {
-                sooner(self.up_progress.moved_at + pool.between_bytes, Cause::ServerWriteTimeout)
+                let between = settings.between_bytes(&pool.config);
+                sooner(self.up_progress.moved_at + between, Cause::ServerWriteTimeout)
             }
             RelayWait::Nobody => {}
         }
         if self.answer.is_none() {
             if self.uploaded || self.server_stopped_reading {
-                sooner(self.down_progress.moved_at + pool.first_byte, Cause::FirstByteTimeout);
+                let silence = settings.first_byte(&pool.config);
+                sooner(self.down_progress.moved_at + silence, Cause::FirstByteTimeout);
             }
             sooner(self.context.until, Cause::FirstByteTimeout);
         } else {
             match self.down_wait {
                 RelayWait::Server => {
-                    let between = pool.between_bytes.max(patience);
+                    let between = settings.between_bytes(&pool.config).max(patience);
                     sooner(self.down_progress.moved_at + between, Cause::ServerBodyTimeout)
                 }
                 RelayWait::Client => sooner(
-                    self.down_progress.moved_at + service.between_bytes,
+                    self.down_progress.moved_at + settings.client_between_bytes(&service.config),
                     Cause::ClientReadTimeout,
                 ),
                 RelayWait::Nobody => {}

@@ -12,7 +12,7 @@ use model::id::ServerId;
 use model::request_head::ParsedHead;
 use model::rules::response_rewrite::FilledResponse;
 use model::rules::rewrite::RewriteFault;
-use model::rules::{PathAdmission, admit_path, write_with_target};
+use model::rules::{ExchangeSettings, PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
 
@@ -149,6 +149,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             if let Some(matched) = matched {
                 let rule = self.view.config.rules.get(matched.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
+                self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
                 let edited = self.apply_edits(&matched, sni.as_deref());
                 if let Err(fault) = edited {
                     self.matched_rule = Some(matched);

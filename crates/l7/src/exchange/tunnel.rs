@@ -39,6 +39,8 @@ pub struct TunnelContext<'a, N: NetDriver> {
     pub abort_watch: AbortWatch,
     /// The client's bytes that were already read; they are sent first.
     pub early_bytes: Vec<u8>,
+    /// The silence of both sides that ends the tunnel.
+    pub idle: Duration,
 }
 
 struct RunningTunnel<'a, N: NetDriver> {
@@ -66,7 +68,7 @@ pub async fn run<N: NetDriver>(
     meter: Meter,
     measured: &mut ExchangeSample,
 ) -> TunnelOutcome {
-    let TunnelContext { client, server, service, abort_watch, early_bytes: first } = ends;
+    let TunnelContext { client, server, service, abort_watch, early_bytes: first, idle } = ends;
     let _open = worker.gauges.count_tunnel();
     // Either direction may stall, so each one gets half of the connection's buffer limit.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
@@ -80,7 +82,7 @@ pub async fn run<N: NetDriver>(
         down: ByteFlow::new_to_client(client, BodyFraming::UntilEnd, limit),
         up_ended: false,
         down_ended: false,
-        idle: service.view.borrow().config.timeout.tunnel,
+        idle,
         meter,
         progress: TransferProgress::new(worker.rt.now()),
         first_byte: None,

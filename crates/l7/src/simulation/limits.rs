@@ -207,6 +207,7 @@ fn classes(mut snapshot: WorkerSnapshot, classes: &[(u16, u16, u8)]) -> WorkerSn
         mirror: None,
         rewrite: None,
         limit: None,
+        overrides: None,
         priority: Some(*class),
         without_servers: NoServersAction::Pool,
     };

@@ -27,6 +27,7 @@ fn rule(when: Condition, action: RuleActionConfig) -> RuleConfig {
         mirror: None,
         rewrite: None,
         limit: None,
+        overrides: None,
         priority: None,
         without_servers: NoServersAction::Pool,
     }

@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use model::cause::Cause;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
+use model::rules::ExchangeSettings;
 use model::stats::ServerStats;
 use model::stats::pool::PoolStats;
 use model::wait_queue::PriorityClass;
@@ -41,6 +42,8 @@ pub struct HedgeContext<N: NetDriver> {
     /// The hash input of the pool's policy.
     pub key: Option<u64>,
     pub class: PriorityClass,
+    /// The timeouts of the exchange.
+    pub settings: ExchangeSettings,
     /// The server of the first attempt.
     pub first_server: ServerId,
 }
@@ -118,7 +121,7 @@ async fn run_hedge<N: NetDriver>(
     context: HedgeContext<N>,
     message: Vec<u8>,
 ) -> Option<HedgeWinner<N>> {
-    let HedgeContext { worker, pool, client_peer, key, class, first_server } = context;
+    let HedgeContext { worker, pool, client_peer, key, class, settings, first_server } = context;
     let never = Cell::new(MonotonicTime::NEVER);
     let tried = [first_server];
     let want = UpstreamLeaseRequest {
@@ -132,6 +135,7 @@ async fn run_hedge<N: NetDriver>(
         upgrade: false,
         authenticates: false,
         class,
+        settings: &settings,
         written_servers: &tried,
         until: MonotonicTime::NEVER,
         // The task that waits for the first server drops this future at its deadlines.
@@ -158,15 +162,19 @@ async fn run_hedge<N: NetDriver>(
     };
     running.server = Some(lease.slot_guard.server.view.borrow().stats.clone());
     let before = lease.connection.bytes_on_wire();
-    let timeouts = pool.view.borrow().config.timeout.clone();
+    let view = pool.view.borrow().clone();
     let stream = &lease.connection.stream;
     running.sent = message.len() as u64;
-    if stream.write_all(&message, worker.rt.now() + timeouts.between_bytes).await.is_err() {
+    if stream
+        .write_all(&message, worker.rt.now() + settings.between_bytes(&view.config))
+        .await
+        .is_err()
+    {
         running.outcome = HedgeOutcome::Failed(Cause::ServerReset);
         return None;
     }
     let at = worker.rt.update_now();
-    match read_first_bytes(&worker, stream, at + timeouts.first_byte).await {
+    match read_first_bytes(&worker, stream, at + settings.first_byte(&view.config)).await {
         Ok(first) => {
             running.outcome = HedgeOutcome::Won;
             Some(HedgeWinner {

@@ -7,6 +7,7 @@ use model::cause::Cause;
 use model::circuit_breaker::BreakerPermit;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
+use model::rules::ExchangeSettings;
 use model::stats::ServerStats;
 use model::wait_queue::PriorityClass;
 
@@ -69,6 +70,8 @@ pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub authenticates: bool,
     /// The priority class in a server's wait queue.
     pub class: PriorityClass,
+    /// The timeouts of the exchange.
+    pub settings: &'a ExchangeSettings,
     /// Servers that may have processed the request: none of them gets it again.
     pub written_servers: &'a [ServerId],
     /// When the attempt must have started; `NEVER`: the first attempt, which only has its own timeouts.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
-use model::rules::RuleStats;
+use model::rules::{ExchangeSettings, RuleStats};
 
 use crate::accounting::ExchangeRecord;
 use crate::conn::client_peer::ClientPeer;
@@ -71,6 +71,7 @@ async fn run<N: NetDriver>(
 ) {
     let until = worker.rt.now() + MIRROR_TIMEOUT;
     let never = Cell::new(MonotonicTime::NEVER);
+    let settings = ExchangeSettings::default();
     let want = UpstreamLeaseRequest {
         client_peer: &copied.client_peer,
         key: None,
@@ -83,6 +84,7 @@ async fn run<N: NetDriver>(
         authenticates: false,
         // No client waits for a copy.
         class: 0,
+        settings: &settings,
         written_servers: &[],
         until,
         deadline: ExchangeDeadline { client: None, total: until, cut_at: &never },

@@ -12,6 +12,7 @@ use model::config::StatusRanges;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
 use model::retry::{backoff, budget};
+use model::rules::ExchangeSettings;
 use model::snapshot::{PoolView, ServerState};
 use model::stats::pool::PoolWorkerStats;
 
@@ -163,6 +164,7 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
 /// Most retries after this failure. Without a free source port only another server may be reachable, not the same one.
 pub fn retry_limit(
     view: &PoolView,
+    settings: &ExchangeSettings,
     cause: Cause,
     failed: &[ServerId],
     own: Option<ServerId>,
@@ -170,7 +172,7 @@ pub fn retry_limit(
     let untried = |id| Some(id) != own && !failed.contains(&id);
     match cause {
         Cause::NoSourcePort if !has_working_server(view, untried) => 0,
-        _ => view.config.retries,
+        _ => settings.retries(&view.config),
     }
 }
 

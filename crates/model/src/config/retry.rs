@@ -8,4 +8,4 @@ mod verify;
 pub(super) use build::{attempts_timeout, build_retry};
 pub(super) use keys::RETRY;
 pub use types::{RetryConditions, RetryConfig};
-pub(super) use verify::verify_resilience;
+pub(super) use verify::{verify_resilience, verify_retried_statuses};

@@ -16,7 +16,8 @@ fn facts(bits: u8, cause: Cause) -> FailedAttempt {
     }
 }
 
-const ALL_WISHES: RetryConditions = RetryConditions { on_timeout: true, on_malformed: true };
+const ALL_WISHES: RetryConditions =
+    RetryConditions { on_timeout: true, on_malformed: true, unsent_only: false };
 
 /// Causes of a failed attempt that a retry may fix.
 const MENDABLE: [Cause; 15] = [
@@ -121,7 +122,11 @@ fn received_requests_are_retried_only_if_configured() {
                 ),
             }
             let with = |on_timeout| FailedAttempt {
-                conditions: RetryConditions { on_timeout, on_malformed: !on_timeout },
+                conditions: RetryConditions {
+                    on_timeout,
+                    on_malformed: !on_timeout,
+                    unsent_only: false,
+                },
                 ..configured
             };
             assert_eq!(
@@ -196,5 +201,31 @@ fn rows() {
     ];
     for (case, facts, want) in rows {
         assert_eq!(decide_retry(&facts), want, "{case}");
+    }
+}
+
+#[test]
+fn unsent_only_excludes_failures_after_a_sent_byte_that_are_not_configured() {
+    let configured = [
+        Cause::FirstByteTimeout,
+        Cause::ServerWriteTimeout,
+        Cause::BadResponse,
+        Cause::ServerStatus,
+        Cause::ServerRefused,
+        Cause::ServerCertificate,
+        Cause::ConnectTimeout,
+        Cause::NoSourcePort,
+    ];
+    for cause in Cause::ALL {
+        for bits in 0..32 {
+            let usual = facts(bits, *cause);
+            let conditions = RetryConditions { unsent_only: true, ..ALL_WISHES };
+            let careful = FailedAttempt { conditions, ..usual };
+            let want = match usual.provably_unreceived || configured.contains(cause) {
+                true => decide_retry(&usual),
+                false => RetryDecision::GiveUp(*cause),
+            };
+            assert_eq!(decide_retry(&careful), want, "{careful:?}");
+        }
     }
 }

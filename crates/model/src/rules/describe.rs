@@ -7,9 +7,10 @@ use std::fmt::{self, Display};
 
 use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleState};
+use crate::config::unit::{ByteSize, Time};
 use crate::config::{
     ActiveCountScope, Condition, FieldPattern, NameValuePattern, NumberRange, PathCase,
-    PoolCondition, RuleActionConfig, RuleConfig,
+    PoolCondition, RuleActionConfig, RuleConfig, RuleOverrides,
 };
 
 /// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` resolves names
@@ -84,7 +85,7 @@ pub fn describe_condition(condition: &Condition) -> String {
 
 /// A rule's action, in words.
 pub fn describe_action(rule: &RuleConfig) -> String {
-    match &rule.action {
+    let action = match &rule.action {
         RuleActionConfig::Pool(None) => "the service's pool".into(),
         RuleActionConfig::Pool(Some(name)) => format!("pool {name}"),
         RuleActionConfig::Split(parts) => {
@@ -95,7 +96,47 @@ pub fn describe_action(rule: &RuleConfig) -> String {
         RuleActionConfig::Redirect { to, status, .. } => format!("{status} to {to}"),
         RuleActionConfig::Answer(answer) => format!("answer {}", answer.status),
         RuleActionConfig::Deny => "deny".into(),
+    };
+    match &rule.overrides {
+        Some(overrides) => format!("{action} with {}", describe_overrides(overrides)),
+        None => action,
     }
+}
+
+/// The settings of a rule, by their keys.
+fn describe_overrides(overrides: &RuleOverrides) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let RuleOverrides { timeout, retries, retry, buffer } = overrides;
+    let times = [
+        ("connect", timeout.connect),
+        ("first-byte", timeout.first_byte),
+        ("attempts", timeout.attempts),
+        ("between-bytes", timeout.between_bytes),
+        ("stream", timeout.stream),
+        ("queue", timeout.queue),
+        ("client-between-bytes", timeout.client_between_bytes),
+        ("tunnel", timeout.tunnel),
+    ];
+    let written = times.into_iter().filter_map(|(key, time)| Some((key, time?)));
+    parts.extend(written.map(|(key, time)| format!("timeout.{key} {}", Time(time))));
+    parts.extend(retries.map(|retries| format!("retries {retries}")));
+    if let Some(on) = &retry.on {
+        let ranges: Vec<String> = on.0.iter().map(ToString::to_string).collect();
+        parts.push(format!("retry.on {}", ranges.join(" ")));
+    }
+    let flags = [
+        ("on-timeout", retry.on_timeout),
+        ("on-malformed", retry.on_malformed),
+        ("unsent-only", retry.unsent_only),
+    ];
+    let written = flags.into_iter().filter_map(|(key, flag)| Some((key, flag?)));
+    parts.extend(written.map(|(key, flag)| format!("retry.{key} {flag}")));
+    if let Some(buffer) = buffer {
+        let size = |size: Option<u64>| size.map_or("off".into(), |size| ByteSize(size).to_string());
+        parts.push(format!("buffer.request {}", size(buffer.request)));
+        parts.push(format!("buffer.response {}", size(buffer.response)));
+    }
+    parts.join(", ")
 }
 
 fn describe_days(days: u8) -> String {
@@ -136,6 +177,30 @@ fn describe_server_state(state: &PoolCondition) -> String {
 mod tests {
     use super::*;
     use crate::config::load;
+
+    #[test]
+    fn an_action_names_the_settings_of_its_rule() {
+        let rows = [
+            ("priority = 1", "the service's pool"),
+            (
+                "timeout = { first-byte = \"200ms\", tunnel = \"2h\" }, retries = 0, buffer = { request = \"1MiB\" }",
+                "the service's pool with timeout.first-byte 200ms, timeout.tunnel 2h, retries 0, \
+                 buffer.request 1MiB, buffer.response off",
+            ),
+            (
+                "pool = \"p\", retry = { on = [503, \"520-530\"], on-timeout = true, unsent-only = false }",
+                "pool p with retry.on 503 520-530, retry.on-timeout true, retry.unsent-only false",
+            ),
+        ];
+        for (rule, want) in rows {
+            let text = format!(
+                "[service.s]\nlisten = \":80\"\nforward = \"http\"\npool = \"p\"\nrule = [{{ {rule} }}]\n\
+                 [pool.p]\nservers = [\"10.0.0.1:80\"]\n"
+            );
+            let config = load(&text, "x").unwrap().config;
+            assert_eq!(describe_action(&config.services["s"].rules[0]), want);
+        }
+    }
 
     #[test]
     fn values_that_may_be_secrets_are_left_out() {

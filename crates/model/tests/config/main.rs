@@ -25,6 +25,7 @@ mod objectives;
 mod packets;
 mod reference;
 mod resilience;
+mod rule_overrides;
 mod rule_values;
 mod rules;
 mod server_edit;

@@ -13,7 +13,10 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
     /// Whether health checks marked the server as down, and another one can get the request.
     pub(super) fn has_server_fallen(&self) -> bool {
         let silent = self.answer.is_none() && !self.down.has_pending() && self.replayable();
-        silent && self.context.retry_trigger.as_ref().is_some_and(RetryTrigger::server_fell)
+        let conditions = self.context.settings.retry_conditions(&self.context.pool.config);
+        silent
+            && !conditions.unsent_only
+            && self.context.retry_trigger.as_ref().is_some_and(RetryTrigger::server_fell)
     }
 
     /// Whether the hedged attempt's server has responded first.
@@ -30,7 +33,8 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         let Some(another) = &self.context.retry_trigger else { return false };
         let free = !(self.answer_begun || self.interim_sent || self.down.has_pending())
             && self.replayable();
-        free && another.retries_status(&self.context.pool.config.retry.on, status)
+        let on = self.context.settings.retried_statuses(&self.context.pool.config);
+        free && another.retries_status(on, status)
     }
 
     pub(super) fn client_gone(&self) -> AttemptFault {

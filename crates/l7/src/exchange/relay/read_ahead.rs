@@ -8,7 +8,7 @@ use crate::rt::NetDriver;
 impl<N: NetDriver> AttemptRelay<'_, N> {
     /// Enables reading ahead of the client for the response's body, if configured.
     pub(super) fn enable_read_ahead(&mut self) {
-        let buffer = &self.context.service.config.buffer;
+        let buffer = self.context.settings.buffer(&self.context.service.config);
         if let Some(most) = buffer.response {
             let kept = BufferedBytes::new(&self.context.service.stats);
             self.down.enable_read_ahead(ReadAhead {

@@ -6,11 +6,15 @@ use crate::config::section::ConfigSection;
 pub fn build_buffer(section: &ConfigSection) -> BufferConfig {
     BufferConfig {
         request: section.count("request"),
-        beyond: match section.text("beyond") {
-            Some("refuse") => BufferOverflow::Refuse,
-            _ => BufferOverflow::Stream,
-        },
+        beyond: build_beyond(section),
         response: section.count("response"),
         memory: section.count_or_zero("memory"),
+    }
+}
+
+pub fn build_beyond(section: &ConfigSection) -> BufferOverflow {
+    match section.text("beyond") {
+        Some("refuse") => BufferOverflow::Refuse,
+        _ => BufferOverflow::Stream,
     }
 }

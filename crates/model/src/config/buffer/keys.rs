@@ -7,6 +7,16 @@ use crate::config::value::ConfigValue;
 /// A gibibyte: a larger body belongs on the disk of an application.
 const MOST: u64 = 1 << 30;
 
+/// Bytes of a request's body.
+pub const REQUEST_KIND: ValueKind = ValueKind::Size { min: 1, max: MOST, unset: Some("off") };
+
+/// Bytes of an answer's body. Below 64 KiB every body is held already (`limit.connection-bytes`).
+pub const RESPONSE_KIND: ValueKind =
+    ValueKind::Size { min: 64 * 1_024, max: MOST, unset: Some("off") };
+
+/// What is done with a longer body.
+pub const BEYOND_WORDS: &[Keyword] = &[Keyword::new("stream"), Keyword::new("refuse")];
+
 pub const BUFFER: KeySchema = KeySchema::new(
     "buffer",
     ValueKind::table(&BUFFER_TABLE),
@@ -21,22 +31,21 @@ static BUFFER_TABLE: TableSchema = TableSchema {
     keys: &[
         KeySchema::new(
             "request",
-            ValueKind::Size { min: 1, max: MOST, unset: Some("off") },
+            REQUEST_KIND,
             DefaultValue::unset("off"),
             "A request's body of up to so many bytes is read whole before a server is chosen; then the request can be sent \
              again as one without a body can.",
         ),
         KeySchema::new(
             "beyond",
-            ValueKind::Keyword(&[Keyword::new("stream"), Keyword::new("refuse")]),
+            ValueKind::Keyword(BEYOND_WORDS),
             DefaultValue::keyword("stream"),
             "A longer one: goes on to a server while it comes, or is refused with 413. Likewise where `memory` is used up: \
              refused with 503.",
         ),
-        // Below 64 KiB every body is held already (`limit.connection-bytes`).
         KeySchema::new(
             "response",
-            ValueKind::Size { min: 64 * 1_024, max: MOST, unset: Some("off") },
+            RESPONSE_KIND,
             DefaultValue::unset("off"),
             "An answer's body is read so many bytes ahead of its client, and its server is free once all of it was read. \
              Such answers are copied, not spliced.",

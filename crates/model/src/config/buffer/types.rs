@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 /// Buffering of bodies of a service.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BufferConfig {
     /// Request bodies up to this size are read completely before a server is chosen; `None`: not buffered.
@@ -19,7 +19,7 @@ pub struct BufferConfig {
 }
 
 /// Action for a request body that cannot be buffered completely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferOverflow {
     /// Stream the body to a server while it arrives (default).

@@ -16,9 +16,32 @@ pub fn verify_buffer(service: &ConfigSection, path: &str, sink: &mut FindingColl
         let trouble = FindingDetails::new(message).with_expected("`request = \"1MiB\"` beside it");
         sink.error(buffer.span_of("beyond"), &format!("{path}.beyond"), trouble);
     }
-    let memory: u64 = buffer.count_or_zero("memory");
-    for (key, size) in [("request", request), ("response", response)] {
-        let Some(size) = size.filter(|size| *size > memory && !buffer.is_invalid("memory")) else {
+    verify_buffer_memory(buffer, buffer, &path, sink);
+    if request.is_none()
+        && response.is_none()
+        && !service.list("rule").iter().any(|rule| rule.setting("buffer").is_some())
+        && written_keys(buffer, "").any(|key| key == "memory")
+    {
+        let message = "`memory` has no effect: neither `request` nor `response` keeps a body";
+        sink.warning(
+            buffer.span_of("memory"),
+            &format!("{path}.memory"),
+            FindingDetails::new(message),
+        );
+    }
+}
+
+/// Warns of bodies in `buffer` that exceed the `memory` of the service's `outer`.
+pub fn verify_buffer_memory(
+    buffer: &ConfigSection,
+    outer: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let memory: u64 = outer.count_or_zero("memory");
+    for key in ["request", "response"] {
+        let size = buffer.count::<u64>(key);
+        let Some(size) = size.filter(|size| *size > memory && !outer.is_invalid("memory")) else {
             continue;
         };
         let message = format!(
@@ -29,16 +52,5 @@ pub fn verify_buffer(service: &ConfigSection, path: &str, sink: &mut FindingColl
         let expected = format!("at most {}, or a larger `memory`", ByteSize(memory));
         let trouble = FindingDetails::new(message).with_expected(expected);
         sink.warning(buffer.span_of(key), &format!("{path}.{key}"), trouble);
-    }
-    if request.is_none()
-        && response.is_none()
-        && written_keys(buffer, "").any(|key| key == "memory")
-    {
-        let message = "`memory` has no effect: neither `request` nor `response` keeps a body";
-        sink.warning(
-            buffer.span_of("memory"),
-            &format!("{path}.memory"),
-            FindingDetails::new(message),
-        );
     }
 }

@@ -17,6 +17,7 @@ pub fn build_retry(section: &ConfigSection) -> RetryConfig {
         wishes: RetryConditions {
             on_timeout: section.flag("on-timeout"),
             on_malformed: section.flag("on-malformed"),
+            unsent_only: section.flag("unsent-only"),
         },
     }
 }

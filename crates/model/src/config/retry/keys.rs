@@ -69,5 +69,13 @@ static RETRY_TABLE: TableSchema = TableSchema {
             "Another attempt, at another server, for an idempotent request whose answer breaks the rules of HTTP.",
         )
         .http_only(),
+        KeySchema::new(
+            "unsent-only",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Besides what `on`, `on-timeout` and `on-malformed` name, another attempt only if no server can have received \
+             a byte of the request: none connected, or none took it.",
+        )
+        .http_only(),
     ],
 };

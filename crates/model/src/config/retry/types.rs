@@ -4,7 +4,7 @@ use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Failures that are retried only if configured.
+/// The failures that are retried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RetryConditions {
@@ -12,6 +12,8 @@ pub struct RetryConditions {
     pub on_timeout: bool,
     /// A response was malformed.
     pub on_malformed: bool,
+    /// All other failures are retried only if no server can have received a byte of the request.
+    pub unsent_only: bool,
 }
 
 /// The retry budget, and which responses are retried.

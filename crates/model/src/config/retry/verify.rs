@@ -20,14 +20,11 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
                 sink.warning(retry.span_of(key), &format!("{path}.retry.{key}"), trouble);
             }
         }
-        if let Some(ConfigValue::Status(ranges)) = retry.value("on")
-            && let Some(StatusRange { first, .. }) = ranges.iter().find(|range| range.first < 400)
-        {
-            let message =
-                format!("answers of status {first} are good, and their requests are sent again");
-            let trouble = FindingDetails::new(message)
-                .with_expected("statuses of 400 and above, such as 503");
-            sink.warning(retry.span_of("on"), &format!("{path}.retry.on"), trouble);
+        verify_retried_statuses(retry, &format!("{path}.retry"), sink);
+        if retry.flag("unsent-only") && pool.table("hedge").is_some() {
+            let message = "`hedge` sends requests to two servers, and this forbids it";
+            let trouble = FindingDetails::new(message).with_expected("one of the two");
+            sink.error(retry.span_of("unsent-only"), &format!("{path}.retry.unsent-only"), trouble);
         }
     }
     if let Some(breaker) = pool.table("breaker") {
@@ -52,6 +49,23 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
     if let Some(eject) = pool.table("eject") {
         verify_order(eject, "time", "most", &format!("{path}.eject"), sink);
         verify_ejection_share(eject, pool, path, sink);
+    }
+}
+
+/// Warns of good answers whose requests are sent again.
+pub fn verify_retried_statuses(
+    retry: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    if let Some(ConfigValue::Status(ranges)) = retry.value("on")
+        && let Some(StatusRange { first, .. }) = ranges.iter().find(|range| range.first < 400)
+    {
+        let message =
+            format!("answers of status {first} are good, and their requests are sent again");
+        let trouble =
+            FindingDetails::new(message).with_expected("statuses of 400 and above, such as 503");
+        sink.warning(retry.span_of("on"), &format!("{path}.on"), trouble);
     }
 }
 

@@ -9,11 +9,13 @@ use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };
 use crate::config::pattern::Pattern;
+use crate::config::rule_overrides::build_rule_overrides;
 use crate::config::schedule::build_days;
 use crate::config::section::ConfigSection;
 use crate::config::value::ConfigValue;
 
-pub fn build_rule(section: &ConfigSection) -> RuleConfig {
+/// `service`: the service around the rule.
+pub fn build_rule(section: &ConfigSection, service: &ConfigSection) -> RuleConfig {
     RuleConfig {
         name: owned_text(section, "name"),
         when: section.table("when").map_or(Condition::All(Vec::new()), build_condition),
@@ -25,6 +27,7 @@ pub fn build_rule(section: &ConfigSection) -> RuleConfig {
         }),
         rewrite: section.table("rewrite").map(build_rewrite),
         limit: section.table("limit").map(build_rate_limit),
+        overrides: build_rule_overrides(section, service),
         priority: section.count("priority"),
         without_servers: match section.text("without-servers") {
             Some("next") => NoServersAction::Next,

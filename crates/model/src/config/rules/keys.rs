@@ -3,12 +3,12 @@
 //! One table serves both planes: keys that only one plane supports are marked, and rejected in the other.
 
 use super::rewrite::TABLE;
-use crate::config::request_priority;
 use crate::config::schedule::DAYS;
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
+use crate::config::{request_priority, rule_overrides};
 
 /// Limit for the rules of one file.
 /// Twice the number of services.
@@ -95,6 +95,10 @@ pub static RULE_TABLE: TableSchema = TableSchema {
              (`tcp`). Short form: the rate.",
         )
         .proxy_only(),
+        rule_overrides::TIMEOUT,
+        rule_overrides::RETRIES,
+        rule_overrides::RETRY,
+        rule_overrides::BUFFER,
         request_priority::OF_RULE,
         KeySchema::new(
             "without-servers",

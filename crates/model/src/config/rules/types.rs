@@ -8,8 +8,10 @@ use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };
 use crate::config::pattern::Pattern;
+use crate::config::rule_overrides::RuleOverrides;
 use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -25,6 +27,8 @@ pub struct RuleConfig {
     pub rewrite: Option<RewriteConfig>,
     /// The rate limit; `None`: none.
     pub limit: Option<RateLimit>,
+    /// Settings in place of those of the service and the pool; `None`: none.
+    pub overrides: Option<Arc<RuleOverrides>>,
     /// The priority class in the queue of a pool; `None`: that of the request or the service.
     pub priority: Option<u8>,
     /// Action when no server of the rule's pool may get work.

@@ -11,6 +11,7 @@ use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::matching::PathPattern;
+use crate::config::rule_overrides::verify_rule_overrides;
 use crate::config::schema::KeySchema;
 use crate::config::section::ConfigSection;
 use crate::config::suggestion::nearest_match;
@@ -27,6 +28,10 @@ const MAX_DEPTH: usize = 8;
 
 /// Limit for the rules of a service that forwards packets.
 const MAX_PACKET_RULES: usize = 1_024;
+
+/// Keys of rules that choose a pool.
+const POOL_RULE_KEYS: [&str; 8] =
+    ["mirror", "rewrite", "timeout", "retries", "retry", "buffer", "priority", "without-servers"];
 
 struct RuleVerifier<'e> {
     pools: HashSet<&'e str>,
@@ -105,6 +110,7 @@ impl RuleVerifier<'_> {
             self.verify_pool_references(rule, &path, sink);
             verify_action(rule, &path, sink);
             verify_rule_actions(rule, &path, sink);
+            verify_rule_overrides(rule, of.service, &path, sink);
             verify_bandwidth_limits(of, rule, &path, sink);
             if let Some(when) = rule.table("when") {
                 self.verify_condition(of, when, &format!("{path}.when"), 0, sink);
@@ -287,7 +293,7 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
         sink.error(section.span_of(key), &format!("{path}.{inner}"), trouble);
     };
     if let Some(end) = ends {
-        for key in ["mirror", "rewrite", "priority", "without-servers"] {
+        for key in POOL_RULE_KEYS {
             // What the explanation writes out says nothing new.
             if rule.is_written(key)
                 && rule.text(key) != Some("pool")

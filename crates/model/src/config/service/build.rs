@@ -56,7 +56,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         rules: if forward.forwards_packets() {
             Vec::new()
         } else {
-            section.list("rule").iter().map(rules::build_rule).collect()
+            section.list("rule").iter().map(|rule| rules::build_rule(rule, section)).collect()
         },
         path_normalization: PathNormalization::from_keyword(section.text("path-normalization")),
         path_case: PathCase::from_keyword(section.text("path-case")),
