@@ -40,5 +40,6 @@ pub mod servers;
 pub mod steady_traffic;
 pub mod target;
 pub mod tools;
+pub mod unix_server;
 pub mod wait;
 pub mod websocket;

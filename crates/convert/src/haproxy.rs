@@ -113,6 +113,10 @@ fn global(
                 first.clone_into(&mut bases.authorities);
                 line.mark_converted();
             }
+            "chroot" => {
+                first.clone_into(&mut bases.root);
+                directives::note_directive(word, line, notes);
+            }
             "hard-stop-after" => match duration::parse_duration(first, 1) {
                 Some(ms) => table.set("drain", duration::format_duration(ms), line.source),
                 None => notes.left_out(line.source, &line.text(), "not a time", "`[global] drain`"),

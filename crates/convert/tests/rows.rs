@@ -16,6 +16,8 @@ mod cookies;
 mod haproxy;
 #[path = "rows/nginx.rs"]
 mod nginx;
+#[path = "rows/unix_sockets.rs"]
+mod unix_sockets;
 
 /// Wraps a row's directives in a complete configuration.
 fn around(dialect: Dialect, directives: &str) -> String {

@@ -18,3 +18,4 @@ mod hops;
 mod lenient;
 mod seen;
 mod tunnels;
+mod unix_sockets;

@@ -203,6 +203,7 @@ fn servers(
         own.dedup();
         match (server.port, &own[..]) {
             (Some(_), _) => {}
+            (None, _) if server.is_unix() => {}
             (None, [only]) => server.port = Some(*only),
             (None, _) => {
                 notes.left_out(
@@ -332,10 +333,9 @@ fn server_entry(
     times: Option<&CheckTimes>,
     check: &CheckSettings,
 ) -> String {
-    let port = server.port.unwrap_or(80);
     let mut pairs: Vec<KeyValue> = vec![
         KeyValue::new("name", value::quote(&name)),
-        KeyValue::new("address", value::quote(&format!("{}:{port}", server.host))),
+        KeyValue::new("address", value::quote(&server.address(80))),
     ];
     pairs.extend(server.keys.iter().cloned());
     if server.backup {

@@ -141,17 +141,35 @@ fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut 
     }
 }
 
-/// The folders of files that are named without a folder: `crt-base` and `ca-base`.
+/// The folders of files that are named without a folder: `crt-base` and `ca-base`, and the root of all paths.
 #[derive(Clone, Debug, Default)]
 pub struct FileBases {
     pub certificates: String,
     pub authorities: String,
+    /// The `chroot`, in which HAProxy connects to Unix sockets; empty: none.
+    pub root: String,
 }
 
 impl FileBases {
     /// The path of a certificate file.
     pub fn certificate(&self, file: &str) -> String {
         below_base(file, &self.certificates)
+    }
+
+    /// The address of a server on a Unix socket, as other programs see the socket. `None`: the text is something else.
+    pub fn unix_socket(&self, text: &str) -> Option<Result<String, &'static str>> {
+        if let Some(name) = text.strip_prefix("abnsz@") {
+            return Some(Ok(format!("unix:@{name}")));
+        }
+        if text.starts_with("abns@") {
+            let reason = "HAProxy fills the name of this abstract socket up with zeros, which makes it another name";
+            return Some(Err(reason));
+        }
+        let path = text.strip_prefix("unix@").or(text.starts_with('/').then_some(text))?;
+        match path.starts_with('/') {
+            true => Some(Ok(format!("unix:{}{path}", self.root.trim_end_matches('/')))),
+            false => Some(Err("the path of the socket depends on where HAProxy was started")),
+        }
     }
 
     /// The path of a file of certificate authorities, or of their revocation lists.
@@ -263,7 +281,9 @@ impl BindLine {
                 .iter()
                 .any(|kind| text.starts_with(kind))
         {
-            return Err("only TCP is listened on".to_owned());
+            return Err(
+                "only TCP is listened on: clients that use this socket are not served".to_owned()
+            );
         }
         let v6 = text.starts_with("ipv6@");
         let text = text

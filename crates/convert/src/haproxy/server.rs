@@ -80,7 +80,7 @@ pub struct ServerCookie {
 pub struct HaproxyServer {
     /// The server's name in HAProxy.
     pub name: String,
-    /// The address or name, without port.
+    /// The address or name, without port; or `unix:` and a path.
     pub host: String,
     pub port: Option<u16>,
     pub keys: Vec<KeyValue>,
@@ -112,13 +112,21 @@ pub fn read(
         source: line.source,
         ..HaproxyServer::default()
     };
-    if let Err(reason) = out.address(line.word(2)) {
+    if let Err(reason) = out.read_address(line.word(2), bases) {
         notes.left_out(line.source, &line.text(), reason, "an address or a name, and a port");
         return None;
+    }
+    if out.is_unix() && !bases.root.is_empty() {
+        let reason = format!("HAProxy reaches it below its `chroot`, that is at {}", out.host);
+        notes.changed(line.source, &line.text(), &reason, "");
     }
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 3, bases, notes);
     out.verify_unless_said();
+    if out.is_unix() && out.times.port.take().is_some() {
+        let reason = "the health check goes to the socket itself, which has no port";
+        notes.changed(line.source, &line.text(), reason, "");
+    }
     Some(out)
 }
 
@@ -150,13 +158,30 @@ impl HaproxyServer {
         }
     }
 
-    fn address(&mut self, text: &str) -> Result<(), &'static str> {
+    /// Whether it is a Unix socket.
+    pub fn is_unix(&self) -> bool {
+        self.host.starts_with("unix:")
+    }
+
+    /// The `address` of the server; `port` applies if it has none.
+    pub fn address(&self, port: u16) -> String {
+        match self.is_unix() {
+            true => self.host.clone(),
+            false => format!("{}:{}", self.host, self.port.unwrap_or(port)),
+        }
+    }
+
+    fn read_address(&mut self, text: &str, bases: &FileBases) -> Result<(), &'static str> {
+        if let Some(socket) = bases.unix_socket(text) {
+            self.host = socket?;
+            return Ok(());
+        }
         let text = text
             .trim_start_matches("ipv4@")
             .trim_start_matches("ipv6@")
             .trim_start_matches("tcp4@");
-        if text.starts_with('/') || text.contains('@') {
-            return Err("only TCP servers are spoken to");
+        if text.contains('@') {
+            return Err("only TCP servers and Unix sockets are spoken to");
         }
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or("")),

@@ -320,7 +320,7 @@ impl ContentWriter<'_, '_> {
         let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
         let pool = self.pools.pool_name(used, self.upstreams, scope, self.notes);
         let own = self.field_place();
-        let mut fields = fields(scope, target.host, own, self.notes);
+        let mut fields = fields(scope, target.authority, own, self.notes);
         if !target.scheme.starts_with("grpc") {
             let prefix = place.prefix;
             fields.extend(location_rewrites(scope, &target, prefix, own, self.notes));

@@ -7,8 +7,10 @@ use super::tree::Directive;
 
 pub struct PassTarget<'t> {
     pub scheme: &'t str,
-    /// The host, with its port if it has one.
+    /// The host, with its port if it has one; or `unix:` and a path.
     pub host: &'t str,
+    /// `host` as nginx names it to the server: a Unix socket is `localhost`.
+    pub authority: &'t str,
     /// The path that replaces the location's prefix.
     pub uri: Option<&'t str>,
 }
@@ -23,17 +25,20 @@ pub fn pass_target(pass: &Directive) -> Result<PassTarget<'_>, UnsupportedReason
     }
     let (scheme, rest) =
         text.split_once("://").ok_or_else(|| UnsupportedReason::new("it has no scheme", ""))?;
-    if rest.starts_with("unix:") || rest.is_empty() {
-        return Err(UnsupportedReason::new(
-            "only TCP servers are spoken to",
-            "an address or a name, and a port",
-        ));
+    if rest.is_empty() {
+        return Err(UnsupportedReason::new("no server is named", "an address, and a port"));
+    }
+    if let Some(path) = rest.strip_prefix("unix:") {
+        let length = path.find(':').unwrap_or(path.len());
+        let (host, uri) = rest.split_at("unix:".len() + length);
+        let uri = uri.strip_prefix(':').filter(|uri| !uri.is_empty());
+        return Ok(PassTarget { scheme, host, authority: "localhost", uri });
     }
     let (host, uri) = match rest.find('/') {
         Some(at) => (&rest[..at], Some(&rest[at..])),
         None => (rest, None),
     };
-    Ok(PassTarget { scheme, host, uri })
+    Ok(PassTarget { scheme, host, authority: host, uri })
 }
 
 /// The words of an `if` without the surrounding parentheses.

@@ -33,7 +33,7 @@ pub fn read(
         notes.left_out(
             source,
             &text,
-            "only addresses and ports of TCP are listened on",
+            "only addresses and ports of TCP are listened on: clients of anything else are not served",
             "an address and a port",
         );
         return None;

@@ -26,7 +26,7 @@ pub struct UpstreamPools {
 struct PoolTarget {
     /// `http`, `https`, `grpc`, `grpcs` or `tcp`.
     scheme: String,
-    /// An upstream's name or a host, in lower case.
+    /// An upstream's name or a host, in lower case; or a Unix socket.
     target: String,
 }
 
@@ -43,7 +43,7 @@ struct KnownPool {
 pub struct PoolUse<'a> {
     /// `http`, `https`, `grpc`, `grpcs` or `tcp`.
     pub scheme: &'a str,
-    /// An upstream's name, or a host with or without port.
+    /// An upstream's name, a host with or without port, or `unix:` and a path.
     pub target: &'a str,
     pub source: SourcePlace,
 }
@@ -68,8 +68,11 @@ impl UpstreamPools {
         scope: &DirectiveScope<'_>,
         notes: &mut ConversionNotes,
     ) -> String {
-        let key =
-            PoolTarget { scheme: used.scheme.to_owned(), target: used.target.to_ascii_lowercase() };
+        let target = match used.target.starts_with("unix:") {
+            true => used.target.to_owned(),
+            false => used.target.to_ascii_lowercase(),
+        };
+        let key = PoolTarget { scheme: used.scheme.to_owned(), target };
         // Timeouts and retries belong to a location in nginx and to a pool here, so each combination needs its own
         // pool.
         let settings = use_key(used, scope);
@@ -130,7 +133,7 @@ fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &Direct
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
     if stream_tls || matches!(used.scheme, "https" | "grpcs") {
-        pool.set_required("tls", verify_settings(used.scheme, scope), used.source);
+        pool.set_required("tls", verify_settings(used, scope), used.source);
     }
     if used.scheme.starts_with("grpc") {
         pool.set("http2", value::quote("only"), used.source);
@@ -181,8 +184,8 @@ fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
 }
 
 /// The `tls` of a pool. nginx does not verify servers by default; directives of the proxying location enable it.
-fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
-    let prefix = directive_prefix(scheme);
+fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
+    let prefix = directive_prefix(used.scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
     for name in ["verify", "name"] {
         get(name).into_iter().for_each(Directive::mark_converted);
@@ -194,7 +197,12 @@ fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
         pairs.extend(file.map(|file| KeyValue::new(key, value::quote(file.word(0)))));
     }
     let name = get("name").filter(|name| !name.word(0).contains('$'));
-    pairs.extend(name.map(|name| KeyValue::new("name", value::quote(name.word(0)))));
+    let name = match name {
+        Some(name) => Some(name.word(0)),
+        // nginx takes the host of `proxy_pass`, which is `localhost` for a Unix socket.
+        None => used.target.starts_with("unix:").then_some("localhost"),
+    };
+    pairs.extend(name.map(|name| KeyValue::new("name", value::quote(name))));
     value::table(&pairs)
 }
 

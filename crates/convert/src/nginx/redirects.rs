@@ -50,6 +50,10 @@ fn default_rewrite(
     prefix: Option<&str>,
     place: FieldPlace<'_>,
 ) -> Option<String> {
+    // nginx compares the path of the socket too, which no server writes.
+    if target.host.starts_with("unix:") {
+        return None;
+    }
     let server = format!("{}://{}", target.scheme, target.host);
     match target.uri {
         Some(uri) => Some(entry(&format!("{server}{uri}"), &absolute(prefix?, place))),

@@ -29,9 +29,8 @@ pub fn fill(
                 notes.changed(source, &directive.text(), reason, "`balance`");
             }
             "server" => {
-                if let Some(server) = server(directive, port, &mut names, pool, notes) {
-                    pool.push_item("servers", server, source);
-                }
+                let server = server(directive, port, &mut names, pool, notes);
+                pool.push_item("servers", server, source);
             }
             "least_conn" if http => pool.set("balance", value::quote("least-request"), source),
             "least_conn" => pool.set("balance", value::quote("least-connections"), source),
@@ -87,19 +86,10 @@ fn server(
     names: &mut UniqueNames,
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
-) -> Option<String> {
+) -> String {
     let source = directive.source;
     let text = directive.text();
     let address = directive.word(0);
-    if address.starts_with("unix:") {
-        notes.left_out(
-            source,
-            &text,
-            "only TCP servers are spoken to",
-            "an address or a name, and a port",
-        );
-        return None;
-    }
     let address = with_port(address, port);
     let mut pairs = vec![
         KeyValue::new("name", value::quote(&names.unique_name(&address))),
@@ -140,7 +130,7 @@ fn server(
             _ => notes.left_out(source, &text, &format!("`{name}` of a server is not known"), ""),
         }
     }
-    Some(value::table(&pairs))
+    value::table(&pairs)
 }
 
 /// A server parameter with an equivalent key of a Steelyard server.
@@ -155,7 +145,7 @@ fn server_key(name: &str, given: &str) -> Option<KeyValue> {
     })
 }
 
-/// An address with its port. `port` applies if the address has none.
+/// An address with its port. `port` applies if the address has none. A Unix socket, `unix:/PATH`, has none either.
 pub fn with_port(text: &str, port: u16) -> String {
     let bare = text.ends_with(']') || !text.contains(':');
     if bare { format!("{text}:{port}") } else { text.to_owned() }
