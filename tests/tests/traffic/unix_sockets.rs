@@ -40,7 +40,7 @@ fn requests_share_a_connection_and_reports_show_the_path() {
     assert!(balancer.cli_output(&["status"]).contains(&server.address()));
     let explained = balancer.cli_output(&["explain", "request", "--url", &balancer.url("/")]);
     assert!(explained.contains(&server.address()), "{explained}");
-    balancer.wait_for_log_line("its server", |line| line["server"] == "a");
+    balancer.wait_for_log_line("its server", |line| line["server"] == "web/a");
 }
 
 #[test]
@@ -95,6 +95,7 @@ fn what_a_server_sent_before_its_close_arrives() {
         if forward == "tcp" {
             assert!(got.ends_with(&noise(ALL)));
         }
+        drop(client);
         let causes = balancer.report_when_idle().total.causes;
         assert!(causes.is_empty(), "{causes:?}");
     }

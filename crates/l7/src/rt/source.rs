@@ -72,3 +72,23 @@ impl ReadinessSource {
         self.task.get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hang_up_is_an_end_on_a_unix_socket_and_a_break_elsewhere() {
+        for (unix, meaning, other) in
+            [(true, Readiness::END, Readiness::BROKEN), (false, Readiness::BROKEN, Readiness::END)]
+        {
+            let source = ReadinessSource::new(None, 0);
+            if unix {
+                source.mark_unix();
+            }
+            source.set(Readiness::READ | Readiness::HUNG_UP);
+            assert!(source.has(meaning) && source.has(Readiness::READ), "{unix}");
+            assert!(!source.has(other | Readiness::HUNG_UP), "{unix}");
+        }
+    }
+}
