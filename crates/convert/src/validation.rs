@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::config::{ConfigFinding, load};
+use model::config::{ConfigFinding, check_text};
 
 use crate::document::{
     Document, EntryPosition, ItemPosition, LineContent, RenderedDocument, TomlValue,
@@ -26,7 +26,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
     }
     for _ in 0..ROUNDS {
         let RenderedDocument { text, line_contents } = document.render(notes.file());
-        let Err(findings) = load(&text, "converted") else {
+        let Err(findings) = check_text(&text, "converted") else {
             let of_use = |path: &str| {
                 path.starts_with("service.")
                     || path.starts_with("vrrp.")
@@ -210,7 +210,7 @@ mod tests {
     fn what_is_refused_goes_and_is_reported_with_its_line() {
         let mut notes = ConversionNotes::new("x.cfg");
         let text = validate(&mut document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
-        assert!(load(&text, "x").is_ok());
+        assert!(check_text(&text, "x").is_ok());
         assert!(text.contains("\"10.0.0.1:80\", # line 7") && !text.contains("nonsense"), "{text}");
         assert!(
             !text.contains("rule"),

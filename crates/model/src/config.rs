@@ -59,6 +59,7 @@ mod default_bounds;
 mod discovery;
 mod effective_settings;
 mod event_hook;
+mod file_parts;
 mod file_root;
 mod global;
 mod hedging;
@@ -84,6 +85,7 @@ mod section;
 mod server;
 mod service;
 mod setting_layers;
+mod setting_origin;
 mod source_text;
 mod status_range;
 mod status_ranges;
@@ -131,7 +133,7 @@ pub use ip_prefix::IpPrefix;
 pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
 pub use listen_range::ListenRange;
 pub use load_shedding::LoadSheddingConfig;
-pub use loader::{CheckedConfig, explain, load};
+pub use loader::{CheckedConfig, check_text, explain, load};
 pub use matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };

@@ -79,6 +79,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             self.path.pop();
         }
         self.check_exclusive_keys(table, &section);
+        section.shrink();
         section
     }
 
@@ -127,7 +128,9 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         let place: SourceSpan = node.span().into();
         match (node.get_ref(), short) {
             (DeValue::Table(inner), _) => {
-                return Some(SettingContent::Table(self.decode_table(table, inner, place)));
+                return Some(SettingContent::Table(Box::new(
+                    self.decode_table(table, inner, place),
+                )));
             }
             (DeValue::String(word), _) if unset == Some(word) => {
                 return unset.map(|word| SettingContent::Value(ConfigValue::Unset(word)));
@@ -138,7 +141,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
                 return self.expand_shorthand(table, word, ConfigValue::Flag(true), place);
             }
             (DeValue::Boolean(true), TableShorthand::Switch) => {
-                return Some(SettingContent::Table(ConfigSection::new(table, place)));
+                return Some(SettingContent::Table(Box::new(ConfigSection::new(table, place))));
             }
             (DeValue::Boolean(false), TableShorthand::Switch) if unset.is_some() => {
                 return unset.map(|word| SettingContent::Value(ConfigValue::Unset(word)));
@@ -195,7 +198,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
     ) -> Option<SettingContent> {
         let mut section = ConfigSection::new(table, place);
         section.set(key, value, SettingOrigin::Written(place));
-        Some(SettingContent::Table(section))
+        Some(SettingContent::Table(Box::new(section)))
     }
 
     fn decode_list(
@@ -235,7 +238,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             self.path.push_index(at);
             // A faulty element keeps its position, so that key paths of later elements stay correct.
             let section = match self.decode_table_or_shorthand(table, short, None, node) {
-                Some(SettingContent::Table(section)) => section,
+                Some(SettingContent::Table(section)) => *section,
                 _ => self.invalid_section(table, node.span().into()),
             };
             list.push(section);

@@ -1,14 +1,14 @@
 //! Adjusts defaults that contradict a written setting, so that an unwritten value never causes an error.
 
-use crate::config::section::{ConfigSection, SettingContent, SettingOrigin};
+use crate::config::section::{ConfigSection, ContentView, SettingOrigin};
 use crate::config::value::ConfigValue;
 
 /// Lowers a default to a smaller written setting that it would contradict.
 pub fn cap_default(section: &mut ConfigSection, key: &'static str, most: &'static str) {
     let default =
         section.setting(key).is_some_and(|setting| setting.origin == SettingOrigin::Default);
-    let value = |key: &str| match section.setting(key).map(|setting| &setting.content) {
-        Some(SettingContent::Value(
+    let value = |key: &str| match section.setting(key).map(|setting| setting.content) {
+        Some(ContentView::Value(
             value @ (ConfigValue::Time(_) | ConfigValue::Size(_) | ConfigValue::Count(_)),
         )) => Some(value.clone()),
         _ => None,
@@ -36,8 +36,8 @@ pub fn raise_default(
 ) {
     let default =
         section.setting(key).is_some_and(|setting| setting.origin == SettingOrigin::Default);
-    let value = |key: &str| match section.setting(key).map(|setting| &setting.content) {
-        Some(SettingContent::Value(value)) => Some(value.clone()),
+    let value = |key: &str| match section.setting(key).map(|setting| setting.content) {
+        Some(ContentView::Value(value)) => Some(value.clone()),
         _ => None,
     };
     let larger = match (value(key), value(least)) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::decode::key_path::quote_key;
 use super::effective_settings::EffectiveSettings;
 use super::schema::KeySchema;
-use super::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
+use super::section::{ConfigSection, ContentView, SettingOrigin, SettingView};
 use super::source_text::{LineIndex, SourceSpan};
 
 /// The origin of every effective value.
@@ -119,7 +119,7 @@ impl SettingOrigins {
             let uses = uses.get(pool.name.as_str()).copied().unwrap_or_default();
             let tcp = !uses.http && (uses.tcp || uses.packets);
             let proxied = uses.http || uses.tcp || !uses.packets;
-            let shown = |key: &KeySchema, setting: &Setting| {
+            let shown = |key: &KeySchema, setting: &SettingView<'_>| {
                 !(tcp && key.http_only) && (proxied || !key.proxy_only)
                     || matches!(setting.origin, SettingOrigin::Written(_))
             };
@@ -160,13 +160,13 @@ impl SettingOrigins {
         section: &ConfigSection,
         path: &str,
         header: &str,
-        shown: &dyn Fn(&KeySchema, &Setting) -> bool,
+        shown: &dyn Fn(&KeySchema, &SettingView<'_>) -> bool,
         visit: &mut dyn FnMut(ExplanationItem),
     ) {
         visit(ExplanationItem::Header(header.to_owned()));
         let settings = || section.settings().filter(|(key, setting)| shown(key, setting));
         for (key, setting) in settings() {
-            if let SettingContent::Value(value) = &setting.content {
+            if let ContentView::Value(value) = setting.content {
                 let key = format!("{path}.{}", key.name);
                 let origin = self.describe_origin(setting.origin, &key);
                 visit(ExplanationItem::Value(EffectiveSetting {
@@ -178,13 +178,13 @@ impl SettingOrigins {
         }
         for (key, setting) in settings() {
             let path = format!("{path}.{}", key.name);
-            match &setting.content {
-                SettingContent::Table(inner) => {
+            match setting.content {
+                ContentView::Table(inner) => {
                     // Inside a list the header is the list's own path: TOML means its last element.
                     let header = format!("[{}]", strip_indices(&path));
                     self.visit_section(inner, &path, &header, shown, visit);
                 }
-                SettingContent::List(list) => {
+                ContentView::List(list) => {
                     for (at, inner) in list.iter().enumerate() {
                         self.visit_section(
                             inner,
@@ -195,7 +195,7 @@ impl SettingOrigins {
                         );
                     }
                 }
-                SettingContent::Value(_) | SettingContent::Invalid => {}
+                ContentView::Value(_) | ContentView::Invalid => {}
             }
         }
     }

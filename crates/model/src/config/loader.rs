@@ -3,7 +3,9 @@
 use toml::de::DeTable;
 
 use super::decode::ConfigDecoder;
+use super::effective_settings::EffectiveSettings;
 use super::explain::SettingOrigins;
+use super::file_parts::{DecodedFile, decode_in_parts};
 use super::file_root::{Config, ROOT, build_config, resolve_config, verify_config};
 use super::finding::{ConfigFinding, ConfigFindings, FindingCollector, FindingDetails, Severity};
 use super::server::{ServerConfig, build_server};
@@ -33,6 +35,31 @@ impl CheckedConfig {
 
 /// Checks a whole file. `file` is used only in messages.
 pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
+    let verified = verify_text(text, file)?;
+    let origins = SettingOrigins::new(verified.effective, verified.lines);
+    Ok(CheckedConfig {
+        config: build_config(origins.effective()),
+        warnings: verified.warnings,
+        origins,
+    })
+}
+
+/// Checks a text as [`load`] does, and builds nothing of it.
+///
+/// # Errors
+/// The findings of the text, at least one of them an error.
+pub fn check_text(text: &str, file: &str) -> Result<(), ConfigFindings> {
+    verify_text(text, file).map(drop)
+}
+
+/// A text without errors.
+struct VerifiedText {
+    effective: EffectiveSettings,
+    warnings: Vec<ConfigFinding>,
+    lines: LineIndex,
+}
+
+fn verify_text(text: &str, file: &str) -> Result<VerifiedText, ConfigFindings> {
     if text.len() > FILE_MAX {
         let source = SourceText::new("", file);
         let mut sink = FindingCollector::new(&source);
@@ -41,26 +68,33 @@ pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
         return Err(sink.finish());
     }
     let source = SourceText::new(text, file);
-    let mut sink = FindingCollector::new(&source);
-    let (tree, syntax) = DeTable::parse_recoverable(text);
-    let mut judged = FindingCollector::new(&source);
-    let root =
-        ConfigDecoder::new(&mut judged).decode_table(&ROOT, tree.get_ref(), SourceSpan::default());
+    let mut syntax = Vec::new();
+    let DecodedFile { root, findings: mut judged } = match decode_in_parts(&source) {
+        Some(decoded) => decoded,
+        None => {
+            let (tree, errors) = DeTable::parse_recoverable(text);
+            syntax = errors;
+            let mut findings = FindingCollector::new(&source);
+            let root = ConfigDecoder::new(&mut findings).decode_table(
+                &ROOT,
+                tree.get_ref(),
+                SourceSpan::default(),
+            );
+            DecodedFile { root, findings }
+        }
+    };
     let effective = resolve_config(&root);
+    drop(root);
     verify_config(&effective, syntax.is_empty(), &mut judged);
     let judged_errors = judged.errors();
     let mut judged = judged.finish();
     if syntax.is_empty() && judged_errors == 0 {
-        let origins = SettingOrigins::new(effective, source.lines.clone());
-        return Ok(CheckedConfig {
-            config: build_config(origins.effective()),
-            warnings: judged.findings,
-            origins,
-        });
+        return Ok(VerifiedText { effective, warnings: judged.findings, lines: source.lines });
     }
     if syntax.is_empty() {
         return Err(judged);
     }
+    let mut sink = FindingCollector::new(&source);
     let mut shadows = Vec::with_capacity(syntax.len());
     for (place, message) in syntax_errors(&syntax, text) {
         shadows.push(affected_lines(&source, place));

@@ -9,18 +9,33 @@ use std::time::Duration;
 use super::address::ServerAddress;
 use super::ip_prefix::IpPrefix;
 use super::listen_range::ListenRange;
-use super::schema::{KeySchema, TableSchema};
+use super::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
 use super::source_text::SourceSpan;
 use super::value::ConfigValue;
 
-/// A table with its settings, one slot for each key of the schema.
+pub use super::setting_origin::SettingOrigin;
+
+/// A table with its settings. Defaults are not stored: they are the schema's own, so that a large file with few settings
+/// in each table stays small in memory.
 #[derive(Clone, Debug)]
 pub struct ConfigSection {
     /// The name of a service, pool or other named table.
     pub name: String,
     pub span: SourceSpan,
     keys: &'static [KeySchema],
-    slots: Vec<Option<Setting>>,
+    /// Settings that differ from the default, in the schema's order.
+    slots: Vec<SettingSlot>,
+    /// Whether an absent key has its default: effective sections have defaults, written ones do not.
+    has_defaults: bool,
+    /// Positions of keys whose default was taken away.
+    cleared: Vec<u16>,
+}
+
+/// A setting at a key's position in the schema.
+#[derive(Clone, Debug)]
+struct SettingSlot {
+    at: usize,
+    setting: Setting,
 }
 
 /// A setting and its origin.
@@ -33,49 +48,123 @@ pub struct Setting {
 #[derive(Clone, Debug)]
 pub enum SettingContent {
     Value(ConfigValue),
-    Table(ConfigSection),
+    /// Apart, since most settings are plain values and should not need its room.
+    Table(Box<ConfigSection>),
     /// A list of tables, or tables by name.
     List(Vec<ConfigSection>),
     /// A faulty value that has been reported.
     Invalid,
 }
 
-/// The origin of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingOrigin {
-    Default,
-    /// Depends on other settings; the text describes how.
-    Derived(&'static str),
-    /// Written in this table.
-    Written(SourceSpan),
-    Global(SourceSpan),
-    /// Written in the server's pool.
-    Pool(SourceSpan),
+/// A setting where it stands: in the section, or in the schema as the key's default.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingView<'a> {
+    pub content: ContentView<'a>,
+    pub origin: SettingOrigin,
 }
 
-impl SettingOrigin {
-    /// The place where it was written, if any.
-    pub fn span(self) -> Option<SourceSpan> {
-        match self {
-            SettingOrigin::Written(place)
-            | SettingOrigin::Global(place)
-            | SettingOrigin::Pool(place) => Some(place),
-            SettingOrigin::Default | SettingOrigin::Derived(_) => None,
-        }
+#[derive(Clone, Copy, Debug)]
+pub enum ContentView<'a> {
+    Value(&'a ConfigValue),
+    Table(&'a ConfigSection),
+    List(&'a [ConfigSection]),
+    Invalid,
+}
+
+impl Setting {
+    fn view(&self) -> SettingView<'_> {
+        let content = match &self.content {
+            SettingContent::Value(value) => ContentView::Value(value),
+            SettingContent::Table(section) => ContentView::Table(section),
+            SettingContent::List(list) => ContentView::List(list),
+            SettingContent::Invalid => ContentView::Invalid,
+        };
+        SettingView { content, origin: self.origin }
     }
 }
 
 impl ConfigSection {
     pub fn new(table: &'static TableSchema, place: SourceSpan) -> ConfigSection {
-        let slots = table.keys.iter().map(|_| None).collect();
-        ConfigSection { name: String::new(), span: place, keys: table.keys, slots }
+        ConfigSection {
+            name: String::new(),
+            span: place,
+            keys: table.keys,
+            slots: Vec::new(),
+            has_defaults: false,
+            cleared: Vec::new(),
+        }
+    }
+
+    /// A section whose absent keys have their defaults.
+    pub fn with_defaults(table: &'static TableSchema, place: SourceSpan) -> ConfigSection {
+        ConfigSection { has_defaults: true, ..ConfigSection::new(table, place) }
     }
 
     /// Sets the slot at a position of the schema.
     pub fn set_slot(&mut self, at: usize, slot: SettingContent, origin: SettingOrigin) {
-        if let Some(room) = self.slots.get_mut(at) {
-            *room = Some(Setting { content: slot, origin });
+        if at >= self.keys.len() {
+            return;
         }
+        let setting = Setting { content: slot, origin };
+        match self.place_of(at) {
+            Ok(place) => {
+                if let Some(slot) = self.slots.get_mut(place) {
+                    slot.setting = setting;
+                }
+            }
+            Err(place) => self.slots.insert(place, SettingSlot { at, setting }),
+        }
+    }
+
+    /// The place of a key's slot, or where it would have to be inserted.
+    fn place_of(&self, at: usize) -> Result<usize, usize> {
+        self.slots.binary_search_by_key(&at, |slot| slot.at)
+    }
+
+    /// Takes over the settings of another part of the same table. False if both parts have the same key and it does not
+    /// hold tables by name.
+    pub fn absorb(&mut self, other: ConfigSection) -> bool {
+        for slot in other.slots {
+            match self.place_of(slot.at) {
+                Err(place) => self.slots.insert(place, slot),
+                Ok(place) => {
+                    let kind = self.keys.get(slot.at).map(|key| &key.kind);
+                    let own = self.slots.get_mut(place).map(|own| &mut own.setting.content);
+                    let (
+                        Some(ValueKind::Named { .. }),
+                        Some(SettingContent::List(own)),
+                        SettingContent::List(more),
+                    ) = (kind, own, slot.setting.content)
+                    else {
+                        return false;
+                    };
+                    own.extend(more);
+                }
+            }
+        }
+        true
+    }
+
+    /// Sorts the tables of each key by name, as the parser of a whole file does. False if two have the same name, or if a
+    /// key has more of them than it may have.
+    pub fn sort_named_tables(&mut self) -> bool {
+        self.slots.iter_mut().all(|slot| {
+            let kind = self.keys.get(slot.at).map(|key| &key.kind);
+            match (kind, &mut slot.setting.content) {
+                (Some(ValueKind::Named { most, .. }), SettingContent::List(list)) => {
+                    list.sort_by(|a, b| a.name.cmp(&b.name));
+                    let is_repeated = list.windows(2).any(|pair| pair[0].name == pair[1].name);
+                    !is_repeated && list.len() <= *most
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// Gives back memory that a finished section does not need.
+    pub fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
+        self.cleared.shrink_to_fit();
     }
 
     pub fn set(&mut self, key: &str, value: ConfigValue, origin: SettingOrigin) {
@@ -90,33 +179,67 @@ impl ConfigSection {
 
     pub fn set_table(&mut self, key: &str, table: ConfigSection, origin: SettingOrigin) {
         if let Some(at) = self.position(key) {
-            self.set_slot(at, SettingContent::Table(table), origin);
+            self.set_slot(at, SettingContent::Table(Box::new(table)), origin);
         }
     }
 
     pub fn clear(&mut self, key: &str) {
-        if let Some(room) = self.position(key).and_then(|at| self.slots.get_mut(at)) {
-            *room = None;
+        let Some(at) = self.position(key) else { return };
+        if let Ok(place) = self.place_of(at) {
+            self.slots.remove(place);
+        }
+        let default = self.keys.get(at).map(|key| &key.default);
+        if let (Some(DefaultValue::Literal(_)), Ok(at)) = (default, u16::try_from(at))
+            && self.has_defaults
+            && !self.cleared.contains(&at)
+        {
+            self.cleared.push(at);
         }
     }
 
-    pub fn setting(&self, key: &str) -> Option<&Setting> {
-        self.slots.get(self.position(key)?)?.as_ref()
+    pub fn setting(&self, key: &str) -> Option<SettingView<'_>> {
+        self.setting_at(self.position(key)?)
+    }
+
+    fn setting_at(&self, at: usize) -> Option<SettingView<'_>> {
+        if let Ok(place) = self.place_of(at) {
+            return self.slots.get(place).map(|slot| slot.setting.view());
+        }
+        let is_cleared = || self.cleared.iter().any(|cleared| usize::from(*cleared) == at);
+        match &self.keys.get(at)?.default {
+            DefaultValue::Literal(value) if self.has_defaults && !is_cleared() => {
+                let content = ContentView::Value(value);
+                Some(SettingView { content, origin: SettingOrigin::Default })
+            }
+            _ => None,
+        }
+    }
+
+    /// A setting that is stored in this section, so no default.
+    pub fn stored_setting(&self, key: &str) -> Option<&Setting> {
+        let place = self.place_of(self.position(key)?).ok()?;
+        self.slots.get(place).map(|slot| &slot.setting)
+    }
+
+    fn setting_mut(&mut self, key: &str) -> Option<&mut Setting> {
+        let place = self.place_of(self.position(key)?).ok()?;
+        self.slots.get_mut(place).map(|slot| &mut slot.setting)
     }
 
     /// All settings with their keys, in the schema's order.
-    pub fn settings(&self) -> impl Iterator<Item = (&'static KeySchema, &Setting)> {
-        self.keys.iter().zip(&self.slots).filter_map(|(key, slot)| Some((key, slot.as_ref()?)))
+    pub fn settings(&self) -> impl Iterator<Item = (&'static KeySchema, SettingView<'_>)> {
+        let keys = self.keys.iter().enumerate();
+        keys.filter_map(|(at, key)| Some((key, self.setting_at(at)?)))
     }
 
     /// Whether the key is written in this table.
     pub fn is_written(&self, key: &str) -> bool {
-        matches!(self.setting(key), Some(Setting { origin: SettingOrigin::Written(_), .. }))
+        matches!(self.setting(key), Some(SettingView { origin: SettingOrigin::Written(_), .. }))
     }
 
     /// Whether the key's value is faulty; then no further finding about it is useful.
     pub fn is_invalid(&self, key: &str) -> bool {
-        matches!(self.setting(key), Some(Setting { content: SettingContent::Invalid, .. }))
+        matches!(self.setting(key), Some(SettingView { content: ContentView::Invalid, .. }))
     }
 
     /// The place of the key, or of the section if the key is not written.
@@ -125,22 +248,21 @@ impl ConfigSection {
     }
 
     pub fn value(&self, key: &str) -> Option<&ConfigValue> {
-        match &self.setting(key)?.content {
-            SettingContent::Value(value) => Some(value),
+        match self.setting(key)?.content {
+            ContentView::Value(value) => Some(value),
             _ => None,
         }
     }
 
     pub fn table(&self, key: &str) -> Option<&ConfigSection> {
-        match &self.setting(key)?.content {
-            SettingContent::Table(section) => Some(section),
+        match self.setting(key)?.content {
+            ContentView::Table(section) => Some(section),
             _ => None,
         }
     }
 
     pub fn table_mut(&mut self, key: &str) -> Option<&mut ConfigSection> {
-        let at = self.position(key)?;
-        match &mut self.slots.get_mut(at)?.as_mut()?.content {
+        match &mut self.setting_mut(key)?.content {
             SettingContent::Table(section) => Some(section),
             _ => None,
         }
@@ -148,15 +270,14 @@ impl ConfigSection {
 
     /// The list of a key; empty if absent.
     pub fn list(&self, key: &str) -> &[ConfigSection] {
-        match self.setting(key).map(|setting| &setting.content) {
-            Some(SettingContent::List(list)) => list,
+        match self.setting(key).map(|setting| setting.content) {
+            Some(ContentView::List(list)) => list,
             _ => &[],
         }
     }
 
     pub fn list_mut(&mut self, key: &str) -> Option<&mut [ConfigSection]> {
-        let at = self.position(key)?;
-        match &mut self.slots.get_mut(at)?.as_mut()?.content {
+        match &mut self.setting_mut(key)?.content {
             SettingContent::List(list) => Some(list),
             _ => None,
         }

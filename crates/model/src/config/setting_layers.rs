@@ -39,7 +39,7 @@ pub fn resolve_layers(
     inside: bool,
 ) -> ConfigSection {
     let place = chain.first().map(|layer| layer.section.span).unwrap_or_default();
-    let mut section = ConfigSection::new(table, place);
+    let mut section = ConfigSection::with_defaults(table, place);
     for (at, key) in table.keys.iter().enumerate() {
         let own = chain.first().filter(|layer| layer.tier == LayerTier::Own);
         let seen = if inside || key.inherits {
@@ -60,6 +60,7 @@ pub fn resolve_layers(
     if section.setting("crl").is_none() && !section.is_written("expired-crl") {
         section.clear("expired-crl");
     }
+    section.shrink();
     section
 }
 
@@ -69,7 +70,7 @@ fn resolve_value(
     chain: &[SettingLayer<'_>],
 ) -> Option<Setting> {
     for layer in chain {
-        if let Some(setting) = layer.section.setting(key.name) {
+        if let Some(setting) = layer.section.stored_setting(key.name) {
             let origin = layer.origin(setting);
             if let (ValueKind::List { table, .. }, SettingContent::List(list)) =
                 (&key.kind, &setting.content)
@@ -89,11 +90,13 @@ fn resolve_value(
             .filter(|group| !group.contains(&key.name))
             .flat_map(|group| group.iter());
         let is_choice = table.exclusive_groups.iter().any(|group| group.contains(&key.name));
-        if is_choice && rivals.into_iter().any(|rival| layer.section.setting(rival).is_some()) {
+        if is_choice
+            && rivals.into_iter().any(|rival| layer.section.stored_setting(rival).is_some())
+        {
             break;
         }
     }
-    default_setting(key)
+    None
 }
 
 fn resolve_inner_table(
@@ -104,7 +107,7 @@ fn resolve_inner_table(
     let mut below: Vec<SettingLayer<'_>> = Vec::new();
     let mut origin = SettingOrigin::Default;
     for layer in chain {
-        let Some(setting) = layer.section.setting(key.name) else { continue };
+        let Some(setting) = layer.section.stored_setting(key.name) else { continue };
         match &setting.content {
             SettingContent::Table(section) => {
                 if below.is_empty() {
@@ -120,22 +123,10 @@ fn resolve_inner_table(
         }
     }
     if below.is_empty() && !matches!(key.default, DefaultValue::Inner) {
-        return default_setting(key);
+        return None;
     }
-    Some(Setting { content: SettingContent::Table(resolve_layers(inner, &below, true)), origin })
-}
-
-fn default_setting(key: &KeySchema) -> Option<Setting> {
-    match &key.default {
-        DefaultValue::Literal(value) => Some(Setting {
-            content: SettingContent::Value(value.clone()),
-            origin: SettingOrigin::Default,
-        }),
-        DefaultValue::Required
-        | DefaultValue::Absent
-        | DefaultValue::Inner
-        | DefaultValue::Derived(_) => None,
-    }
+    let table = Box::new(resolve_layers(inner, &below, true));
+    Some(Setting { content: SettingContent::Table(table), origin })
 }
 
 impl<'a> SettingLayer<'a> {

@@ -2,7 +2,7 @@
 //! or a warning.
 
 use crate::config::schema::{DefaultValue, KeySchema, ValueKind};
-use crate::config::section::{ConfigSection, SettingContent};
+use crate::config::section::{ConfigSection, ContentView};
 
 /// Whether the service forwards packets.
 pub fn forwards_packets(service: &ConfigSection) -> bool {
@@ -34,8 +34,8 @@ pub fn written_keys<'s>(
     switch: &'s str,
 ) -> impl Iterator<Item = &'static str> {
     let settings = section.settings().filter(move |(key, _)| key.name != switch);
-    let said = settings.filter(|(key, setting)| match (&key.default, &setting.content) {
-        (DefaultValue::Literal(default), SettingContent::Value(value)) => default != value,
+    let said = settings.filter(|(key, setting)| match (&key.default, setting.content) {
+        (DefaultValue::Literal(default), ContentView::Value(value)) => default != value,
         _ => true,
     });
     said.map(|(key, _)| key.name).filter(|name| section.is_written(name))

@@ -18,6 +18,7 @@ mod forwarded;
 mod heartbeat;
 mod hostile;
 mod key_effects;
+mod large_files;
 mod link;
 mod mistakes;
 mod no_effect;

@@ -12,7 +12,7 @@ use crate::config::link::{LINK, MEMBER};
 use crate::config::mptcp::ENDPOINT;
 use crate::config::pool::POOL;
 use crate::config::schema::{DefaultValue, TableSchema, ValueKind};
-use crate::config::section::{ConfigSection, SettingContent};
+use crate::config::section::{ConfigSection, ContentView};
 use crate::config::server::SERVER;
 use crate::config::service::SERVICE;
 use crate::config::suggestion::nearest_match;
@@ -136,8 +136,8 @@ fn verify_required_keys(
                     .with_expected(expectation::describe_expected(&key.kind));
             sink.error(section.span, &format!("{path}.{}", key.name), trouble);
         }
-        if let (ValueKind::Table { table: inner, .. }, Some(SettingContent::Table(below))) =
-            (&key.kind, setting.map(|s| &s.content))
+        if let (ValueKind::Table { table: inner, .. }, Some(ContentView::Table(below))) =
+            (&key.kind, setting.map(|s| s.content))
         {
             verify_required_keys(inner, below, &format!("{path}.{}", key.name), sink);
         }
@@ -155,7 +155,7 @@ fn verify_required_keys(
 }
 
 fn verify_references(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
-    let names: std::collections::HashSet<&str> =
+    let names: std::collections::BTreeSet<&str> =
         effective.pools.iter().map(|pool| pool.name.as_str()).collect();
     for service in &effective.services {
         let Some(wanted) = service.text("pool").filter(|name| !names.contains(name)) else {

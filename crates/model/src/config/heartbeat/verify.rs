@@ -9,7 +9,7 @@ use super::keys::{PATHS, TARGETS};
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
 use crate::config::finding::{FindingCollector, FindingDetails};
-use crate::config::section::{ConfigSection, SettingContent};
+use crate::config::section::{ConfigSection, ContentView};
 use crate::config::unit::Time;
 use crate::config::value::ConfigValue;
 use witness::verify;
@@ -165,8 +165,8 @@ fn verify_targets(
     sink: &mut FindingCollector<'_, '_>,
 ) {
     let spans = matches!(
-        reach.setting("connect").map(|setting| &setting.content),
-        Some(SettingContent::Value(ConfigValue::ListenRanges(_)))
+        reach.setting("connect").map(|setting| setting.content),
+        Some(ContentView::Value(ConfigValue::ListenRanges(_)))
     );
     if spans {
         let trouble =

@@ -6,7 +6,9 @@ use crate::config::balance::fill_balance_defaults;
 use crate::config::default_bounds::raise_default;
 use crate::config::pool_usage::PoolUsage;
 use crate::config::probe::{resolve_probe, resolve_probe_tls};
-use crate::config::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
+use crate::config::section::{
+    ConfigSection, ContentView, SettingContent, SettingOrigin, SettingView,
+};
 use crate::config::server::resolve_server;
 use crate::config::setting_layers::{LayerTier, layers, resolve_layers};
 use crate::config::value::ConfigValue;
@@ -56,10 +58,10 @@ pub fn resolve_pool(
         pool.set("all-down", ConfigValue::Keyword(word), SettingOrigin::Derived(why));
     }
     if let Some(found) = POOL.find("servers")
-        && let Some(Setting { content: SettingContent::List(_), origin }) = pool.setting("servers")
+        && let Some(SettingView { content: ContentView::List(_), origin }) = pool.setting("servers")
     {
-        let origin = *origin;
         pool.set_slot(found.at, SettingContent::List(servers), origin);
     }
+    pool.shrink();
     pool
 }

@@ -3,7 +3,7 @@
 mod rule_actions;
 mod trivial_conditions;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::keys::{RULE_TABLE, WHEN_TABLE};
 use super::rewrite::TABLE;
@@ -34,9 +34,9 @@ const POOL_RULE_KEYS: [&str; 8] =
     ["mirror", "rewrite", "timeout", "retries", "retry", "buffer", "priority", "without-servers"];
 
 struct RuleVerifier<'e> {
-    pools: HashSet<&'e str>,
+    pools: BTreeSet<&'e str>,
     /// Pools whose servers use only HTTP/2.
-    http2_only_pools: HashSet<&'e str>,
+    http2_only_pools: BTreeSet<&'e str>,
     /// Whether the file was parsed completely.
     complete: bool,
     expressions: usize,

@@ -23,5 +23,6 @@ pub fn resolve_server(
         );
     }
     resolve_probe(&mut server, tls);
+    server.shrink();
     server
 }

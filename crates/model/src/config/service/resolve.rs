@@ -4,7 +4,9 @@ use super::keys::SERVICE;
 use crate::config::affinity::fill_affinity_defaults;
 use crate::config::default_bounds::{cap_default, raise_default};
 use crate::config::schema::ValueKind;
-use crate::config::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
+use crate::config::section::{
+    ConfigSection, ContentView, SettingContent, SettingOrigin, SettingView,
+};
 use crate::config::setting_layers::{LayerTier, SettingLayer, layers, resolve_layers};
 use crate::config::value::ConfigValue;
 
@@ -37,9 +39,8 @@ pub fn resolve_service(
     }
     if let Some(found) = SERVICE.find("rule")
         && let ValueKind::List { table, .. } = found.key.kind
-        && let Some(Setting { content: SettingContent::List(_), origin }) = service.setting("rule")
+        && let Some(SettingView { content: ContentView::List(_), origin }) = service.setting("rule")
     {
-        let origin = *origin;
         let own = |rule| [SettingLayer::own(rule)];
         let rules =
             written.list("rule").iter().map(|rule| resolve_layers(table, &own(rule), false));

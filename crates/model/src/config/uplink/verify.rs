@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::keys::TARGETS;
 use crate::config::decode::key_path::quote_key;
 use crate::config::finding::{FindingCollector, FindingDetails};
-use crate::config::section::{ConfigSection, SettingContent};
+use crate::config::section::{ConfigSection, ContentView};
 use crate::config::source_text::SourceSpan;
 use crate::config::value::ConfigValue;
 
@@ -103,8 +103,8 @@ fn verify_targets(
     path: &str,
     sink: &mut FindingCollector<'_, '_>,
 ) {
-    let slot = probe.setting("connect").map(|setting| &setting.content);
-    if matches!(slot, Some(SettingContent::Value(ConfigValue::ListenRanges(_)))) {
+    let slot = probe.setting("connect").map(|setting| setting.content);
+    if matches!(slot, Some(ContentView::Value(ConfigValue::ListenRanges(_)))) {
         let trouble =
             FindingDetails::new("a target has one port").with_expected("an address and a port");
         return sink.error(probe.span_of("connect"), &format!("{path}.connect"), trouble);

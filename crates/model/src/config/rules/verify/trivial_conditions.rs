@@ -3,7 +3,7 @@
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::matching::NameValuePattern;
-use crate::config::section::{ConfigSection, SettingContent};
+use crate::config::section::{ConfigSection, ContentView};
 
 /// The position of a condition.
 #[derive(Clone, Copy)]
@@ -47,8 +47,8 @@ pub fn verify_trivial_conditions(
     for (key, meaning) in
         [("all", "no condition holds for everything"), ("any", "of no conditions none holds")]
     {
-        let slot = when.setting(key).map(|setting| &setting.content);
-        if matches!(slot, Some(SettingContent::List(list)) if list.is_empty()) {
+        let slot = when.setting(key).map(|setting| setting.content);
+        if matches!(slot, Some(ContentView::List(list)) if list.is_empty()) {
             let trouble = FindingDetails::new(format!("the list is empty: {meaning}"));
             wrong(key, trouble.with_expected(format!("a condition in it, or no `{key}`")));
         }
