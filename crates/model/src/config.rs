@@ -86,6 +86,7 @@ mod server;
 mod service;
 mod setting_layers;
 mod setting_origin;
+mod setting_values;
 mod source_text;
 mod status_range;
 mod status_ranges;

@@ -1,7 +1,10 @@
 //! Reads a large file part by part, so that the TOML parser's forms of the whole file never stand in memory at once.
 //!
-//! A part is a run of whole objects such as `[pool.a]` with its inner tables. Wherever the parts could mean anything else
-//! than the whole file does, the answer is `None`, and the caller reads the file as a whole.
+//! A part begins with an object such as `[pool.a]`, or with an element of an object's list such as `[[service.a.rule]]`.
+//! Wherever the parts could mean anything else than the whole file does, the answer is `None`, and the caller reads the
+//! file as a whole.
+
+use std::collections::HashSet;
 
 use toml::de::DeTable;
 
@@ -21,84 +24,134 @@ pub struct DecodedFile<'s, 't> {
     pub findings: FindingCollector<'s, 't>,
 }
 
-/// Decodes a large text part by part. `None` if it is small, has syntax errors, or cannot be cut without doubt.
+/// Decodes a large text part by part. `None` if it is small, has mistakes, or cannot be cut without doubt.
 pub fn decode_in_parts<'s, 't>(source: &'s SourceText<'t>) -> Option<DecodedFile<'s, 't>> {
     let starts = part_starts(source.text, PART)?;
     let mut findings = FindingCollector::new(source);
     let mut decoder = ConfigDecoder::new(&mut findings);
     let mut root = ConfigSection::new(&ROOT, SourceSpan::default());
-    let ends = starts.iter().skip(1).copied().chain([source.text.len()]);
-    for (start, end) in starts.iter().copied().zip(ends) {
+    let ends = starts.iter().skip(1).map(|next| next.at).chain([source.text.len()]);
+    for (start, end) in starts.iter().zip(ends) {
         // Blanks in place of the text before, so that places count from the file's start.
-        let mut part = " ".repeat(start);
-        part.push_str(source.text.get(start..end)?);
+        let mut part = " ".repeat(start.at);
+        part.push_str(source.text.get(start.at..end)?);
         let (tree, syntax) = DeTable::parse_recoverable(&part);
         if !syntax.is_empty() {
             return None;
         }
         let section = decoder.decode_table(&ROOT, tree.get_ref(), SourceSpan::default());
-        if !root.absorb(section) {
+        if !root.absorb(section, start.continued) {
             return None;
         }
     }
-    root.sort_named_tables().then_some(DecodedFile { root, findings })
+    // A mistake's place counts elements of lists from the object's beginning, which only the whole file has.
+    (findings.errors() == 0 && root.sort_named_tables()).then_some(DecodedFile { root, findings })
 }
 
-/// Where parts of at least this size begin. `None` if the text makes less than two, or if a line could be something else
-/// than it looks like.
-fn part_starts(text: &str, size: usize) -> Option<Vec<usize>> {
+/// Where a part begins.
+#[derive(Debug)]
+struct PartStart<'t> {
+    /// The offset in the text, in bytes.
+    at: usize,
+    /// The name of the object that the part before has begun.
+    continued: Option<&'t str>,
+}
+
+/// The beginnings of parts of at least this size. `None` if the text makes less than two, or if a line could be something
+/// else than it looks like.
+fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
     if text.len() <= size || text.contains("\"\"\"") || text.contains("'''") {
         return None;
     }
-    let mut starts = vec![0];
-    let mut simple_headers = Vec::new();
-    let mut object = "";
+    let mut starts = vec![PartStart { at: 0, continued: None }];
+    let mut tables = HashSet::new();
+    let mut cut_lists = HashSet::new();
+    let mut last = ObjectHeader::default();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let begin = at;
         at += line.len();
         let line = line.trim();
-        let Some(header) = line.strip_prefix('[') else {
-            if object.is_empty() && simple_headers.is_empty() && !is_empty_line(line) {
+        if !line.starts_with('[') {
+            if tables.is_empty() && last.object.is_empty() && !is_empty_line(line) {
+                return None;
+            }
+            continue;
+        }
+        let Some(header) = read_header(line) else {
+            if !tables.insert(line) {
                 return None;
             }
             continue;
         };
-        let header = header.trim_start_matches('[');
-        match object_name(header) {
-            Some(name) => {
-                let last = starts.last().copied().unwrap_or_default();
-                if name != object && begin - last >= size {
-                    starts.push(begin);
-                }
-                object = name;
-            }
-            None => {
-                if simple_headers.contains(&header) {
-                    return None;
-                }
-                simple_headers.push(header);
-            }
+        if header.is_whole_table && !tables.insert(header.object) {
+            return None;
         }
+        let is_due = begin - starts.last().map_or(0, |last| last.at) >= size;
+        if is_due && header.object != last.object {
+            starts.push(PartStart { at: begin, continued: None });
+        } else if is_due && header.list.is_some() && header.list == last.list {
+            starts.push(PartStart { at: begin, continued: Some(header.name) });
+            cut_lists.extend(header.list);
+        }
+        let seen = last.list.filter(|_| header.object == last.object);
+        last = ObjectHeader { list: header.list.or(seen), ..header };
     }
-    (starts.len() > 1).then_some(starts)
+    // A list in one line and as tables would be a mistake.
+    let is_key_of_list = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default();
+        cut_lists.contains(key.trim())
+    };
+    let is_safe = cut_lists.is_empty() || !text.lines().any(is_key_of_list);
+    (is_safe && starts.len() > 1).then_some(starts)
 }
 
 fn is_empty_line(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// `pool.a` of `pool.a.probe]`. `None` for a header of one word, for keys in quotes, and for the values of an array.
-fn object_name(header: &str) -> Option<&str> {
-    let is_bare = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let bytes = header.as_bytes();
-    let word = bytes.iter().take_while(|byte| is_bare(byte)).count();
-    if !bytes.first()?.is_ascii_alphabetic() || bytes.get(word) != Some(&b'.') {
+/// The header of a table in an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct ObjectHeader<'t> {
+    /// `pool.a` of `[pool.a.probe]`.
+    object: &'t str,
+    /// `a` of it.
+    name: &'t str,
+    /// The header is the object's own.
+    is_whole_table: bool,
+    /// `rule` of `[[service.a.rule]]`.
+    list: Option<&'t str>,
+}
+
+/// `None` for a header of one word, for keys in quotes, and for the values of an array.
+fn read_header(line: &str) -> Option<ObjectHeader<'_>> {
+    let is_list = line.starts_with("[[");
+    let header = line.trim_start_matches('[');
+    let word = bare_key(header)?;
+    let name = bare_key(header.get(word.len()..)?.strip_prefix('.')?)?;
+    let object = header.get(..word.len() + 1 + name.len())?;
+    let rest = header.get(object.len()..)?;
+    let inner = rest.strip_prefix('.').and_then(bare_key);
+    let is_whole_table = rest.starts_with(']');
+    if !word.starts_with(|first: char| first.is_ascii_alphabetic())
+        || !(is_whole_table || inner.is_some())
+    {
         return None;
     }
-    let name = bytes.iter().skip(word + 1).take_while(|byte| is_bare(byte)).count();
-    let end = word + 1 + name;
-    (name > 0 && matches!(bytes.get(end), Some(b'.' | b']'))).then(|| header.get(..end))?
+    let list =
+        inner.filter(|inner| is_list && rest.get(1 + inner.len()..).is_some_and(closes_list));
+    Some(ObjectHeader { object, name, is_whole_table, list })
+}
+
+fn closes_list(rest: &str) -> bool {
+    rest.starts_with("]]")
+}
+
+/// The bare key at the start of a text.
+fn bare_key(text: &str) -> Option<&str> {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let end = text.find(|c| !is_bare(c)).unwrap_or(text.len());
+    text.get(..end).filter(|key| !key.is_empty())
 }
 
 #[cfg(test)]
@@ -107,18 +160,19 @@ mod tests {
 
     fn parts(text: &str, size: usize) -> Vec<&str> {
         let Some(starts) = part_starts(text, size) else { return vec![text] };
-        let ends = starts.iter().skip(1).copied().chain([text.len()]);
-        starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
+        let ends = starts.iter().skip(1).map(|next| next.at).chain([text.len()]);
+        starts.iter().zip(ends).map(|(start, end)| &text[start.at..end]).collect()
     }
 
     #[test]
     fn a_file_is_cut_between_objects_alone() {
-        let text = "# a file\n[global]\nworkers = 1\n[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.b]\n";
+        let text = "# a file\n[global]\nworkers = 1\n[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n[[pool.a.z]]\n[pool.b]\n";
         assert_eq!(
             parts(text, 4),
             [
                 "# a file\n[global]\nworkers = 1\n",
-                "[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n",
+                "[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n",
+                "[[pool.a.z]]\n",
                 "[pool.b]\n"
             ]
         );
@@ -131,6 +185,8 @@ mod tests {
             "[pool.a]\nx = \"\"\"\n[pool.b]\n\"\"\"\n",
             "[pool.a]\nx = '''\n[pool.b]\n'''\n",
             "[global]\n[pool.a]\n[pool.b]\n[global]\n",
+            "[pool.a]\n[pool.b]\n[pool.a]\n",
+            "[pool.a]\nx = []\n[[pool.a.x]]\n[[pool.a.x]]\ny = 1\n[[pool.a.x]]\n",
         ] {
             assert_eq!(parts(text, 4), [text]);
         }

@@ -3,12 +3,6 @@
 //! Each setting has its origin. The section relies on the schema for types: reading a key as another type returns that
 //! type's empty value.
 
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
-
-use super::address::ServerAddress;
-use super::ip_prefix::IpPrefix;
-use super::listen_range::ListenRange;
 use super::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
 use super::source_text::SourceSpan;
 use super::value::ConfigValue;
@@ -121,28 +115,51 @@ impl ConfigSection {
         self.slots.binary_search_by_key(&at, |slot| slot.at)
     }
 
-    /// Takes over the settings of another part of the same table. False if both parts have the same key and it does not
-    /// hold tables by name.
-    pub fn absorb(&mut self, other: ConfigSection) -> bool {
+    /// Takes over the settings of another part of the same table. `continued` names a table that goes on in that part.
+    /// False if the parts have another key in common than for tables by name.
+    pub fn absorb(&mut self, other: ConfigSection, continued: Option<&str>) -> bool {
         for slot in other.slots {
-            match self.place_of(slot.at) {
-                Err(place) => self.slots.insert(place, slot),
-                Ok(place) => {
-                    let kind = self.keys.get(slot.at).map(|key| &key.kind);
-                    let own = self.slots.get_mut(place).map(|own| &mut own.setting.content);
-                    let (
-                        Some(ValueKind::Named { .. }),
-                        Some(SettingContent::List(own)),
-                        SettingContent::List(more),
-                    ) = (kind, own, slot.setting.content)
-                    else {
-                        return false;
-                    };
-                    own.extend(more);
+            let place = match self.place_of(slot.at) {
+                Ok(place) => place,
+                Err(place) => {
+                    self.slots.insert(place, slot);
+                    continue;
                 }
+            };
+            let kind = self.keys.get(slot.at).map(|key| &key.kind);
+            let own = self.slots.get_mut(place).map(|own| &mut own.setting.content);
+            let (
+                Some(ValueKind::Named { .. }),
+                Some(SettingContent::List(own)),
+                SettingContent::List(mut more),
+            ) = (kind, own, slot.setting.content)
+            else {
+                return false;
+            };
+            let named = |part: &&mut ConfigSection| Some(part.name.as_str()) == continued;
+            if let Some(own) = own.iter_mut().find(named)
+                && let Some(at) = more.iter().position(|part| part.name == own.name)
+                && !own.extend_lists(more.remove(at))
+            {
+                return false;
             }
+            own.extend(more);
         }
         true
+    }
+
+    /// Takes over the elements of lists that both parts have. False if the other part has anything else.
+    fn extend_lists(&mut self, other: ConfigSection) -> bool {
+        other.slots.into_iter().all(|slot| {
+            let own = self.place_of(slot.at).ok().and_then(|place| self.slots.get_mut(place));
+            match (own.map(|own| &mut own.setting.content), slot.setting.content) {
+                (Some(SettingContent::List(own)), SettingContent::List(more)) => {
+                    own.extend(more);
+                    true
+                }
+                _ => false,
+            }
+        })
     }
 
     /// Sorts the tables of each key by name, as the parser of a whole file does. False if two have the same name, or if a
@@ -279,113 +296,6 @@ impl ConfigSection {
     pub fn list_mut(&mut self, key: &str) -> Option<&mut [ConfigSection]> {
         match &mut self.setting_mut(key)?.content {
             SettingContent::List(list) => Some(list),
-            _ => None,
-        }
-    }
-
-    /// Whether the key has the keyword for unset, written or by default.
-    pub fn is_unset(&self, key: &str) -> bool {
-        matches!(self.value(key), Some(ConfigValue::Unset(_)))
-    }
-
-    /// Several keywords of a closed list.
-    pub fn keywords(&self, key: &str) -> &[&'static str] {
-        match self.value(key) {
-            Some(ConfigValue::Keywords(words)) => words,
-            _ => &[],
-        }
-    }
-
-    /// A flag; false if absent.
-    pub fn flag(&self, key: &str) -> bool {
-        matches!(self.value(key), Some(ConfigValue::Flag(true)))
-    }
-
-    /// A number, if it fits `N`.
-    pub fn count<N: TryFrom<u64>>(&self, key: &str) -> Option<N> {
-        match self.value(key) {
-            Some(
-                ConfigValue::Count(count)
-                | ConfigValue::Size(count)
-                | ConfigValue::Rate(count)
-                | ConfigValue::Share(count),
-            ) => N::try_from(*count).ok(),
-            Some(ConfigValue::Mode(mode)) => N::try_from(u64::from(*mode)).ok(),
-            _ => None,
-        }
-    }
-
-    /// A number; 0 if absent.
-    pub fn count_or_zero<N: TryFrom<u64> + Default>(&self, key: &str) -> N {
-        self.count(key).unwrap_or_default()
-    }
-
-    pub fn time(&self, key: &str) -> Option<Duration> {
-        match self.value(key) {
-            Some(ConfigValue::Time(time)) => Some(*time),
-            _ => None,
-        }
-    }
-
-    /// A time; 0 if absent.
-    pub fn time_or_zero(&self, key: &str) -> Duration {
-        self.time(key).unwrap_or_default()
-    }
-
-    /// A text or a keyword.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(ConfigValue::Text(text)) => Some(text),
-            Some(ConfigValue::Keyword(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    pub fn texts(&self, key: &str) -> &[String] {
-        match self.value(key) {
-            Some(ConfigValue::Texts(list)) => list,
-            _ => &[],
-        }
-    }
-
-    /// Listening addresses; a single one counts as a list.
-    pub fn sockets(&self, key: &str) -> &[SocketAddr] {
-        match self.value(key) {
-            Some(ConfigValue::Listen(list)) => list,
-            Some(ConfigValue::Socket(address)) => std::slice::from_ref(address),
-            _ => &[],
-        }
-    }
-
-    /// Listening addresses with their ports, in either form.
-    pub fn listen_ranges(&self, key: &str) -> Vec<ListenRange> {
-        match self.value(key) {
-            Some(ConfigValue::ListenRanges(list)) => list.clone(),
-            _ => self
-                .sockets(key)
-                .iter()
-                .map(|at| ListenRange::single_port(at.ip(), at.port()))
-                .collect(),
-        }
-    }
-
-    pub fn prefixes(&self, key: &str) -> &[IpPrefix] {
-        match self.value(key) {
-            Some(ConfigValue::Prefixes(list)) => list,
-            _ => &[],
-        }
-    }
-
-    pub fn addresses(&self, key: &str) -> &[IpAddr] {
-        match self.value(key) {
-            Some(ConfigValue::Addresses(list)) => list,
-            _ => &[],
-        }
-    }
-
-    pub fn server_address(&self, key: &str) -> Option<&ServerAddress> {
-        match self.value(key) {
-            Some(ConfigValue::Server(address)) => Some(address),
             _ => None,
         }
     }

@@ -37,7 +37,7 @@ fn as_a_whole(text: &str) -> String {
 
 #[test]
 fn a_large_file_means_the_same_in_parts() {
-    let text = large_file(2_800);
+    let text = large_file(3_500);
     assert!(text.len() > 512 * 1_024, "{} bytes", text.len());
     let parts = load(&text, "x").unwrap();
     let whole = load(&as_a_whole(&text), "x").unwrap();
