@@ -7,6 +7,8 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+#[path = "accounting/envoy.rs"]
+mod envoy;
 #[path = "accounting/generated.rs"]
 mod generated;
 #[path = "accounting/haproxy.rs"]

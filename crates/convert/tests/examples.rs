@@ -107,6 +107,11 @@ fn dispatcher() {
 }
 
 #[test]
+fn envoy() {
+    all_of(Dialect::Envoy);
+}
+
+#[test]
 fn no_example_loses_a_directive_without_a_word() {
     // Every directive is in the output or in a note.
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {

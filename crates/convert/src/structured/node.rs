@@ -149,6 +149,16 @@ impl ConfigNode {
         }
     }
 
+    /// Whether the key was read, or the item's scalar.
+    pub fn is_read(&self) -> bool {
+        self.accounts.is_read_from(0)
+    }
+
+    /// The entries of a map that nobody has read yet.
+    pub fn unread_entries(&self) -> impl Iterator<Item = &ConfigNode> {
+        self.value.entries().iter().filter(|entry| !entry.is_read())
+    }
+
     /// Marks the key and a scalar as read.
     pub fn mark_read(&self) {
         self.accounts.mark_read_from(0);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::names::DirectiveNames;
-use super::{forgotten, haproxy, nginx};
+use super::{envoy, forgotten, haproxy, nginx};
 
 /// The number of files for each dialect. `STEELYARD_PROVE=1` tries 5,000.
 fn cases() -> u32 {
@@ -77,6 +77,19 @@ fn nginx_file(chosen: &[ChosenLine]) -> String {
     )
 }
 
+fn envoy_file(chosen: &[ChosenLine]) -> String {
+    let names = DirectiveNames::read("envoy.tsv", 2);
+    let fields: Vec<_> = chosen
+        .iter()
+        .map(|(name, _, value)| {
+            let row = &names.rows[name.index(names.rows.len())];
+            let values = envoy::values(&row.rest[0]);
+            (row, values[value.index(values.len())])
+        })
+        .collect();
+    envoy::file_with(&fields)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -91,6 +104,13 @@ proptest! {
     fn no_word_of_a_generated_nginx_file_is_forgotten(chosen in lines()) {
         let text = nginx_file(&chosen);
         let left = forgotten(&text, Dialect::Nginx);
+        prop_assert!(left.is_empty(), "{left:?} of\n{text}");
+    }
+
+    #[test]
+    fn no_word_of_a_generated_envoy_file_is_forgotten(chosen in lines()) {
+        let text = envoy_file(&chosen);
+        let left = forgotten(&text, Dialect::Envoy);
         prop_assert!(left.is_empty(), "{left:?} of\n{text}");
     }
 }

@@ -1,0 +1,192 @@
+//! Clusters as pools: one for each set of times and policies that routes want of them.
+
+use std::collections::HashMap;
+
+use crate::document::{Document, TomlTable};
+use crate::duration::format_duration;
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
+use crate::structured::node::ConfigNode;
+
+use super::cluster::{ClusterPool, read_cluster};
+use super::reader::take_text;
+use super::secrets::StaticSecrets;
+
+/// A key of a pool, in the pool's own table or in `timeout`.
+#[derive(Clone, Debug)]
+pub struct PoolKey {
+    pub key: &'static str,
+    pub value: String,
+    pub source: SourcePlace,
+}
+
+/// What a route wants of the pool that it goes to.
+#[derive(Clone, Debug, Default)]
+pub struct PoolSettings {
+    /// Connections of bytes rather than requests.
+    pub is_tcp: bool,
+    pub keys: Vec<PoolKey>,
+    pub times: Vec<PoolKey>,
+}
+
+impl PoolSettings {
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: SourcePlace) {
+        self.keys.push(PoolKey { key, value: value.into(), source });
+    }
+
+    pub fn set_time(&mut self, key: &'static str, ms: u64, source: SourcePlace) {
+        self.times.retain(|known| known.key != key);
+        self.times.push(PoolKey { key, value: format_duration(ms), source });
+    }
+
+    fn is_like(&self, other: &PoolSettings) -> bool {
+        let same = |one: &[PoolKey], two: &[PoolKey]| {
+            one.len() == two.len()
+                && one
+                    .iter()
+                    .zip(two)
+                    .all(|(one, two)| one.key == two.key && one.value == two.value)
+        };
+        self.is_tcp == other.is_tcp
+            && same(&self.keys, &other.keys)
+            && same(&self.times, &other.times)
+    }
+}
+
+/// A pool that is to be written.
+struct WantedPool {
+    cluster: usize,
+    settings: PoolSettings,
+    name: String,
+}
+
+/// All clusters of the file, and the pools that routes want of them.
+pub struct ClusterPools {
+    clusters: Vec<ClusterPool>,
+    by_name: HashMap<String, usize>,
+    wanted: Vec<WantedPool>,
+    names: UniqueNames,
+}
+
+/// Keys of a pool that only requests have.
+const HTTP_ONLY: [&str; 2] = ["eject", "http2"];
+
+impl ClusterPools {
+    pub fn read(
+        clusters: &[ConfigNode],
+        secrets: &StaticSecrets<'_>,
+        notes: &mut ConversionNotes,
+    ) -> ClusterPools {
+        let mut pools = ClusterPools {
+            clusters: Vec::new(),
+            by_name: HashMap::new(),
+            wanted: Vec::new(),
+            names: crate::empty_pool::reserve_name(),
+        };
+        for node in clusters {
+            let name = take_text(node, "name", notes).unwrap_or_default();
+            if pools.by_name.contains_key(name) {
+                let reason = "another cluster has this name";
+                notes.unreadable(node.source.whole(), node.describe(), reason, "a name of its own");
+                continue;
+            }
+            pools.by_name.insert(name.to_owned(), pools.clusters.len());
+            pools.clusters.push(read_cluster(name, node, secrets, notes));
+        }
+        pools
+    }
+
+    /// The name of the pool of a cluster with these settings. `None` if there is no such cluster, or no pool of it.
+    pub fn want(&mut self, cluster: &str, settings: &PoolSettings) -> Option<String> {
+        let at = *self.by_name.get(cluster)?;
+        if self.clusters[at].unusable {
+            return None;
+        }
+        let known = self
+            .wanted
+            .iter_mut()
+            .find(|wanted| wanted.cluster == at && wanted.settings.is_like(settings));
+        if let Some(known) = known {
+            for (mine, other) in [
+                (&mut known.settings.keys, &settings.keys),
+                (&mut known.settings.times, &settings.times),
+            ] {
+                // The first place that is in the file is shown.
+                for (mine, other) in mine.iter_mut().zip(other) {
+                    if mine.source == SourcePlace::NONE {
+                        mine.source = other.source;
+                    }
+                }
+            }
+            return Some(known.name.clone());
+        }
+        let name = self.names.unique_name(cluster);
+        self.wanted.push(WantedPool {
+            cluster: at,
+            settings: settings.clone(),
+            name: name.clone(),
+        });
+        Some(name)
+    }
+
+    /// The host name of the only server of a cluster.
+    pub fn host_name(&self, cluster: &str) -> Option<&str> {
+        let at = self.by_name.get(cluster)?;
+        self.clusters[*at].host_name.as_deref()
+    }
+
+    /// Writes the pools, and reports clusters that no route refers to.
+    pub fn write(self, document: &mut Document, notes: &mut ConversionNotes) {
+        let mut used = vec![false; self.clusters.len()];
+        for wanted in &self.wanted {
+            used[wanted.cluster] = true;
+            self.write_pool(wanted, document, notes);
+        }
+        for (cluster, used) in self.clusters.iter().zip(used) {
+            if !used && !cluster.unusable && !notes.ledger.covers_block(cluster.source) {
+                let reason = "no route that is written here leads to it";
+                notes.changed(cluster.source.whole(), &cluster.directive, reason, "");
+            }
+        }
+    }
+
+    fn write_pool(
+        &self,
+        wanted: &WantedPool,
+        document: &mut Document,
+        notes: &mut ConversionNotes,
+    ) {
+        let cluster = &self.clusters[wanted.cluster];
+        let path = format!("pool.{}", wanted.name);
+        let mut table = cluster.table.clone();
+        table.path.clone_from(&path);
+        let is_tcp = wanted.settings.is_tcp;
+        for key in HTTP_ONLY.iter().filter(|_| is_tcp) {
+            let written = table.source_of(key);
+            if let Some(source) = written.filter(|source| source.line() > 0) {
+                let reason = "a pool of connections has no such setting";
+                notes.left_out(source, key, reason, "");
+            }
+            table.entries.retain(|entry| entry.key != *key);
+        }
+        for entry in &wanted.settings.keys {
+            table.set(entry.key, entry.value.clone(), entry.source);
+        }
+        document.push(table);
+        let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
+        times.set("connect", format_duration(cluster.connect.ms.max(1)), cluster.connect.source);
+        if !is_tcp {
+            for entry in &wanted.settings.times {
+                times.set(entry.key, entry.value.clone(), entry.source);
+            }
+            times.set("idle", format_duration(cluster.idle.ms.max(1)), cluster.idle.source);
+        }
+        document.push(times);
+        if let Some(tls) = &cluster.tls {
+            let mut tls = tls.clone();
+            tls.path = format!("{path}.tls");
+            document.push(tls);
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! `http_connection_manager`: what a service of requests does beside its rules.
+
+use crate::document::SourcedValue;
+use crate::duration::{TimeSetting, format_duration};
+use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
+use crate::structured::node::ConfigNode;
+use crate::value::{self, KeyValue};
+
+use super::access_log::read_logs;
+use super::clusters::ClusterPools;
+use super::fields::settle_rest;
+use super::forward::NEVER_MS;
+use super::header_edits::HeaderEdits;
+use super::http_filters::FilterEffects;
+use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
+use super::route_scope::RouteContext;
+use super::routes::read_rules;
+use super::rule::EnvoyRule;
+use crate::condition::RuleCondition;
+
+/// Envoy's times where none are written: between two bytes of a stream, and of a connection without one.
+const STREAM_IDLE_MS: u64 = 300_000;
+const IDLE_MS: u64 = 3_600_000;
+
+/// A key of a service: in its own table, or in `timeout` or `limit`.
+#[derive(Clone, Debug)]
+pub struct ServiceKey {
+    pub table: &'static str,
+    pub key: &'static str,
+    pub value: String,
+    pub source: SourcePlace,
+}
+
+/// The keys and the rules of one connection manager.
+#[derive(Default)]
+pub struct HttpService {
+    pub keys: Vec<ServiceKey>,
+    pub rules: Vec<EnvoyRule>,
+}
+
+impl HttpService {
+    fn set(&mut self, table: &'static str, key: &'static str, value: String, source: SourcePlace) {
+        self.keys.push(ServiceKey { table, key, value, source });
+    }
+}
+
+/// What a connection manager stands in.
+pub struct ManagerPlace<'c> {
+    pub pools: &'c mut ClusterPools,
+    pub access_log: &'c mut Option<SourcedValue>,
+    pub tls: bool,
+    /// HTTP/2 is offered in the TLS handshake.
+    pub offers_http2: bool,
+}
+
+/// Reads a connection manager. `None` if its routes are not in the file.
+pub fn read_manager(
+    node: &ConfigNode,
+    place: ManagerPlace<'_>,
+    notes: &mut ConversionNotes,
+) -> Option<HttpService> {
+    let mut service = HttpService::default();
+    let uses_remote = take_flag(node, "use_remote_address", notes).unwrap_or(false);
+    let hops = take_number(node, "xff_num_trusted_hops", notes).unwrap_or(0);
+    let filters = node.get("http_filters").map(ConfigNode::items).unwrap_or_default();
+    let effects = FilterEffects::read(filters, !uses_remote || hops > 0, notes);
+    for entry in &effects.service {
+        service.set("", entry.key, entry.value.clone(), entry.source);
+    }
+    let mut edits = HeaderEdits::default();
+    write_forwarding(node, uses_remote, hops, &mut service, &mut edits, notes);
+    write_certificate_field(node, &mut edits, notes);
+    write_server_name(node, &mut edits, notes);
+    let stream_idle = write_times(node, &mut service, notes);
+    write_limits(node, &mut service, notes);
+    write_protocols(node, place.tls, place.offers_http2, &mut service, notes);
+    write_paths(node, &mut service, notes);
+    let strips_port = strips_port(node, notes);
+    let upgrades = takes_websockets(node, notes);
+    if let Some(log) = read_logs(node, notes) {
+        place.access_log.get_or_insert(log);
+    }
+    settle_rest("http_connection_manager", node, notes);
+    for key in ["rds", "scoped_routes"] {
+        if let Some(field) = node.get(key) {
+            leave_out(field, "the routes are not in the file", "write them into the file", notes);
+            return None;
+        }
+    }
+    let config = node.get("route_config")?;
+    let tls = place.tls;
+    let mut context = RouteContext {
+        pools: place.pools,
+        effects,
+        edits,
+        stream_idle,
+        tls,
+        config,
+        strips_port,
+        nearest_wins: false,
+    };
+    if !upgrades {
+        // Envoy refuses upgrades that are not switched on.
+        let when = RuleCondition::AnyCase("header", vec![value::quote("upgrade: websocket")]);
+        let rule = EnvoyRule::refusal(when, Some(403), node.source, "upgrades are not switched on");
+        context.effects.rules.insert(0, rule);
+    }
+    service.rules = read_rules(&mut context, notes);
+    Some(service)
+}
+
+/// X-Forwarded-For and X-Forwarded-Proto.
+fn write_forwarding(
+    node: &ConfigNode,
+    uses_remote: bool,
+    hops: u64,
+    service: &mut HttpService,
+    edits: &mut HeaderEdits,
+    notes: &mut ConversionNotes,
+) {
+    let skips = take_flag(node, "skip_xff_append", notes).unwrap_or(false);
+    let via = node.get("via");
+    let mut pairs = vec![KeyValue::new("x-forwarded", value::quote("pass"))];
+    pairs.push(KeyValue::new("via", via.is_some().to_string()));
+    if let Some(via) = via {
+        note_changed(via, "the name in Via is our own", "`forwarded.via`", notes);
+    }
+    let source = node.get("use_remote_address").map_or(SourcePlace::NONE, |field| field.source);
+    if uses_remote {
+        if !skips {
+            let field = [
+                KeyValue::new("name", value::quote("X-Forwarded-For")),
+                KeyValue::new("mode", value::quote("list")),
+            ];
+            pairs.push(KeyValue::new("client-field", value::table(&field)));
+        }
+        if hops == 0 {
+            edits.set.push("x-forwarded-proto: {scheme}".to_owned());
+        }
+    } else {
+        let reason = "the client is who connects, X-Forwarded-For passes as it came, and X-Forwarded-Proto is not added";
+        let at = node.get("use_remote_address").unwrap_or(node);
+        notes.changed(
+            at.source,
+            "use_remote_address: false",
+            reason,
+            "`trust` with the proxies in front",
+        );
+    }
+    if let Some(field) = node.get("xff_num_trusted_hops").filter(|_| hops > 0) {
+        let reason =
+            "proxies in front are known by their networks: until then the client is who connects";
+        leave_out(field, reason, "`trust` with the networks of the proxies in front", notes);
+    }
+    service.set("", "forwarded", value::table(&pairs), source);
+    // Envoy writes these itself, and servers believe them.
+    edits.remove.extend(["x-envoy-internal", "x-envoy-external-address"].map(str::to_owned));
+    if take_flag(node, "append_x_forwarded_port", notes) == Some(true) {
+        edits.set.push("x-forwarded-port: {port}".to_owned());
+    }
+}
+
+/// `x-forwarded-client-cert`, which Envoy removes unless it is told otherwise.
+fn write_certificate_field(
+    node: &ConfigNode,
+    edits: &mut HeaderEdits,
+    notes: &mut ConversionNotes,
+) {
+    let mode = take_text(node, "forward_client_cert_details", notes).unwrap_or("SANITIZE");
+    if matches!(mode, "ALWAYS_FORWARD_ONLY" | "4") {
+        return;
+    }
+    edits.remove.push("x-forwarded-client-cert".to_owned());
+    if let Some(field) =
+        node.get("forward_client_cert_details").filter(|_| !matches!(mode, "SANITIZE" | "0"))
+    {
+        let reason =
+            "servers are told of a client's certificate in other fields: this one is removed";
+        leave_out(field, reason, "`tls.client.headers` or `tls.client.certificate-field`", notes);
+    }
+}
+
+fn write_server_name(node: &ConfigNode, edits: &mut HeaderEdits, notes: &mut ConversionNotes) {
+    let name = take_text(node, "server_name", notes).unwrap_or("envoy");
+    match take_text(node, "server_header_transformation", notes).unwrap_or("OVERWRITE") {
+        "PASS_THROUGH" | "2" => {}
+        "OVERWRITE" | "0" => edits.answer_set.push(format!("server: {name}")),
+        _ => {
+            if let Some(field) = node.get("server_header_transformation") {
+                note_changed(
+                    field,
+                    "answers keep the Server of their server",
+                    "`rewrite.answer-set`",
+                    notes,
+                );
+            }
+        }
+    }
+}
+
+/// Times towards clients. Returns the one between two bytes of a stream.
+fn write_times(
+    node: &ConfigNode,
+    service: &mut HttpService,
+    notes: &mut ConversionNotes,
+) -> TimeSetting {
+    let never = |time: TimeSetting| match time.ms {
+        0 => TimeSetting { ms: NEVER_MS, ..time },
+        ms => TimeSetting { ms: ms.min(NEVER_MS), ..time },
+    };
+    let default = |ms: u64| TimeSetting { ms, source: SourcePlace::NONE };
+    let stream =
+        never(take_time(node, "stream_idle_timeout", notes).unwrap_or(default(STREAM_IDLE_MS)));
+    let common = node.get("common_http_protocol_options");
+    let idle = common
+        .and_then(|common| take_time(common, "idle_timeout", notes))
+        .or_else(|| take_time(node, "idle_timeout", notes));
+    let idle = never(idle.unwrap_or(default(IDLE_MS)));
+    service.set("timeout", "idle", format_duration(idle.ms), idle.source);
+    service.set("timeout", "between-bytes", format_duration(stream.ms), stream.source);
+    service.set("timeout", "tunnel", format_duration(stream.ms), stream.source);
+    if let Some(header) =
+        take_time(node, "request_headers_timeout", notes).filter(|time| time.ms > 0)
+    {
+        service.set("timeout", "header", format_duration(header.ms.min(NEVER_MS)), header.source);
+    }
+    if let Some(drain) = take_time(node, "drain_timeout", notes).filter(|time| time.ms > 0) {
+        service.set("timeout", "drain", format_duration(drain.ms.min(86_400_000)), drain.source);
+    }
+    stream
+}
+
+fn write_limits(node: &ConfigNode, service: &mut HttpService, notes: &mut ConversionNotes) {
+    let field = node.get("max_request_headers_kb");
+    let kib = take_number(node, "max_request_headers_kb", notes).unwrap_or(60);
+    let source = field.map_or(SourcePlace::NONE, |field| field.source);
+    if let Some(field) = field.filter(|_| kib > 60) {
+        notes.changed(field.source, field.describe(), "a head has 60 KiB at most", "");
+    }
+    service.set("limit", "header-bytes", value::quote(&format!("{}KiB", kib.clamp(1, 60))), source);
+    let Some(common) = node.get("common_http_protocol_options") else { return };
+    if let Some(count) = take_number(common, "max_headers_count", notes) {
+        let source = common.get("max_headers_count").map_or(common.source, |field| field.source);
+        service.set("limit", "header-count", count.clamp(1, 256).to_string(), source);
+    }
+    let names = take_text(common, "headers_with_underscores_action", notes).unwrap_or("ALLOW");
+    let source =
+        common.get("headers_with_underscores_action").map_or(common.source, |field| field.source);
+    match names {
+        "REJECT_REQUEST" | "1" => service.set("", "field-names", value::quote("refuse"), source),
+        "DROP_HEADER" | "2" => service.set("", "field-names", value::quote("drop"), source),
+        _ => {}
+    }
+    settle_rest("common_http_protocol_options", common, notes);
+}
+
+fn write_protocols(
+    node: &ConfigNode,
+    tls: bool,
+    offers_http2: bool,
+    service: &mut HttpService,
+    notes: &mut ConversionNotes,
+) {
+    let codec = take_text(node, "codec_type", notes).unwrap_or("AUTO");
+    let source = node.get("codec_type").map_or(SourcePlace::NONE, |field| field.source);
+    let offer = match (codec, tls) {
+        ("HTTP1" | "1", _) => "off",
+        // Without TLS Envoy knows HTTP/2 by its first bytes.
+        (_, false) => "always",
+        (_, true) if offers_http2 => "tls",
+        ("HTTP2" | "2", true) => "tls",
+        (_, true) => "off",
+    };
+    let options = node.get("http2_protocol_options");
+    let mut pairs = vec![KeyValue::new("offer", value::quote(offer))];
+    if let Some(options) = options {
+        if let Some(most) = take_number(options, "max_concurrent_streams", notes) {
+            pairs.push(KeyValue::new("streams", most.clamp(1, 10_000).to_string()));
+        }
+        for (from, to) in [
+            ("initial_stream_window_size", "window"),
+            ("initial_connection_window_size", "window-most"),
+        ] {
+            if let Some(bytes) = take_number(options, from, notes) {
+                pairs.push(KeyValue::new(to, value::quote(&format!("{}B", bytes.max(65_535)))));
+            }
+        }
+        settle_rest("http2_protocol_options", options, notes);
+        notes.converted(options.source);
+    }
+    let value = match &pairs[..] {
+        [only] => only.value.clone(),
+        several => value::table(several),
+    };
+    service.set("", "http2", value, source);
+}
+
+/// How paths are read.
+fn write_paths(node: &ConfigNode, service: &mut HttpService, notes: &mut ConversionNotes) {
+    let normal = take_flag(node, "normalize_path", notes).unwrap_or(false);
+    let merges = take_flag(node, "merge_slashes", notes).unwrap_or(false);
+    let escaped =
+        take_text(node, "path_with_escaped_slashes_action", notes).unwrap_or("KEEP_UNCHANGED");
+    for key in ["normalize_path", "merge_slashes"] {
+        if let Some(field) = node.get(key).filter(|_| normal != merges) {
+            let reason = "servers get the normal form of a path, in which several slashes are one";
+            notes.changed(field.source, field.describe(), reason, "`path-normalization`");
+        }
+    }
+    let source = node.get("normalize_path").or_else(|| node.get("merge_slashes"));
+    let source = source.map_or(SourcePlace::NONE, |field| field.source);
+    match (escaped, normal || merges) {
+        ("REJECT_REQUEST" | "2", _) => {
+            service.set("", "path-normalization", value::quote("refuse"), source);
+            if let Some(field) = node.get("path_with_escaped_slashes_action") {
+                let reason = "every path that servers may read in several ways is refused";
+                note_changed(field, reason, "`path-normalization`", notes);
+            }
+        }
+        (_, true) => service.set("", "path-normalization", value::quote("normal-form"), source),
+        (_, false) => {}
+    }
+    if let Some(field) = node
+        .get("path_with_escaped_slashes_action")
+        .filter(|_| !matches!(escaped, "REJECT_REQUEST" | "2"))
+    {
+        let reason = "rules are asked for each reading of an escaped slash, and the slash stays";
+        note_changed(field, reason, "`path-normalization`", notes);
+    }
+}
+
+fn strips_port(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
+    let any = take_flag(node, "strip_any_host_port", notes).unwrap_or(false);
+    let matching = take_flag(node, "strip_matching_host_port", notes).unwrap_or(false);
+    if let Some(field) = node.get("strip_matching_host_port").filter(|_| matching) {
+        notes.changed(field.source, field.describe(), "servers get the host without any port", "");
+    }
+    if let Some(field) = node.get("strip_trailing_host_dot") {
+        note_changed(field, "a dot at the end of a host does not count for rules", "", notes);
+    }
+    any || matching
+}
+
+/// Whether upgrades to WebSocket are switched on.
+fn takes_websockets(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
+    let mut takes = false;
+    for upgrade in node.get("upgrade_configs").map(ConfigNode::items).unwrap_or_default() {
+        let kind = take_text(upgrade, "upgrade_type", notes).unwrap_or_default();
+        let enabled = take_flag(upgrade, "enabled", notes).unwrap_or(true);
+        if kind.eq_ignore_ascii_case("websocket") {
+            takes |= enabled;
+        } else {
+            leave_out(
+                upgrade,
+                "no other protocol than WebSocket is tunneled",
+                "a `tcp` service",
+                notes,
+            );
+        }
+        if let Some(filters) = upgrade.get("filters") {
+            leave_out(filters, "upgrades pass the same rules as requests", "", notes);
+        }
+    }
+    takes
+}

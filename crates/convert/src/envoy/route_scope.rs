@@ -1,0 +1,41 @@
+//! What stands around a route: the connection manager, its filters, and the virtual host.
+
+use crate::duration::TimeSetting;
+use crate::structured::node::ConfigNode;
+
+use super::clusters::ClusterPools;
+use super::header_edits::HeaderEdits;
+use super::http_filters::FilterEffects;
+
+/// What all routes of a connection manager share.
+pub struct RouteContext<'c, 't> {
+    pub pools: &'c mut ClusterPools,
+    pub effects: FilterEffects,
+    /// Edits that the connection manager makes by itself.
+    pub edits: HeaderEdits,
+    pub stream_idle: TimeSetting,
+    pub tls: bool,
+    /// The whole route configuration.
+    pub config: &'t ConfigNode,
+    /// Hosts reach servers without their port.
+    pub strips_port: bool,
+    /// Edits of a route come after those of its host and of the configuration.
+    pub nearest_wins: bool,
+}
+
+impl RouteContext<'_, '_> {
+    /// Joins the edits of a route or a host with those around it.
+    pub fn join_edits(&self, near: HeaderEdits, outer: &HeaderEdits) -> HeaderEdits {
+        if self.nearest_wins { outer.clone().then(&near) } else { near.then(outer) }
+    }
+}
+
+/// A route with what stands around it.
+pub struct RouteScope<'t> {
+    pub route: &'t ConfigNode,
+    pub host: &'t ConfigNode,
+    /// Edits of the connection manager, the filters, the configuration, the virtual host and the route.
+    pub edits: HeaderEdits,
+    pub limit: Option<String>,
+    pub text: String,
+}
