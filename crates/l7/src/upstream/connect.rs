@@ -48,44 +48,14 @@ pub async fn connect<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,
 ) -> Result<UpstreamConnection<N>, ConnectFailure> {
-    let ConnectPlan { pool, view, server, client_peer, deadline, until, speak } = way;
-    let (address, live) = {
-        let server = server.view.borrow();
-        (server.address.clone(), server.stats.clone())
-    };
+    let address = way.server.view.borrow().address.clone();
     let Some(to) = address else {
-        let reason = unresolved(&server.view.borrow().config.address.host);
+        let reason = unresolved(&way.server.view.borrow().config.address.host);
         return Err(ConnectFailure::new(Cause::NoServer, reason));
     };
-    let permit = circuit_breaker::admit_connection(worker, pool, view).ok_or_else(|| {
-        let reason = format!("connect to {to}: {}", is_port_range_full(view));
-        ConnectFailure::new(Cause::CircuitOpen, reason)
-    })?;
-    let failed = |error: io::Error| {
-        let text = socket::describe_connect_error(&to, &error);
-        let cause = match error.kind() {
-            // The queue of a Unix socket was full until the end.
-            io::ErrorKind::WouldBlock => {
-                deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout)
-            }
-            _ => connect_cause(&to, &error),
-        };
-        ConnectFailure::new(cause, format!("connect to {to}: {text}"))
-    };
-    let begun = match &to {
-        ServerEndpoint::Socket(at) => begin(worker, pool, view, *at, client_peer.peer.ip()),
-        ServerEndpoint::Unix(_) => begin_unix(worker, view, &to, deadline, until).await,
-    };
-    let begun = begun.map_err(failed)?;
-    let port = to.socket_address().map(|at| worker.ports.lease(begun.from, at));
-    let stream = ProxyStream::new(&worker.rt, begun.sock, true).map_err(|error| {
-        let reason = format!("register the connection to {to}: {error}");
-        ConnectFailure::new(Cause::NoDescriptor, reason)
-    })?;
-    if port.is_none() {
-        stream.source().mark_unix();
-    }
-    let mut connection = UpstreamConnection::new(stream, to.clone(), live, port, permit);
+    let mut connection = open(worker, &way, &to).await?;
+    let ConnectPlan { view, server, client_peer, deadline, until, speak, .. } = way;
+    let failed = |error: io::Error| connect_failure(worker, deadline, &to, &error);
     // On a short path the connect has finished by now, with or without success. Reading the socket's error clears it,
     // so each result must be used.
     loop {
@@ -125,6 +95,52 @@ pub async fn connect<N: NetDriver>(
             return Err(ConnectFailure::new(cause, format!("connect to {to}: no answer in time")));
         }
     }
+}
+
+/// Begins a connection, and counts it as open.
+async fn open<N: NetDriver>(
+    worker: &Worker<N>,
+    way: &ConnectPlan<'_, N>,
+    to: &ServerEndpoint,
+) -> Result<UpstreamConnection<N>, ConnectFailure> {
+    let ConnectPlan { pool, view, server, client_peer, deadline, until, .. } = *way;
+    let permit = circuit_breaker::admit_connection(worker, pool, view).ok_or_else(|| {
+        let reason = format!("connect to {to}: {}", is_port_range_full(view));
+        ConnectFailure::new(Cause::CircuitOpen, reason)
+    })?;
+    let begun = match to {
+        ServerEndpoint::Socket(at) => begin(worker, pool, view, *at, client_peer.peer.ip()),
+        ServerEndpoint::Unix(_) => begin_unix(worker, view, to, deadline, until).await,
+    };
+    let begun = begun.map_err(|error| connect_failure(worker, deadline, to, &error))?;
+    let port = to.socket_address().map(|at| worker.ports.lease(begun.from, at));
+    let stream = ProxyStream::new(&worker.rt, begun.sock, true).map_err(|error| {
+        let reason = format!("register the connection to {to}: {error}");
+        ConnectFailure::new(Cause::NoDescriptor, reason)
+    })?;
+    if port.is_none() {
+        stream.source().mark_unix();
+    }
+    let live = server.view.borrow().stats.clone();
+    Ok(UpstreamConnection::new(stream, to.clone(), live, port, permit))
+}
+
+/// Why no connection was made, from the system's error.
+fn connect_failure<N: NetDriver>(
+    worker: &Worker<N>,
+    deadline: &ExchangeDeadline<'_, N>,
+    to: &ServerEndpoint,
+    error: &io::Error,
+) -> ConnectFailure {
+    let cause = match error.kind() {
+        // The queue of a Unix socket was full until the end.
+        io::ErrorKind::WouldBlock => {
+            deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout)
+        }
+        _ => connect_cause(to, error),
+    };
+    let text = socket::describe_connect_error(to, error);
+    ConnectFailure::new(cause, format!("connect to {to}: {text}"))
 }
 
 /// Sends the PROXY protocol header, if the pool is configured to.

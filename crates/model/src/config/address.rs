@@ -36,7 +36,7 @@ pub enum ServerEndpoint {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct UnixSocketPath(Arc<str>);
 
-/// Most bytes of a path: `sun_path` has 108, and the last one is NUL (unix(7)).
+/// Most bytes of a path: a socket address has room for 108, and the last one is NUL (unix(7)).
 const MAX_PATH_BYTES: usize = 107;
 
 impl UnixSocketPath {

@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 use std::time::Duration;
 
 use model::config::{KeepAlive, ServerEndpoint, UnixSocketPath};
@@ -239,35 +239,39 @@ fn multipath_is_had_or_says_how_to_have_it() {
     }
 }
 
-fn unix(path: &Path) -> ServerEndpoint {
-    ServerEndpoint::Unix(UnixSocketPath::parse(path.to_str().unwrap()).unwrap())
-}
-
-/// The sentence about a connect that fails.
-fn failure(to: &ServerEndpoint) -> String {
-    let socket = outgoing_unix(&SocketOptions::default()).unwrap();
-    describe_connect_error(to, &begin_connect(&socket, to).unwrap_err())
+fn unix(path: &str) -> ServerEndpoint {
+    ServerEndpoint::Unix(UnixSocketPath::parse(path).unwrap())
 }
 
 #[test]
-fn unix_sockets_are_connected_or_say_why_not() {
-    let dir = std::env::temp_dir().join(format!("steelyard-l7-{}", std::process::id()));
-    std::fs::create_dir(&dir).unwrap();
-    let path = dir.join("app.sock");
-    let to = unix(&path);
-    assert!(failure(&to).contains("has not created the socket"), "{}", failure(&to));
-    let listener = UnixListener::bind(&path).unwrap();
+fn unix_sockets_are_connected_at_once() {
+    let name = format!("steelyard-l7-{}", std::process::id());
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
     let options = SocketOptions { send_buffer: Some(65_536), ..SocketOptions::default() };
     let socket = outgoing_unix(&options).unwrap();
-    begin_connect(&socket, &to).unwrap();
-    assert!(rustix::net::getpeername(&socket).is_ok(), "connected at once");
+    begin_connect(&socket, &unix(&format!("@{name}"))).unwrap();
+    assert!(rustix::net::getpeername(&socket).is_ok());
     assert_eq!(sockopt::socket_send_buffer_size(&socket).unwrap(), 131_072, "doubled (socket(7))");
-    drop((listener, socket));
-    assert!(failure(&to).contains("no program listens on it"), "{}", failure(&to));
-    std::fs::remove_dir_all(&dir).unwrap();
-    let denied = io::Error::from_raw_os_error(libc::EACCES);
-    let text = describe_connect_error(&to, &denied);
-    assert!(text.contains("needs write permission for the socket"), "{text}");
-    let tcp = ServerEndpoint::Socket(([127, 0, 0, 1], 1).into());
-    assert_eq!(describe_connect_error(&tcp, &denied), denied.to_string());
+    drop(listener);
+}
+
+#[test]
+fn a_unix_socket_that_cannot_be_used_says_why() {
+    let missing = unix("/nonexistent/app.sock");
+    let socket = outgoing_unix(&SocketOptions::default()).unwrap();
+    let error = begin_connect(&socket, &missing).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    for (code, says) in [
+        (libc::ENOENT, "has not created the socket"),
+        (libc::ECONNREFUSED, "no program listens on it"),
+        (libc::EACCES, "needs write permission for the socket"),
+        (libc::EAGAIN, "the queue of the socket is full"),
+    ] {
+        let error = io::Error::from_raw_os_error(code);
+        let text = describe_connect_error(&missing, &error);
+        assert!(text.contains(says), "{text}");
+        let tcp = ServerEndpoint::Socket(([127, 0, 0, 1], 1).into());
+        assert_eq!(describe_connect_error(&tcp, &error), error.to_string());
+    }
 }
