@@ -112,6 +112,11 @@ fn envoy() {
 }
 
 #[test]
+fn traefik() {
+    all_of(Dialect::Traefik);
+}
+
+#[test]
 fn no_example_loses_a_directive_without_a_word() {
     // Every directive is in the output or in a note.
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {

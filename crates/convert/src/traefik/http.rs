@@ -1,0 +1,356 @@
+//! HTTP routers: each entry point becomes a service, and its routers the service's rules.
+
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
+use crate::empty_pool;
+use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
+use crate::value::{self, KeyValue};
+
+use super::chain_effect::{ChainEffect, PathVariant};
+use super::draft_check::DraftChecker;
+use super::entry_points::{self, EntryPoint};
+use super::fields::ChainPlace;
+use super::matchers::RouterLayer;
+use super::middlewares::{self, ChainContext, MiddlewareSet};
+use super::option_tree::OptionNode;
+use super::redirects;
+use super::routers::TrafficRouter;
+use super::rule_draft::{RuleDraft, RuleList};
+use super::services::{ServicePools, ServiceTarget};
+use super::sticky::StickyCookie;
+use super::tls::{self, TlsDemand};
+
+/// The HTTP routers of a file, and what they use.
+pub struct HttpWriter<'w, 't> {
+    pub root: &'t OptionNode,
+    pub points: &'w [EntryPoint<'t>],
+    pub routers: &'w [TrafficRouter<'t>],
+    pub middlewares: MiddlewareSet<'t>,
+    pub pools: ServicePools<'t>,
+    pub checker: &'w mut DraftChecker,
+    /// The names of services and of pools.
+    pub names: &'w mut UniqueNames,
+    pub pool_names: &'w mut UniqueNames,
+    pub notes: &'w mut ConversionNotes,
+    /// The names of routers that a service has.
+    pub written: Vec<&'t str>,
+}
+
+/// What the routers of an entry point make of its service.
+#[derive(Default)]
+struct ServiceParts<'t> {
+    rules: RuleList,
+    sticky: Option<StickyCookie<'t>>,
+    compress: Option<String>,
+    demands: Vec<TlsDemand<'t>>,
+}
+
+impl<'t> HttpWriter<'_, 't> {
+    /// The routers that are asked at an entry point, with or without TLS.
+    pub fn routers_at(&self, point: &EntryPoint<'_>, tls: bool) -> Vec<usize> {
+        let routers = self.routers.iter().enumerate();
+        let attached = routers.filter(|(_, one)| one.is_attached(point) && one.uses_tls(point) == tls);
+        attached.map(|(at, _)| at).collect()
+    }
+
+    /// Whether the entry point speaks TLS: as its own options say, or as most of its routers want it.
+    pub fn speaks_tls(&self, point: &EntryPoint<'_>) -> bool {
+        if point.tls.is_some() {
+            return true;
+        }
+        let named = |tls: bool| {
+            let at = self.routers_at(point, tls);
+            at.iter().filter(|at| self.routers[**at].names_entry_point(&point.name)).count()
+        };
+        match (named(true), named(false)) {
+            (0, 0) => {
+                let is_secure = matches!(point.port, 443 | 8443);
+                is_secure && !self.routers_at(point, true).is_empty()
+            }
+            (secure, plain) if plain == 0 || secure > 0 && matches!(point.port, 443 | 8443) => {
+                secure > 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes the service of an entry point. `denied`: rules for connections that other protocols had.
+    pub fn service(&mut self, point: &EntryPoint<'t>, denied: Vec<RuleDraft>, document: &mut Document) {
+        let tls = self.speaks_tls(point);
+        let redirection = entry_points::redirection(point, self.points, self.notes);
+        let at = self.routers_at(point, tls);
+        if at.is_empty() && redirection.is_none() && denied.is_empty() {
+            return;
+        }
+        self.note_other_kind(point, tls);
+        let mut parts = ServiceParts::default();
+        denied.into_iter().for_each(|rule| parts.rules.push(rule, tls));
+        let priority = entry_points::redirection_priority(point);
+        let mut pending = redirection;
+        for at in at {
+            if let Some(redirect) = pending.take_if(|_| self.routers[at].priority <= priority) {
+                push_redirect(&redirect, point, &mut parts, tls);
+            }
+            self.router(at, point, tls, &mut parts);
+        }
+        if let Some(redirect) = pending {
+            push_redirect(&redirect, point, &mut parts, tls);
+        }
+        self.write(point, tls, parts, document);
+    }
+
+    /// Routers of the other kind are not asked at an entry point that has both.
+    fn note_other_kind(&mut self, point: &EntryPoint<'_>, tls: bool) {
+        for at in self.routers_at(point, !tls) {
+            let router = &self.routers[at];
+            if router.names_entry_point(&point.name) {
+                let spoken = if tls { "TLS" } else { "no TLS" };
+                let reason = format!("the entry point `{}` speaks {spoken}: this router has no requests there", point.name);
+                self.notes.left_out(router.node.place(), &router.node.text, &reason, "an entry point of its own");
+            }
+        }
+    }
+
+    fn write(&mut self, point: &EntryPoint<'t>, tls: bool, mut parts: ServiceParts<'t>, document: &mut Document) {
+        let name = self.names.unique_name(&point.name);
+        let path = format!("service.{name}");
+        let mut service =
+            TomlTable::new(path.clone(), point.place(), &format!("entryPoint {}", point.name));
+        entry_points::write_service(point, tls, true, &mut service, self.notes);
+        service.set("pool", value::quote(empty_pool::NAME), SourcePlace::NONE);
+        if let Some(compress) = parts.compress.take() {
+            service.set("compress", compress, SourcePlace::NONE);
+        }
+        document.push(service);
+        if let Some(sticky) = &parts.sticky {
+            document.push(sticky.write(&path, tls, self.notes));
+        }
+        if tls {
+            tls::write(&path, self.root, &parts.demands, document, self.notes);
+        }
+        let rest = RuleDraft {
+            name: "no-router".to_owned(),
+            when: RuleCondition::Is(true),
+            keys: vec![KeyValue::new("answer", "404")],
+            source: SourcePlace::NONE,
+            text: String::new(),
+        };
+        parts.rules.push(rest, tls);
+        parts.rules.write(&path, RouterLayer::Http, self.checker, document, self.notes);
+        empty_pool::ensure_pool(document);
+    }
+
+    /// Adds the rules of a router.
+    fn router(&mut self, at: usize, point: &EntryPoint<'t>, tls: bool, parts: &mut ServiceParts<'t>) {
+        let routers = self.routers;
+        let Some(router) = routers.get(at) else { return };
+        if parts.rules.is_complete {
+            return;
+        }
+        if !self.written.contains(&router.name()) {
+            self.written.push(router.name());
+        }
+        router.settle(self.notes);
+        let draft = |when: RuleCondition, keys: Vec<KeyValue>| RuleDraft {
+            name: router.name().to_owned(),
+            when,
+            keys,
+            source: router.node.place(),
+            text: format!("router {}", router.name()),
+        };
+        if tls && !self.push_demand(router, point, parts) {
+            let when = router.condition.clone().at_least();
+            return parts.rules.push(draft(when, vec![KeyValue::new("answer", "503")]), tls);
+        }
+        if let Some(why) = router.condition.unknown() {
+            let reason = format!("{}: requests that its rule may mean are refused", why.reason);
+            let rule = router.node.get("rule").unwrap_or(router.node);
+            self.notes.left_out(rule.place().whole(), &rule.text, &reason, "`when` in a rule");
+            let when = router.condition.clone().at_least();
+            return parts.rules.push(draft(when, vec![KeyValue::new("deny", "true")]), tls);
+        }
+        let effect = self.chain(router, point, tls);
+        for step in &effect.steps {
+            let when = step.when.clone().and(router.condition.clone());
+            let mut rule = draft(when, step.keys.clone());
+            rule.source = step.source;
+            rule.text.clone_from(&step.text);
+            parts.rules.push(rule, tls);
+        }
+        if effect.ended {
+            return;
+        }
+        let service = router.service().and_then(OptionNode::as_text).unwrap_or_default();
+        let target = self.pools.target(service, &effect.retry, self.pool_names, self.notes);
+        match target {
+            Ok(target) => {
+                for rule in target_rules(&effect, &target, &router.condition) {
+                    parts.rules.push(draft(rule.when, rule.keys), tls);
+                }
+                self.take_sticky(target.sticky, parts);
+                parts.compress = parts.compress.take().or(effect.compress);
+            }
+            Err(reason) => {
+                let node = router.service().unwrap_or(router.node);
+                let reason = format!("{reason}: the router answers 503");
+                self.notes.left_out(node.place().whole(), &node.text, &reason, "");
+                let keys = vec![KeyValue::new("answer", "503")];
+                parts.rules.push(draft(router.condition.clone(), keys), tls);
+            }
+        }
+    }
+
+    /// The joint effect of the middlewares of an entry point and of a router.
+    fn chain(&mut self, router: &TrafficRouter<'t>, point: &EntryPoint<'t>, tls: bool) -> ChainEffect {
+        let mut effect = ChainEffect::default();
+        middlewares::client_fields(&mut effect);
+        let place =
+            ChainPlace { tls, trusts: !point.trusted().is_empty(), hosts: router.names.clone() };
+        let mut context = ChainContext {
+            middlewares: &mut self.middlewares,
+            place: &place,
+            checker: self.checker,
+            notes: self.notes,
+        };
+        let shared = point.middlewares().map(OptionNode::texts).unwrap_or_default();
+        context.apply(&shared, &mut effect, 0);
+        context.apply(&router.node.texts_of("middlewares"), &mut effect, 0);
+        effect
+    }
+
+    /// Enters what the router asks of TLS. False: its options are not in the file.
+    fn push_demand(
+        &mut self,
+        router: &TrafficRouter<'t>,
+        point: &EntryPoint<'t>,
+        parts: &mut ServiceParts<'t>,
+    ) -> bool {
+        let own = router.tls.filter(|tls| !tls.children().is_empty());
+        let node = own.or(point.tls).or(router.tls);
+        match tls::options_of(self.root, &[own, point.tls]) {
+            Ok(options) => {
+                parts.demands.push(TlsDemand { names: router.names.clone(), options, node });
+                true
+            }
+            Err(missing) => {
+                let reason = "there are no TLS options of this name here: the router answers 503";
+                missing.left_out(self.notes, reason, "convert them in the same file");
+                parts.demands.push(TlsDemand { names: router.names.clone(), options: None, node });
+                false
+            }
+        }
+    }
+
+    fn take_sticky(&mut self, sticky: Option<StickyCookie<'t>>, parts: &mut ServiceParts<'t>) {
+        match (&parts.sticky, sticky) {
+            (None, found) => parts.sticky = found,
+            (Some(known), Some(other)) if !known.is_same(&other) => other.leave_out(self.notes),
+            _ => {}
+        }
+    }
+}
+
+fn push_redirect(
+    redirect: &redirects::SchemeRedirect,
+    point: &EntryPoint<'_>,
+    parts: &mut ServiceParts<'_>,
+    tls: bool,
+) {
+    let steps = redirects::redirect_steps(
+        &redirect.target(),
+        redirect.permanent,
+        &RuleCondition::Is(true),
+        point.place(),
+        "redirections",
+    );
+    for step in steps {
+        let name = "redirect".to_owned();
+        let rule = RuleDraft { name, when: step.when, keys: step.keys, source: step.source, text: step.text };
+        parts.rules.push(rule, tls);
+    }
+}
+
+/// A rule without its name and place.
+struct TargetRule {
+    when: RuleCondition,
+    keys: Vec<KeyValue>,
+}
+
+/// The rules that send requests on: one for each change of the path, and one for paths that stay.
+fn target_rules(
+    effect: &ChainEffect,
+    target: &ServiceTarget<'_>,
+    condition: &RuleCondition,
+) -> Vec<TargetRule> {
+    let unchanged = PathVariant { when: RuleCondition::Is(true), keys: Vec::new(), set: Vec::new() };
+    let whole = effect.variants.iter().any(|one| always_holds(&one.when, condition));
+    let rest = if whole { None } else { Some(&unchanged) };
+    let mut out = Vec::new();
+    for variant in effect.variants.iter().chain(rest) {
+        let when = match always_holds(&variant.when, condition) {
+            true => condition.clone(),
+            false => variant.when.clone().and(condition.clone()),
+        };
+        let mut keys = target.keys.clone();
+        keys.extend(middlewares::rewrite(&rewrite_keys(effect, target, variant)));
+        keys.extend(effect.limit.as_ref().map(|limit| KeyValue::new("limit", limit.clone())));
+        if let Some(fallback) = &target.fallback {
+            let mut second = keys.clone();
+            second.retain(|key| !matches!(key.key, "pool" | "without-servers"));
+            second.insert(0, KeyValue::new("pool", value::quote(fallback)));
+            out.push(TargetRule { when: when.clone(), keys });
+            out.push(TargetRule { when, keys: second });
+        } else {
+            out.push(TargetRule { when, keys });
+        }
+    }
+    out
+}
+
+fn rewrite_keys(
+    effect: &ChainEffect,
+    target: &ServiceTarget<'_>,
+    variant: &PathVariant,
+) -> Vec<KeyValue> {
+    let mut fields = effect.fields.clone();
+    if fields.host.is_none() {
+        fields.host.clone_from(&target.host);
+    }
+    for field in &variant.set {
+        fields.set_request(field.split(':').next().unwrap_or_default(), field.clone());
+    }
+    let prefix = format!("{}{}", target.prefix, effect.prefix.as_deref().unwrap_or_default());
+    let mut out = Vec::new();
+    let has_path = variant.keys.iter().any(|key| key.key == "path");
+    for KeyValue { key, value } in &variant.keys {
+        let value = match *key {
+            "path" => format!("\"{prefix}{}", value.trim_start_matches('"')),
+            _ => value.clone(),
+        };
+        out.push(KeyValue::new(key, value));
+    }
+    if !prefix.is_empty() && !has_path {
+        out.push(KeyValue::new("prefix", value::quote(&prefix)));
+    }
+    out.extend(fields.keys());
+    out
+}
+
+/// Whether a condition on the beginning of the path holds wherever another condition holds.
+fn always_holds(wanted: &RuleCondition, given: &RuleCondition) -> bool {
+    let RuleCondition::Key("path", beginnings) = wanted else {
+        return *wanted == RuleCondition::Is(true);
+    };
+    let begins = |text: &String| {
+        let plain = text.trim_matches('"').trim_end_matches('*');
+        beginnings.iter().any(|one| plain.starts_with(one.trim_matches('"').trim_end_matches('*')))
+    };
+    match given {
+        RuleCondition::Key("path", paths) => paths.iter().all(begins),
+        RuleCondition::All(parts) => parts.iter().any(|part| always_holds(wanted, part)),
+        RuleCondition::Any(parts) => parts.iter().all(|part| always_holds(wanted, part)),
+        _ => false,
+    }
+}
