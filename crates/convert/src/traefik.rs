@@ -25,6 +25,7 @@ mod server_url;
 mod services;
 mod statics;
 mod sticky;
+mod target_rules;
 mod tcp;
 mod tcp_pools;
 mod tls;
@@ -44,6 +45,7 @@ use matchers::RouterLayer;
 use middlewares::MiddlewareSet;
 use option_tree::OptionNode;
 use routers::{TrafficRouter, read_routers};
+use rule_draft::RuleDraft;
 use services::ServicePools;
 use tcp::TcpWriter;
 use tcp_pools::TcpPools;
@@ -78,79 +80,109 @@ fn is_toml(text: &str) -> bool {
     })
 }
 
-fn convert_options(root: &OptionNode, document: &mut Document, notes: &mut ConversionNotes) {
-    let mut checker = DraftChecker::default();
-    let points = entry_points::read_entry_points(root, notes);
-    let http_routers = read_routers(root.find(&["http", "routers"]), RouterLayer::Http, &mut checker);
-    let tcp_routers = read_routers(root.find(&["tcp", "routers"]), RouterLayer::Tcp, &mut checker);
-    let mut names = UniqueNames::default();
-    let mut pool_names = empty_pool::reserve_name();
-    let mut http_middlewares = MiddlewareSet::new(root.find(&["http", "middlewares"]));
-    let mut tcp_middlewares = MiddlewareSet::new(root.find(&["tcp", "middlewares"]));
-    let mut http_pools = ServicePools::new(root);
-    let mut tcp_pools = TcpPools::new(root);
-    let mut written = Vec::new();
-    tcp::note_udp(root, &points, notes);
-    for point in points.iter().filter(|point| !point.is_udp) {
-        let mut tcp = TcpWriter {
-            root,
-            routers: &tcp_routers,
-            middlewares: tcp_middlewares,
-            pools: tcp_pools,
-            checker: &mut checker,
-            names: &mut names,
-            pool_names: &mut pool_names,
-            notes,
-        };
-        let has_http = http_routers.iter().any(|router| router.is_attached(point));
-        let owned = tcp.owns(point, has_http);
-        let refusals = if owned { Vec::new() } else { tcp.refusals(point) };
-        if owned {
-            tcp.service(point, document);
-        }
-        tcp_middlewares = tcp.middlewares;
-        tcp_pools = tcp.pools;
-        if owned {
-            continue;
-        }
-        let mut http = HttpWriter {
-            root,
-            points: &points,
-            routers: &http_routers,
-            middlewares: http_middlewares,
-            pools: http_pools,
-            checker: &mut checker,
-            names: &mut names,
-            pool_names: &mut pool_names,
-            notes,
-            written,
-        };
-        http.service(point, refusals, document);
-        http_middlewares = http.middlewares;
-        http_pools = http.pools;
-        written = http.written;
-    }
-    note_unreached(&http_routers, &written, &points, notes);
-    note_unreached_tcp(&tcp_routers, &points, notes);
-    http_middlewares.note_unused(notes);
-    tcp_middlewares.note_unused(notes);
-    http_pools.note_unused(notes);
-    tcp_pools.note_unused(notes);
-    for table in http_pools.tables.into_iter().chain(tcp_pools.tables) {
-        document.push(table);
-    }
-    statics::note_sections(root, notes);
+/// What all routers share.
+struct SharedParts {
+    checker: DraftChecker,
+    names: UniqueNames,
+    pool_names: UniqueNames,
 }
 
-/// Reports HTTP routers that no service has.
-fn note_unreached(
-    routers: &[TrafficRouter<'_>],
-    written: &[&str],
-    points: &[EntryPoint<'_>],
+/// What TCP routers leave of an entry point.
+struct PointPlan {
+    /// TCP routers have the whole entry point.
+    is_owned: bool,
+    /// Rules that refuse the connections of TCP routers beside HTTP routers.
+    refusals: Vec<RuleDraft>,
+}
+
+fn convert_options(root: &OptionNode, document: &mut Document, notes: &mut ConversionNotes) {
+    let mut shared = SharedParts {
+        checker: DraftChecker::default(),
+        names: UniqueNames::default(),
+        pool_names: empty_pool::reserve_name(),
+    };
+    let mut points = entry_points::read_entry_points(root, notes);
+    tcp::note_udp(root, &points, notes);
+    points.retain(|point| !point.is_udp);
+    let http = root.find(&["http", "routers"]);
+    let http = read_routers(http, RouterLayer::Http, &mut shared.checker);
+    let tcp = root.find(&["tcp", "routers"]);
+    let tcp = read_routers(tcp, RouterLayer::Tcp, &mut shared.checker);
+    let plans = convert_tcp(root, &points, &tcp, &http, &mut shared, document, notes);
+    convert_http(root, &points, &http, plans, &mut shared, document, notes);
+    statics::note_sections(root, notes);
+    notes.settle_written(document);
+    note_unused_objects(root, notes);
+}
+
+fn convert_tcp<'t>(
+    root: &'t OptionNode,
+    points: &[EntryPoint<'t>],
+    routers: &[TrafficRouter<'t>],
+    http: &[TrafficRouter<'t>],
+    shared: &mut SharedParts,
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) -> Vec<PointPlan> {
+    let mut writer = TcpWriter {
+        root,
+        routers,
+        middlewares: MiddlewareSet::new(root.find(&["tcp", "middlewares"])),
+        pools: TcpPools::new(root),
+        checker: &mut shared.checker,
+        names: &mut shared.names,
+        pool_names: &mut shared.pool_names,
+        notes,
+    };
+    let mut plans = Vec::new();
+    for point in points {
+        let is_shared = !routers.iter().any(|router| router.names_entry_point(&point.name));
+        let has_http = http.iter().any(|router| {
+            router.names_entry_point(&point.name) || is_shared && router.is_attached(point)
+        });
+        let is_owned = writer.owns(point, has_http);
+        let refusals = if is_owned { Vec::new() } else { writer.refusals(point) };
+        if is_owned {
+            writer.service(point, document);
+        }
+        plans.push(PointPlan { is_owned, refusals });
+    }
+    writer.finish(document);
+    for router in routers.iter().filter(|router| !points.iter().any(|one| router.is_attached(one)))
+    {
+        let reason = "its entry points are not in this file: it has no connections";
+        router.node.left_out(notes, reason, "add the entry points to the file");
+    }
+    plans
+}
+
+fn convert_http<'t>(
+    root: &'t OptionNode,
+    points: &[EntryPoint<'t>],
+    routers: &[TrafficRouter<'t>],
+    plans: Vec<PointPlan>,
+    shared: &mut SharedParts,
+    document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
+    let mut writer = HttpWriter {
+        root,
+        points,
+        routers,
+        middlewares: MiddlewareSet::new(root.find(&["http", "middlewares"])),
+        pools: ServicePools::new(root),
+        checker: &mut shared.checker,
+        names: &mut shared.names,
+        pool_names: &mut shared.pool_names,
+        notes,
+        written: Vec::new(),
+    };
+    for (point, plan) in points.iter().zip(plans).filter(|(_, plan)| !plan.is_owned) {
+        writer.service(point, plan.refusals, document);
+    }
+    let written = writer.finish(document);
     for router in routers.iter().filter(|router| !written.contains(&router.name())) {
-        if points.iter().any(|point| !point.is_udp && router.is_attached(point)) {
+        if points.iter().any(|point| router.is_attached(point)) {
             router.node.changed(notes, "no request reaches it where its entry points are", "");
         } else {
             let reason = "its entry points are not in this file: it has no requests";
@@ -159,15 +191,18 @@ fn note_unreached(
     }
 }
 
-fn note_unreached_tcp(
-    routers: &[TrafficRouter<'_>],
-    points: &[EntryPoint<'_>],
-    notes: &mut ConversionNotes,
-) {
-    for router in routers {
-        if !points.iter().any(|point| !point.is_udp && router.is_attached(point)) {
-            let reason = "its entry points are not in this file: it has no connections";
-            router.node.left_out(notes, reason, "add the entry points to the file");
+/// Reports options, resolvers and transports that nothing refers to.
+fn note_unused_objects(root: &OptionNode, notes: &mut ConversionNotes) {
+    for path in [
+        &["tls", "options"][..],
+        &["certificatesResolvers"],
+        &["http", "serversTransports"],
+        &["tcp", "serversTransports"],
+    ] {
+        for node in root.find(path).map(OptionNode::entries).unwrap_or_default() {
+            if !node.is_touched(notes) {
+                node.changed(notes, "nothing that is written uses it", "");
+            }
         }
     }
 }
@@ -199,7 +234,9 @@ pub fn score_line(line: &str) -> u32 {
         return 5;
     }
     let key = text.split([':', '=']).next().unwrap_or_default().trim();
-    let rule = matches!(key, "rule") && ["Host", "Path", "ClientIP"].iter().any(|name| line.contains(name));
-    let argument = text.to_ascii_lowercase().starts_with("entrypoints.") || line.contains("--entrypoints.");
+    let rule = matches!(key, "rule")
+        && ["Host", "Path", "ClientIP"].iter().any(|name| line.contains(name));
+    let argument =
+        text.to_ascii_lowercase().starts_with("entrypoints.") || line.contains("--entrypoints.");
     u32::from(KEYS.contains(&key)) * 3 + u32::from(rule || argument) * 5
 }

@@ -15,7 +15,8 @@ pub fn write(
     demands: &[TlsDemand<'_>],
     notes: &mut ConversionNotes,
 ) -> Option<TomlTable> {
-    let resolver_of = |demand: &TlsDemand<'_>| demand.node?.text_of("certResolver").map(str::to_owned);
+    let resolver_of =
+        |demand: &TlsDemand<'_>| demand.node?.text_of("certResolver").map(str::to_owned);
     let first = demands.iter().find_map(resolver_of)?;
     let mut names: Vec<String> = Vec::new();
     for demand in demands {
@@ -102,12 +103,28 @@ fn write_authority(acme: &OptionNode, table: &mut TomlTable, notes: &mut Convers
         match entry.key.to_ascii_lowercase().as_str() {
             "caserver" | "email" | "httpchallenge" | "tlschallenge" => entry.converted(notes),
             "cacertificates" => {
-                entry.changed(notes, "the first file verifies the authority", "put them into one file");
+                entry.changed(
+                    notes,
+                    "the first file verifies the authority",
+                    "put them into one file",
+                );
             }
-            "storage" => entry.changed(notes, "accounts and certificates are kept in the state directory", "`global.control.state`"),
+            "storage" => entry.changed(
+                notes,
+                "accounts and certificates are kept in the state directory",
+                "`global.control.state`",
+            ),
             "keytype" => entry.changed(notes, "keys are made for ECDSA with P-256", ""),
-            "eab" => entry.left_out(notes, "accounts are made without external binding", "`tls.certificates`"),
-            _ => entry.changed(notes, "the order is made with our own times and the authority's usual chain", ""),
+            "eab" => entry.left_out(
+                notes,
+                "accounts are made without external binding",
+                "`tls.certificates`",
+            ),
+            _ => entry.changed(
+                notes,
+                "the order is made with our own times and the authority's usual chain",
+                "",
+            ),
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct ChainEffect {
     pub fields: FieldPlan,
     /// The value of `limit`.
     pub limit: Option<String>,
+    /// The value of `buffer`.
+    pub buffer: Option<String>,
     pub retry: RetryPlan,
     /// The value of the service's `compress`.
     pub compress: Option<String>,

@@ -20,7 +20,11 @@ pub struct DraftChecker {
 
 impl DraftChecker {
     /// Replaces the parts of a condition that the parser rejects with unknown ones.
-    pub fn check_condition(&mut self, condition: RuleCondition, layer: RouterLayer) -> RuleCondition {
+    pub fn check_condition(
+        &mut self,
+        condition: RuleCondition,
+        layer: RouterLayer,
+    ) -> RuleCondition {
         let mut each = |parts: Vec<RuleCondition>| {
             parts.into_iter().map(|part| self.check_condition(part, layer)).collect()
         };

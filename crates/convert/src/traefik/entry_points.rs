@@ -71,7 +71,10 @@ fn networks(node: Option<&OptionNode>) -> Vec<String> {
 }
 
 /// The entry points of a file. Without any, the usual ones are assumed.
-pub fn read_entry_points<'t>(root: &'t OptionNode, notes: &mut ConversionNotes) -> Vec<EntryPoint<'t>> {
+pub fn read_entry_points<'t>(
+    root: &'t OptionNode,
+    notes: &mut ConversionNotes,
+) -> Vec<EntryPoint<'t>> {
     let Some(table) = root.get("entryPoints") else {
         let reason = "the file has no entry points: `web` and `http` are taken for port 80, `websecure` and `https` for 443";
         notes.changed(SourcePlace::NONE, "entryPoints", reason, "`listen` of the services");
@@ -136,12 +139,17 @@ pub fn redirection(
             Some(target) => target.port.to_string(),
             None => {
                 node.left_out(notes, "there is no such entry point here", "`redirect` in a rule");
-                return Some(SchemeRedirect { scheme: "https".to_owned(), port: String::new(), permanent: false });
+                return Some(SchemeRedirect {
+                    scheme: "https".to_owned(),
+                    port: String::new(),
+                    permanent: false,
+                });
             }
         },
     };
     node.converted(notes);
-    let permanent = node.text_of("permanent").is_none_or(|text| !text.eq_ignore_ascii_case("false"));
+    let permanent =
+        node.text_of("permanent").is_none_or(|text| !text.eq_ignore_ascii_case("false"));
     let scheme = node.text_of("scheme").unwrap_or("https").to_ascii_lowercase();
     let scheme = if scheme == "http" { scheme } else { "https".to_owned() };
     Some(SchemeRedirect { scheme, port, permanent })
@@ -200,7 +208,11 @@ fn write_http(
                 service.set("http3", value::quote("on"), http3.place());
                 http3.converted(notes);
             }
-            false => http3.left_out(notes, "HTTP/3 is spoken where TLS is", "`http3` of a service with `tls`"),
+            false => http3.left_out(
+                notes,
+                "HTTP/3 is spoken where TLS is",
+                "`http3` of a service with `tls`",
+            ),
         }
     }
     let cleans = point.get(&["http", "sanitizePath"]).and_then(OptionNode::as_text);
@@ -249,7 +261,6 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
         &["asDefault"],
         &["transport", "lifeCycle", "graceTimeOut"],
         &["transport", "respondingTimeouts"],
-        &["forwardedHeaders", "trustedIPs"],
         &["proxyProtocol", "trustedIPs"],
         &["http2", "maxConcurrentStreams"],
         &["http", "sanitizePath"],
@@ -258,17 +269,36 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
     ] {
         point.get(path).into_iter().for_each(|node| node.converted(notes));
     }
-    let changed: [(&[&str], &str); 10] = [
-        (&["forwardedHeaders", "insecure"], "every client is believed what it says of others: name the proxies in front"),
-        (&["proxyProtocol", "insecure"], "every client is believed what it says of others: name the proxies in front"),
+    let changed: [(&[&str], &str); 11] = [
+        (
+            &["forwardedHeaders", "trustedIPs"],
+            "X-Forwarded-Host, X-Forwarded-Port and X-Real-Ip are passed on from these networks, and never added",
+        ),
+        (
+            &["forwardedHeaders", "insecure"],
+            "every client is believed what it says of others, and X-Real-Ip is not added: name the proxies in front",
+        ),
+        (
+            &["proxyProtocol", "insecure"],
+            "every client is believed what it says of others: name the proxies in front",
+        ),
         (&["forwardedHeaders", "connection"], "fields of a connection are never passed on"),
-        (&["forwardedHeaders", "addXForwardedSchemeHeaders"], "the scheme is told in X-Forwarded-Proto alone"),
-        (&["forwardedHeaders", "notAppendXForwardedFor"], "the client's address is always appended to X-Forwarded-For"),
+        (
+            &["forwardedHeaders", "addXForwardedSchemeHeaders"],
+            "the scheme is told in X-Forwarded-Proto alone",
+        ),
+        (
+            &["forwardedHeaders", "notAppendXForwardedFor"],
+            "the client's address is always appended to X-Forwarded-For",
+        ),
         (&["reusePort"], "each worker has a listener of its own"),
         (&["allowACMEByPass"], "challenges of ACME are answered before rules"),
         (&["observability"], "logs and metrics are those of the whole process"),
         (&["http", "encodeQuerySemicolons"], "a query goes on as the client wrote it"),
-        (&["http", "encodedCharacters"], "a path that servers may read in several ways is judged in each of them"),
+        (
+            &["http", "encodedCharacters"],
+            "a path that servers may read in several ways is judged in each of them",
+        ),
     ];
     for (path, reason) in changed {
         if let Some(node) = point.get(path) {
@@ -277,7 +307,11 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
     }
     for key in ["keepAliveMaxTime", "keepAliveMaxRequests"] {
         if let Some(node) = point.get(&["transport", key]) {
-            node.changed(notes, "connections of HTTP/2 and HTTP/3 have an age, others none", "`http2.age`");
+            node.changed(
+                notes,
+                "connections of HTTP/2 and HTTP/3 have an age, others none",
+                "`http2.age`",
+            );
         }
     }
     if let Some(node) = point.get(&["transport", "lifeCycle", "requestAcceptGraceTimeout"]) {

@@ -65,7 +65,8 @@ pub fn apply(
         let value = given.as_text().unwrap_or_default();
         set_answer(given, "X-XSS-Protection", value, effect, checker, notes);
     }
-    if let Some(sniff) = node.get("contentTypeNosniff").filter(|_| node.is_on("contentTypeNosniff")) {
+    if let Some(sniff) = node.get("contentTypeNosniff").filter(|_| node.is_on("contentTypeNosniff"))
+    {
         set_answer(sniff, "X-Content-Type-Options", "nosniff", effect, checker, notes);
     }
     strict_transport(node, place, effect);

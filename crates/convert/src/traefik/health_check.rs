@@ -14,7 +14,12 @@ const INTERVAL_MS: u64 = 30_000;
 const TIMEOUT_MS: u64 = 5_000;
 
 /// Writes `probe`. `tls`: the servers speak TLS.
-pub fn write_probe(node: &OptionNode, tls: bool, pool: &mut TomlTable, notes: &mut ConversionNotes) {
+pub fn write_probe(
+    node: &OptionNode,
+    tls: bool,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) {
     let is_grpc = node.text_of("mode").is_some_and(|mode| mode.eq_ignore_ascii_case("grpc"));
     let path = node.text_of("path").unwrap_or_default();
     let mut pairs = Vec::new();
@@ -47,7 +52,9 @@ pub fn write_probe(node: &OptionNode, tls: bool, pool: &mut TomlTable, notes: &m
     pool.set("probe", value::table(&pairs), node.place());
     for entry in node.entries() {
         match entry.key.to_ascii_lowercase().as_str() {
-            "followredirects" => entry.changed(notes, "a redirect is a good answer and not followed", ""),
+            "followredirects" => {
+                entry.changed(notes, "a redirect is a good answer and not followed", "")
+            }
             "headers" => {}
             "path" | "hostname" | "method" | "status" | "port" | "scheme" | "mode" | "interval"
             | "timeout" | "unhealthyinterval" => entry.converted(notes),

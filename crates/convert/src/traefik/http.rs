@@ -8,7 +8,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::chain_effect::{ChainEffect, PathVariant};
+use super::chain_effect::ChainEffect;
 use super::draft_check::DraftChecker;
 use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
@@ -18,8 +18,9 @@ use super::option_tree::OptionNode;
 use super::redirects;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
-use super::services::{ServicePools, ServiceTarget};
+use super::services::ServicePools;
 use super::sticky::StickyCookie;
+use super::target_rules::target_rules;
 use super::tls::{self, TlsDemand};
 
 /// The HTTP routers of a file, and what they use.
@@ -51,7 +52,8 @@ impl<'t> HttpWriter<'_, 't> {
     /// The routers that are asked at an entry point, with or without TLS.
     pub fn routers_at(&self, point: &EntryPoint<'_>, tls: bool) -> Vec<usize> {
         let routers = self.routers.iter().enumerate();
-        let attached = routers.filter(|(_, one)| one.is_attached(point) && one.uses_tls(point) == tls);
+        let attached =
+            routers.filter(|(_, one)| one.is_attached(point) && one.uses_tls(point) == tls);
         attached.map(|(at, _)| at).collect()
     }
 
@@ -67,7 +69,8 @@ impl<'t> HttpWriter<'_, 't> {
         match (named(true), named(false)) {
             (0, 0) => {
                 let is_secure = matches!(point.port, 443 | 8443);
-                is_secure && !self.routers_at(point, true).is_empty()
+                let is_plain = point.port == 80 || !self.routers_at(point, false).is_empty();
+                (is_secure || !is_plain) && !self.routers_at(point, true).is_empty()
             }
             (secure, plain) if plain == 0 || secure > 0 && matches!(point.port, 443 | 8443) => {
                 secure > 0
@@ -77,11 +80,19 @@ impl<'t> HttpWriter<'_, 't> {
     }
 
     /// Writes the service of an entry point. `denied`: rules for connections that other protocols had.
-    pub fn service(&mut self, point: &EntryPoint<'t>, denied: Vec<RuleDraft>, document: &mut Document) {
+    pub fn service(
+        &mut self,
+        point: &EntryPoint<'t>,
+        denied: Vec<RuleDraft>,
+        document: &mut Document,
+    ) {
         let tls = self.speaks_tls(point);
         let redirection = entry_points::redirection(point, self.points, self.notes);
         let at = self.routers_at(point, tls);
         if at.is_empty() && redirection.is_none() && denied.is_empty() {
+            if let Some(node) = point.node {
+                node.changed(self.notes, "no router is attached to it: nothing listens there", "");
+            }
             return;
         }
         self.note_other_kind(point, tls);
@@ -101,19 +112,41 @@ impl<'t> HttpWriter<'_, 't> {
         self.write(point, tls, parts, document);
     }
 
+    /// Writes the pools, and reports what no router uses. Returns the names of the routers that a service has.
+    pub fn finish(self, document: &mut Document) -> Vec<&'t str> {
+        self.middlewares.note_unused(self.notes);
+        self.pools.note_unused(self.notes);
+        self.pools.tables.into_iter().for_each(|table| document.push(table));
+        self.written
+    }
+
     /// Routers of the other kind are not asked at an entry point that has both.
     fn note_other_kind(&mut self, point: &EntryPoint<'_>, tls: bool) {
         for at in self.routers_at(point, !tls) {
             let router = &self.routers[at];
             if router.names_entry_point(&point.name) {
                 let spoken = if tls { "TLS" } else { "no TLS" };
-                let reason = format!("the entry point `{}` speaks {spoken}: this router has no requests there", point.name);
-                self.notes.left_out(router.node.place(), &router.node.text, &reason, "an entry point of its own");
+                let reason = format!(
+                    "the entry point `{}` speaks {spoken}: this router has no requests there",
+                    point.name
+                );
+                self.notes.left_out(
+                    router.node.place(),
+                    &router.node.text,
+                    &reason,
+                    "an entry point of its own",
+                );
             }
         }
     }
 
-    fn write(&mut self, point: &EntryPoint<'t>, tls: bool, mut parts: ServiceParts<'t>, document: &mut Document) {
+    fn write(
+        &mut self,
+        point: &EntryPoint<'t>,
+        tls: bool,
+        mut parts: ServiceParts<'t>,
+        document: &mut Document,
+    ) {
         let name = self.names.unique_name(&point.name);
         let path = format!("service.{name}");
         let mut service =
@@ -143,7 +176,13 @@ impl<'t> HttpWriter<'_, 't> {
     }
 
     /// Adds the rules of a router.
-    fn router(&mut self, at: usize, point: &EntryPoint<'t>, tls: bool, parts: &mut ServiceParts<'t>) {
+    fn router(
+        &mut self,
+        at: usize,
+        point: &EntryPoint<'t>,
+        tls: bool,
+        parts: &mut ServiceParts<'t>,
+    ) {
         let routers = self.routers;
         let Some(router) = routers.get(at) else { return };
         if parts.rules.is_complete {
@@ -183,9 +222,12 @@ impl<'t> HttpWriter<'_, 't> {
             return;
         }
         let service = router.service().and_then(OptionNode::as_text).unwrap_or_default();
-        let target = self.pools.target(service, &effect.retry, self.pool_names, self.notes);
+        let target = self.pools.target(service, self.pool_names, self.notes);
         match target {
             Ok(target) => {
+                if effect.retry.retries > 0 {
+                    self.pools.allow_retries(&target, &effect.retry);
+                }
                 for rule in target_rules(&effect, &target, &router.condition) {
                     parts.rules.push(draft(rule.when, rule.keys), tls);
                 }
@@ -203,11 +245,18 @@ impl<'t> HttpWriter<'_, 't> {
     }
 
     /// The joint effect of the middlewares of an entry point and of a router.
-    fn chain(&mut self, router: &TrafficRouter<'t>, point: &EntryPoint<'t>, tls: bool) -> ChainEffect {
+    fn chain(
+        &mut self,
+        router: &TrafficRouter<'t>,
+        point: &EntryPoint<'t>,
+        tls: bool,
+    ) -> ChainEffect {
         let mut effect = ChainEffect::default();
-        middlewares::client_fields(&mut effect);
-        let place =
-            ChainPlace { tls, trusts: !point.trusted().is_empty(), hosts: router.names.clone() };
+        let trusts = !point.trusted().is_empty();
+        if !trusts {
+            middlewares::client_fields(&mut effect);
+        }
+        let place = ChainPlace { tls, trusts, hosts: router.names.clone() };
         let mut context = ChainContext {
             middlewares: &mut self.middlewares,
             place: &place,
@@ -228,7 +277,9 @@ impl<'t> HttpWriter<'_, 't> {
         parts: &mut ServiceParts<'t>,
     ) -> bool {
         let own = router.tls.filter(|tls| !tls.children().is_empty());
-        let node = own.or(point.tls).or(router.tls);
+        let orders = |tls: &&OptionNode| tls.get("certResolver").is_some();
+        let ordering = own.into_iter().chain(point.tls).find(orders);
+        let node = ordering.or(own).or(point.tls).or(router.tls);
         match tls::options_of(self.root, &[own, point.tls]) {
             Ok(options) => {
                 parts.demands.push(TlsDemand { names: router.names.clone(), options, node });
@@ -267,90 +318,13 @@ fn push_redirect(
     );
     for step in steps {
         let name = "redirect".to_owned();
-        let rule = RuleDraft { name, when: step.when, keys: step.keys, source: step.source, text: step.text };
+        let rule = RuleDraft {
+            name,
+            when: step.when,
+            keys: step.keys,
+            source: step.source,
+            text: step.text,
+        };
         parts.rules.push(rule, tls);
-    }
-}
-
-/// A rule without its name and place.
-struct TargetRule {
-    when: RuleCondition,
-    keys: Vec<KeyValue>,
-}
-
-/// The rules that send requests on: one for each change of the path, and one for paths that stay.
-fn target_rules(
-    effect: &ChainEffect,
-    target: &ServiceTarget<'_>,
-    condition: &RuleCondition,
-) -> Vec<TargetRule> {
-    let unchanged = PathVariant { when: RuleCondition::Is(true), keys: Vec::new(), set: Vec::new() };
-    let whole = effect.variants.iter().any(|one| always_holds(&one.when, condition));
-    let rest = if whole { None } else { Some(&unchanged) };
-    let mut out = Vec::new();
-    for variant in effect.variants.iter().chain(rest) {
-        let when = match always_holds(&variant.when, condition) {
-            true => condition.clone(),
-            false => variant.when.clone().and(condition.clone()),
-        };
-        let mut keys = target.keys.clone();
-        keys.extend(middlewares::rewrite(&rewrite_keys(effect, target, variant)));
-        keys.extend(effect.limit.as_ref().map(|limit| KeyValue::new("limit", limit.clone())));
-        if let Some(fallback) = &target.fallback {
-            let mut second = keys.clone();
-            second.retain(|key| !matches!(key.key, "pool" | "without-servers"));
-            second.insert(0, KeyValue::new("pool", value::quote(fallback)));
-            out.push(TargetRule { when: when.clone(), keys });
-            out.push(TargetRule { when, keys: second });
-        } else {
-            out.push(TargetRule { when, keys });
-        }
-    }
-    out
-}
-
-fn rewrite_keys(
-    effect: &ChainEffect,
-    target: &ServiceTarget<'_>,
-    variant: &PathVariant,
-) -> Vec<KeyValue> {
-    let mut fields = effect.fields.clone();
-    if fields.host.is_none() {
-        fields.host.clone_from(&target.host);
-    }
-    for field in &variant.set {
-        fields.set_request(field.split(':').next().unwrap_or_default(), field.clone());
-    }
-    let prefix = format!("{}{}", target.prefix, effect.prefix.as_deref().unwrap_or_default());
-    let mut out = Vec::new();
-    let has_path = variant.keys.iter().any(|key| key.key == "path");
-    for KeyValue { key, value } in &variant.keys {
-        let value = match *key {
-            "path" => format!("\"{prefix}{}", value.trim_start_matches('"')),
-            _ => value.clone(),
-        };
-        out.push(KeyValue::new(key, value));
-    }
-    if !prefix.is_empty() && !has_path {
-        out.push(KeyValue::new("prefix", value::quote(&prefix)));
-    }
-    out.extend(fields.keys());
-    out
-}
-
-/// Whether a condition on the beginning of the path holds wherever another condition holds.
-fn always_holds(wanted: &RuleCondition, given: &RuleCondition) -> bool {
-    let RuleCondition::Key("path", beginnings) = wanted else {
-        return *wanted == RuleCondition::Is(true);
-    };
-    let begins = |text: &String| {
-        let plain = text.trim_matches('"').trim_end_matches('*');
-        beginnings.iter().any(|one| plain.starts_with(one.trim_matches('"').trim_end_matches('*')))
-    };
-    match given {
-        RuleCondition::Key("path", paths) => paths.iter().all(begins),
-        RuleCondition::All(parts) => parts.iter().any(|part| always_holds(wanted, part)),
-        RuleCondition::Any(parts) => parts.iter().all(|part| always_holds(wanted, part)),
-        _ => false,
     }
 }

@@ -22,9 +22,10 @@ struct LabelLine {
 /// Whether a file is a Compose file with labels or arguments for Traefik.
 pub fn is_compose(root: &OptionNode) -> bool {
     root.get("services").is_some_and(|services| {
-        services.entries().iter().any(|service| {
-            service.get("labels").is_some() || service.get("image").is_some()
-        })
+        services
+            .entries()
+            .iter()
+            .any(|service| service.get("labels").is_some() || service.get("image").is_some())
     }) && root.get("http").is_none()
 }
 
@@ -134,7 +135,11 @@ fn read_labels(service: &OptionNode, exposed: bool, notes: &mut ConversionNotes)
     for line in label_lines(service) {
         match line.name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("traefik.")) {
             true => lines.push(line),
-            false => notes.not_needed(line.source.whole(), &line.text, "it is a label of another program"),
+            false => notes.not_needed(
+                line.source.whole(),
+                &line.text,
+                "it is a label of another program",
+            ),
         }
     }
     note_deployment(service, notes);
@@ -269,7 +274,10 @@ fn complete(options: &mut OptionNode, container: &OptionNode, notes: &mut Conver
         let Some(services) = table_of(table, "services") else { continue };
         if has_routers && services.entries().is_empty() {
             let value = OptionValue::Table(Vec::new());
-            push_entry(services, OptionNode { key: container.key.clone(), value, ..OptionNode::default() });
+            push_entry(
+                services,
+                OptionNode { key: container.key.clone(), value, ..OptionNode::default() },
+            );
         }
         let mut names = Vec::new();
         if let OptionValue::Table(entries) = &mut services.value {
@@ -380,7 +388,9 @@ fn merge(into: &mut OptionNode, from: OptionNode, notes: &mut ConversionNotes) {
         match (&mut known.value, &entry.value) {
             (OptionValue::Table(_), OptionValue::Table(_)) => merge(known, entry, notes),
             // Containers with the same service are its servers.
-            (OptionValue::List(items), OptionValue::List(more)) => items.extend(more.iter().cloned()),
+            (OptionValue::List(items), OptionValue::List(more)) => {
+                items.extend(more.iter().cloned())
+            }
             (OptionValue::Text(text), OptionValue::Text(other)) if text == other => {
                 entry.converted(notes);
             }

@@ -29,7 +29,11 @@ pub fn rate_limit(
         return node.left_out(notes, reason, "a rule of its own before it");
     }
     if let Some(why) = checker.rejection(RouterLayer::Http, &[KeyValue::new("limit", &*limit)]) {
-        return node.left_out(notes, &format!("{why}: nothing is limited here"), "`limit` in a rule");
+        return node.left_out(
+            notes,
+            &format!("{why}: nothing is limited here"),
+            "`limit` in a rule",
+        );
     }
     effect.limit = Some(limit);
     node.changed(notes, "what comes above is refused at once with 429, and never delayed", "");
@@ -134,13 +138,53 @@ pub fn compress(node: &OptionNode, effect: &mut ChainEffect, notes: &mut Convers
     effect.compress = Some(value::table(&pairs));
 }
 
+/// `buffering`: bodies up to the limit are read ahead, and longer ones are refused.
+pub fn buffering(
+    node: &OptionNode,
+    effect: &mut ChainEffect,
+    checker: &mut DraftChecker,
+    notes: &mut ConversionNotes,
+) {
+    let most = node.number_of("maxRequestBodyBytes").filter(|most| *most > 0);
+    let value = most.map(|most| {
+        let request = KeyValue::new("request", value::quote(&format!("{most}B")));
+        value::table(&[request, KeyValue::new("beyond", value::quote("refuse"))])
+    });
+    for entry in node.entries() {
+        match entry.key.to_ascii_lowercase().as_str() {
+            "maxrequestbodybytes" => {}
+            "retryexpression" => entry.left_out(
+                notes,
+                "answers ask for further attempts by their status",
+                "`retry.on` in a rule",
+            ),
+            "maxresponsebodybytes" => {
+                entry.left_out(notes, "answers of any length are passed on", "");
+            }
+            "memrequestbodybytes" | "memresponsebodybytes" => entry.changed(
+                notes,
+                "bodies that are read ahead stay in memory",
+                "`buffer.memory` of the service",
+            ),
+            _ => {}
+        }
+    }
+    let Some((limit, value)) = node.get("maxRequestBodyBytes").zip(value) else { return };
+    match checker.rejection(RouterLayer::Http, &[KeyValue::new("buffer", &*value)]) {
+        Some(why) => {
+            let reason = format!("{why}: bodies are not limited here");
+            limit.left_out(notes, &reason, "`buffer` in a rule");
+        }
+        None => {
+            effect.buffer = Some(value);
+            limit.converted(notes);
+        }
+    }
+}
+
 /// Limits that a rule does not have.
 pub fn note_limit(node: &OptionNode, notes: &mut ConversionNotes) {
     let (reason, instead) = match node.key.to_ascii_lowercase().as_str() {
-        "buffering" => (
-            "bodies are limited and read ahead by a service, not by a router: nothing is limited here",
-            "`buffer = { request = …, beyond = \"refuse\" }` of the service",
-        ),
         "circuitbreaker" => (
             "servers are judged one by one, not a router by an expression: nothing is cut off here",
             "`eject` of the pool",

@@ -21,12 +21,14 @@ const DEEP: usize = 8;
 pub struct MiddlewareSet<'t> {
     table: Option<&'t OptionNode>,
     used: Vec<&'t str>,
+    /// Names that stand behind a middleware that ends every request.
+    unreached: Vec<String>,
 }
 
 impl<'t> MiddlewareSet<'t> {
     /// `table`: `http.middlewares` or `tcp.middlewares`.
     pub fn new(table: Option<&'t OptionNode>) -> MiddlewareSet<'t> {
-        MiddlewareSet { table, used: Vec::new() }
+        MiddlewareSet { table, used: Vec::new(), unreached: Vec::new() }
     }
 
     /// The middleware of this name, which counts as used.
@@ -42,7 +44,14 @@ impl<'t> MiddlewareSet<'t> {
     pub fn note_unused(&self, notes: &mut ConversionNotes) {
         let all = self.table.map(OptionNode::entries).unwrap_or_default();
         for unused in all.iter().filter(|one| !self.used.contains(&one.key.as_str())) {
-            unused.not_needed(notes, "no router uses it");
+            match self.unreached.contains(&unused.key) {
+                true => unused.changed(
+                    notes,
+                    "no request reaches it: a middleware before it ends them",
+                    "",
+                ),
+                false => unused.not_needed(notes, "no router uses it"),
+            }
         }
     }
 }
@@ -62,12 +71,18 @@ impl ChainContext<'_, '_> {
             if effect.ended {
                 let reason = "a middleware before it ends every request";
                 self.notes.changed(name.source.whole(), &name.text, reason, "");
+                self.middlewares.unreached.push(local_name(&name.text).to_owned());
                 continue;
             }
             let found = self.middlewares.find(&name.text).filter(|_| depth < DEEP);
             let Some(middleware) = found else {
                 let reason = "there is no middleware of this name here: the router answers 503";
-                self.notes.left_out(name.source.whole(), &name.text, reason, "convert it with its middlewares");
+                self.notes.left_out(
+                    name.source.whole(),
+                    &name.text,
+                    reason,
+                    "convert it with its middlewares",
+                );
                 effect.close(503, name.source, &name.text);
                 continue;
             };
@@ -111,13 +126,23 @@ impl ChainContext<'_, '_> {
                 node.left_out(notes, reason, "`tls.client` with `headers` and `certificate-field`");
             }
             "contenttype" => node.changed(notes, "the type of an answer is never guessed", ""),
-            "grpcweb" => node.left_out(notes, "gRPC-Web is not translated: its requests go on as they are", ""),
+            "grpcweb" => node.left_out(
+                notes,
+                "gRPC-Web is not translated: its requests go on as they are",
+                "",
+            ),
             "encodedcharacters" => {
-                let reason = "a path that servers may read in several ways is judged in each of them";
+                let reason =
+                    "a path that servers may read in several ways is judged in each of them";
                 node.changed(notes, reason, "`path-normalization` of the service");
             }
-            "errors" => node.left_out(notes, "answers with errors reach the client as servers send them", ""),
-            "inflightreq" | "circuitbreaker" | "buffering" => limits::note_limit(node, notes),
+            "errors" => node.left_out(
+                notes,
+                "answers with errors reach the client as servers send them",
+                "",
+            ),
+            "buffering" => limits::buffering(node, effect, self.checker, notes),
+            "inflightreq" | "circuitbreaker" => limits::note_limit(node, notes),
             _ => close_access(node, effect, notes),
         }
     }
@@ -173,7 +198,12 @@ pub fn apply_tcp(
         let kinds = middlewares.find(&name.text).map(OptionNode::entries).unwrap_or_default();
         if kinds.is_empty() {
             let reason = "there is no middleware of this name here: the router refuses everybody";
-            notes.left_out(name.source.whole(), &name.text, reason, "convert it with its middlewares");
+            notes.left_out(
+                name.source.whole(),
+                &name.text,
+                reason,
+                "convert it with its middlewares",
+            );
             refuse_all(effect, name.source, &name.text);
             continue;
         }
@@ -203,11 +233,9 @@ fn refuse_all(effect: &mut ChainEffect, source: SourcePlace, text: &str) {
 
 /// The fields that Traefik tells servers about a client, besides X-Forwarded-For and X-Forwarded-Proto.
 pub fn client_fields(effect: &mut ChainEffect) {
-    for (name, variable) in [
-        ("X-Forwarded-Host", "{host}"),
-        ("X-Forwarded-Port", "{port}"),
-        ("X-Real-Ip", "{client}"),
-    ] {
+    for (name, variable) in
+        [("X-Forwarded-Host", "{host}"), ("X-Forwarded-Port", "{port}"), ("X-Real-Ip", "{client}")]
+    {
         effect.fields.set_request(name, format!("{name}: {variable}"));
     }
 }

@@ -173,6 +173,10 @@ impl OptionNode {
     }
 
     pub fn not_needed(&self, notes: &mut ConversionNotes, reason: &str) {
+        // A table that is only implied has nothing to report.
+        if self.place() == SourcePlace::NONE {
+            return;
+        }
         notes.not_needed(self.place().whole(), &self.text, reason);
         self.settle(NoteKind::NotNeeded, notes);
     }
@@ -184,6 +188,14 @@ impl OptionNode {
     /// Settles the option of this name as converted.
     pub fn convert_key(&self, key: &str, notes: &mut ConversionNotes) {
         self.get(key).into_iter().for_each(|node| node.converted(notes));
+    }
+
+    /// Whether anything inside has an outcome.
+    pub fn is_touched(&self, notes: &ConversionNotes) -> bool {
+        let own = |node: &OptionNode| {
+            node.source != SourcePlace::NONE && notes.ledger.is_settled(node.source)
+        };
+        self.children().iter().any(|inner| own(inner) || inner.is_touched(notes))
     }
 
     /// Reports all options inside that have no outcome as left out.

@@ -15,11 +15,7 @@ fn close(node: &OptionNode, reason: &str, effect: &mut ChainEffect, notes: &mut 
 }
 
 /// Whether no middleware before this one has changed the path.
-fn is_first(
-    node: &OptionNode,
-    effect: &mut ChainEffect,
-    notes: &mut ConversionNotes,
-) -> bool {
+fn is_first(node: &OptionNode, effect: &mut ChainEffect, notes: &mut ConversionNotes) -> bool {
     let free = effect.variants.is_empty() && effect.prefix.is_none();
     if !free {
         let reason = "a rule changes a path once: its requests are refused with 503";
@@ -98,8 +94,7 @@ pub fn replace_path(node: &OptionNode, effect: &mut ChainEffect, notes: &mut Con
         return close(node, "the new path is a path without query", effect, notes);
     }
     let keys = vec![KeyValue::new("path", value::quote(&path))];
-    effect.variants =
-        vec![PathVariant { when: RuleCondition::Is(true), keys, set: Vec::new() }];
+    effect.variants = vec![PathVariant { when: RuleCondition::Is(true), keys, set: Vec::new() }];
     effect.fields.remove_request("X-Replaced-Path");
     node.changed(notes, "X-Replaced-Path does not tell the old path: it is removed", "");
 }
@@ -180,11 +175,12 @@ fn template(replacement: &str, groups: usize) -> Option<String> {
         out.push_str(&plain_part(before)?);
         let (digits, after) = match after.strip_prefix('{') {
             Some(inner) => inner.split_once('}')?,
-            None => after.split_at(after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len())),
+            None => {
+                after.split_at(after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len()))
+            }
         };
         // Go reads `$1x` as a group of the name `1x`.
-        if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && !rest.contains("${")
+        if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !rest.contains("${")
         {
             return None;
         }

@@ -1,12 +1,10 @@
 //! Load balancers of HTTP services as pools.
 
 use crate::document::TomlTable;
-use crate::duration::format_duration;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::chain_effect::RetryPlan;
 use super::health_check;
 use super::option_tree::{OptionNode, local_name};
 use super::server_url::{ServerScheme, ServerUrl};
@@ -40,7 +38,6 @@ pub struct PoolDraft<'t> {
     pub balancer: &'t OptionNode,
     /// The transport that the service names, or the default one.
     pub transport: Option<&'t OptionNode>,
-    pub retry: RetryPlan,
 }
 
 /// The tables of a pool.
@@ -54,7 +51,11 @@ impl<'t> PoolDraft<'t> {
     ///
     /// # Errors
     /// Why it is not written.
-    pub fn tables(&self, name: String, notes: &mut ConversionNotes) -> Result<PoolTables<'t>, String> {
+    pub fn tables(
+        &self,
+        name: String,
+        notes: &mut ConversionNotes,
+    ) -> Result<PoolTables<'t>, String> {
         let servers = self.servers(notes)?;
         let Some(first) = servers.first() else {
             return Err(format!("the service `{}` has no server here", self.name));
@@ -62,7 +63,8 @@ impl<'t> PoolDraft<'t> {
         let scheme = first.url.scheme;
         let tls = scheme == ServerScheme::Https;
         let path = format!("pool.{name}");
-        let mut pool = TomlTable::new(path.clone(), self.balancer.place(), &format!("service {}", self.name));
+        let mut pool =
+            TomlTable::new(path.clone(), self.balancer.place(), &format!("service {}", self.name));
         let mut tables = Vec::new();
         if tls {
             let table = transports::tls_table(&path, self.transport, notes);
@@ -71,7 +73,7 @@ impl<'t> PoolDraft<'t> {
         self.write_servers(&servers, &mut pool);
         self.write_strategy(&mut pool, notes);
         transports::write_times(self.transport, &mut pool, notes);
-        self.write_retries(&mut pool);
+        pool.set("retries", "0", SourcePlace::NONE);
         let no_http2 = self.transport.is_some_and(|one| one.is_on("disableHTTP2"));
         match scheme {
             ServerScheme::H2c => pool.set("http2", value::quote("only"), SourcePlace::NONE),
@@ -133,7 +135,11 @@ impl<'t> PoolDraft<'t> {
                     KeyValue::new("weight", weight.to_string()),
                 ]),
             };
-            pool.push_item("servers", text, server.node.get("url").map_or(server.node.place(), OptionNode::place));
+            pool.push_item(
+                "servers",
+                text,
+                server.node.get("url").map_or(server.node.place(), OptionNode::place),
+            );
         }
     }
 
@@ -150,19 +156,15 @@ impl<'t> PoolDraft<'t> {
         if let Some(node) = strategy {
             match text.as_str() {
                 "wrr" => node.converted(notes),
-                "p2c" => node.changed(notes, "the least loaded of all servers is chosen, not of two", ""),
-                _ => node.changed(notes, "the choice is made in a similar way, not the same", "`balance`"),
+                "p2c" => {
+                    node.changed(notes, "the least loaded of all servers is chosen, not of two", "")
+                }
+                _ => node.changed(
+                    notes,
+                    "the choice is made in a similar way, not the same",
+                    "`balance`",
+                ),
             }
-        }
-    }
-
-    fn write_retries(&self, pool: &mut TomlTable) {
-        pool.set("retries", self.retry.retries.to_string(), SourcePlace::NONE);
-        if self.retry.retries > 0 {
-            let wait = format_duration(self.retry.back_off_ms);
-            let most = format_duration(self.retry.back_off_ms.saturating_mul(2).min(60_000));
-            let value = format!("{{ budget = \"off\", back-off = {wait}, back-off-most = {most} }}");
-            pool.set("retry", value, SourcePlace::NONE);
         }
     }
 
@@ -194,7 +196,11 @@ impl<'t> PoolDraft<'t> {
     }
 
     /// The path of the servers' URLs, which goes before that of requests where it is preserved.
-    fn prefix(&self, servers: &[PoolServer<'t>], notes: &mut ConversionNotes) -> Result<String, String> {
+    fn prefix(
+        &self,
+        servers: &[PoolServer<'t>],
+        notes: &mut ConversionNotes,
+    ) -> Result<String, String> {
         let mut found: Option<&str> = None;
         for server in servers {
             let preserved = server.node.is_on("preservePath");

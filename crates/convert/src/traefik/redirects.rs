@@ -20,7 +20,8 @@ pub struct SchemeRedirect {
 impl SchemeRedirect {
     /// The template of the new URL.
     pub fn target(&self) -> String {
-        let usual = matches!((self.scheme.as_str(), self.port.as_str()), ("https", "443") | ("http", "80"));
+        let usual =
+            matches!((self.scheme.as_str(), self.port.as_str()), ("https", "443") | ("http", "80"));
         let port = match usual || self.port.is_empty() {
             true => String::new(),
             false => format!(":{}", self.port),
@@ -41,10 +42,8 @@ pub fn redirect_steps(
     let statuses = if permanent { ["301", "308"] } else { ["302", "307"] };
     let conditions = [get.and(when.clone()), when.clone()];
     let steps = conditions.into_iter().zip(statuses).map(|(when, status)| {
-        let redirect = value::table(&[
-            KeyValue::new("to", value::quote(to)),
-            KeyValue::new("status", status),
-        ]);
+        let redirect =
+            value::table(&[KeyValue::new("to", value::quote(to)), KeyValue::new("status", status)]);
         let keys = vec![KeyValue::new("redirect", redirect)];
         ChainStep { when, keys, source, text: text.to_owned() }
     });
@@ -82,7 +81,8 @@ pub fn apply_scheme(
     if trusts {
         when = RuleCondition::texts("header", &["x-forwarded-proto: https"]).negate();
     }
-    let steps = redirect_steps(&redirect.target(), redirect.permanent, &when, node.place(), &node.text);
+    let steps =
+        redirect_steps(&redirect.target(), redirect.permanent, &when, node.place(), &node.text);
     effect.steps.extend(steps);
     effect.ended = !trusts;
 }
@@ -106,7 +106,8 @@ pub fn apply_expression(
     let replacement = node.text_of("replacement").unwrap_or_default();
     let found = url_redirects(regex, replacement, tls, hosts);
     let Some(found) = found else {
-        let reason = "a redirect looks at the host and the path: requests that it redirected are refused";
+        let reason =
+            "a redirect looks at the host and the path: requests that it redirected are refused";
         node.left_out(notes, reason, "`redirect` in a rule with `host` and `path-regex`");
         return effect.close(503, node.place(), &node.text);
     };
@@ -204,7 +205,12 @@ mod tests {
             ("^http://(.*)", "https://$1", true, "none"),
             ("^https?://www\\.(.+)", "https://${1}", true, "https://a.example{path}{query}"),
             ("^https://(.*)", "https://www.$1", true, "https://www.b.example{path}{query}"),
-            ("^https?://old\\.example/(.*)", "https://new.example/${1}", true, "https://new.example{path}{query}"),
+            (
+                "^https?://old\\.example/(.*)",
+                "https://new.example/${1}",
+                true,
+                "https://new.example{path}{query}",
+            ),
             ("^https?://(a|b)\\.example/(.*)", "https://new.example/${2}", true, "unknown"),
             ("/x", "/y", true, "unknown"),
         ] {

@@ -64,7 +64,11 @@ impl<'t> TrafficRouter<'t> {
             syntax.not_needed(notes, "both syntaxes are read");
         }
         if let Some(node) = self.node.get("observability") {
-            node.changed(notes, "logs and metrics are those of the whole process", "`global.access-log`");
+            node.changed(
+                notes,
+                "logs and metrics are those of the whole process",
+                "`global.access-log`",
+            );
         }
         if let Some(tls) = self.tls.filter(|tls| tls.as_text().is_some()) {
             tls.converted(notes);

@@ -169,7 +169,9 @@ impl RuleParser {
         }
         let name = match self.peek() {
             Some(RuleToken::Name(name)) => name.clone(),
-            Some(token) => return Err(format!("{} stands where a matcher belongs", describe(token))),
+            Some(token) => {
+                return Err(format!("{} stands where a matcher belongs", describe(token)));
+            }
             None => return Err("it ends where a matcher belongs".to_owned()),
         };
         self.at += 1;
@@ -189,7 +191,11 @@ impl RuleParser {
         loop {
             match self.peek() {
                 Some(RuleToken::Text(text)) => out.push(text.clone()),
-                _ => return Err(format!("an argument of `{name}` is no text in backticks or quotes")),
+                _ => {
+                    return Err(format!(
+                        "an argument of `{name}` is no text in backticks or quotes"
+                    ));
+                }
             }
             self.at += 1;
             if self.take_sign(")") {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use crate::document::TomlTable;
+use crate::duration::format_duration;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::RetryPlan;
@@ -25,21 +27,13 @@ pub struct ServiceTarget<'t> {
     pub sticky: Option<StickyCookie<'t>>,
 }
 
-/// What a pool is written for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct PoolKey {
-    service: String,
-    retries: u32,
-    back_off_ms: u64,
-}
-
 /// The services of a file, and the pools that were written of them.
 pub struct ServicePools<'t> {
     services: Option<&'t OptionNode>,
     transports: Option<&'t OptionNode>,
     /// The transport of services that name none.
     default_transport: Option<&'t OptionNode>,
-    written: HashMap<PoolKey, WrittenPool<'t>>,
+    written: HashMap<&'t str, WrittenPool<'t>>,
     used: Vec<&'t str>,
     /// The tables of all pools, in their order.
     pub tables: Vec<TomlTable>,
@@ -73,7 +67,6 @@ impl<'t> ServicePools<'t> {
     pub fn target(
         &mut self,
         name: &str,
-        retry: &RetryPlan,
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
@@ -86,11 +79,11 @@ impl<'t> ServicePools<'t> {
         let kind = service.entries().first();
         let kind = kind.ok_or_else(|| format!("the service `{name}` says nothing"))?;
         match kind.key.to_ascii_lowercase().as_str() {
-            "weighted" | "highestrandomweight" => self.split(kind, retry, names, notes),
-            "mirroring" => self.mirroring(kind, retry, names, notes),
-            "failover" => self.failover(kind, retry, names, notes),
+            "weighted" | "highestrandomweight" => self.split(kind, names, notes),
+            "mirroring" => self.mirroring(kind, names, notes),
+            "failover" => self.failover(kind, names, notes),
             _ => {
-                let pool = self.pool(name, retry, names, notes)?;
+                let pool = self.pool(name, names, notes)?;
                 Ok(target(pool))
             }
         }
@@ -100,35 +93,29 @@ impl<'t> ServicePools<'t> {
     fn pool(
         &mut self,
         name: &str,
-        retry: &RetryPlan,
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<WrittenPool<'t>, String> {
-        let service = self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+        let service =
+            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         let Some(balancer) = service.get("loadBalancer") else {
             return Err(format!("the service `{name}` is no load balancer"));
         };
-        let key = PoolKey {
-            service: service.key.clone(),
-            retries: retry.retries,
-            back_off_ms: retry.back_off_ms,
-        };
-        if let Some(known) = self.written.get(&key) {
+        if let Some(known) = self.written.get(service.key.as_str()) {
             return Ok(known.clone());
         }
         let transport = named_transport(balancer, self.transports, notes);
         let transport = transport.or(self.default_transport);
-        let draft = PoolDraft { name: &service.key, balancer, transport, retry: retry.clone() };
+        let draft = PoolDraft { name: &service.key, balancer, transport };
         let made = draft.tables(names.unique_name(&service.key), notes)?;
         self.tables.extend(made.tables);
-        self.written.insert(key, made.pool.clone());
+        self.written.insert(&service.key, made.pool.clone());
         Ok(made.pool)
     }
 
     fn split(
         &mut self,
         kind: &'t OptionNode,
-        retry: &RetryPlan,
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
@@ -137,7 +124,7 @@ impl<'t> ServicePools<'t> {
         let items = kind.get("services").map(OptionNode::items).unwrap_or_default();
         for (at, item) in items.iter().enumerate() {
             let name = item.text_of("name").unwrap_or_default();
-            let pool = self.pool(name, retry, names, notes)?;
+            let pool = self.pool(name, names, notes)?;
             let weight = item.number_of("weight").unwrap_or(1).clamp(0, 1_000_000);
             shares.push(value::table(&[
                 KeyValue::new("pool", value::quote(&pool.name)),
@@ -161,7 +148,11 @@ impl<'t> ServicePools<'t> {
         }
         note_health(kind, notes);
         if kind.key.eq_ignore_ascii_case("highestRandomWeight") {
-            kind.changed(notes, "requests are shared anew each time, not by the client's address", "");
+            kind.changed(
+                notes,
+                "requests are shared anew each time, not by the client's address",
+                "",
+            );
         }
         out.keys.push(KeyValue::new("split", value::list(shares)));
         Ok(out)
@@ -170,11 +161,10 @@ impl<'t> ServicePools<'t> {
     fn mirroring(
         &mut self,
         kind: &'t OptionNode,
-        retry: &RetryPlan,
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
-        let pool = self.pool(kind.text_of("service").unwrap_or_default(), retry, names, notes)?;
+        let pool = self.pool(kind.text_of("service").unwrap_or_default(), names, notes)?;
         kind.convert_key("service", notes);
         let mut out = target(pool);
         let items = kind.get("mirrors").map(OptionNode::items).unwrap_or_default();
@@ -186,7 +176,7 @@ impl<'t> ServicePools<'t> {
                 continue;
             }
             let name = item.text_of("name").unwrap_or_default();
-            match self.pool(name, &RetryPlan::default(), names, notes) {
+            match self.pool(name, names, notes) {
                 Ok(copy) => {
                     let pool = KeyValue::new("pool", value::quote(&copy.name));
                     let pairs = [pool, KeyValue::new("percent", percent.to_string())];
@@ -198,7 +188,11 @@ impl<'t> ServicePools<'t> {
         }
         for key in ["mirrorBody", "maxBodySize"] {
             if let Some(node) = kind.get(key) {
-                node.changed(notes, "bodies of up to 64 KiB that come with their head are copied", "");
+                node.changed(
+                    notes,
+                    "bodies of up to 64 KiB that come with their head are copied",
+                    "",
+                );
             }
         }
         note_health(kind, notes);
@@ -208,12 +202,11 @@ impl<'t> ServicePools<'t> {
     fn failover(
         &mut self,
         kind: &'t OptionNode,
-        retry: &RetryPlan,
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
-        let main = self.pool(kind.text_of("service").unwrap_or_default(), retry, names, notes)?;
-        let other = self.pool(kind.text_of("fallback").unwrap_or_default(), retry, names, notes)?;
+        let main = self.pool(kind.text_of("service").unwrap_or_default(), names, notes)?;
+        let other = self.pool(kind.text_of("fallback").unwrap_or_default(), names, notes)?;
         for key in ["service", "fallback"] {
             kind.convert_key(key, notes);
         }
@@ -231,7 +224,22 @@ impl<'t> ServicePools<'t> {
         Ok(out)
     }
 
-    /// Reports the services and transports that nothing refers to.
+    /// Lets the pools of a target make further attempts as a router wants them, without a budget.
+    pub fn allow_retries(&mut self, target: &ServiceTarget<'_>, retry: &RetryPlan) {
+        let wait = format_duration(retry.back_off_ms);
+        let most = format_duration(retry.back_off_ms.saturating_mul(2).min(60_000));
+        let value = format!("{{ budget = \"off\", back-off = {wait}, back-off-most = {most} }}");
+        for table in &mut self.tables {
+            let name = value::quote(table.path.strip_prefix("pool.").unwrap_or_default());
+            let mut used = target.keys.iter().filter(|key| matches!(key.key, "pool" | "split"));
+            let falls_back = target.fallback.as_ref().is_some_and(|one| value::quote(one) == name);
+            if used.any(|key| key.value.contains(&name)) || falls_back {
+                table.set("retry", value.clone(), SourcePlace::NONE);
+            }
+        }
+    }
+
+    /// Reports the services that nothing refers to.
     pub fn note_unused(&self, notes: &mut ConversionNotes) {
         let all = self.services.map(OptionNode::entries).unwrap_or_default();
         for unused in all.iter().filter(|one| !self.used.contains(&one.key.as_str())) {

@@ -76,7 +76,8 @@ impl<'t> StickyCookie<'t> {
         }
         let named = node.text_of("name").is_some_and(|name| name == self.name());
         if !named || node.entries().is_empty() {
-            let reason = "the cookie has another name and new values: clients are shared out anew once";
+            let reason =
+                "the cookie has another name and new values: clients are shared out anew once";
             node.changed(notes, reason, "");
         }
         table

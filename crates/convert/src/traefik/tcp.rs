@@ -49,7 +49,8 @@ impl<'t> TcpWriter<'_, 't> {
         let mut out = Vec::new();
         for at in self.routers_at(point) {
             let router = &self.routers[at];
-            let reason = "HTTP and TCP routers do not share a listener: its connections are refused";
+            let reason =
+                "HTTP and TCP routers do not share a listener: its connections are refused";
             router.node.left_out(self.notes, reason, "an entry point of its own");
             let when = match router.condition.clone().at_least() {
                 // The conditions of connections without a name would hold for all requests.
@@ -60,6 +61,13 @@ impl<'t> TcpWriter<'_, 't> {
             out.push(rule_of(router, when, keys));
         }
         out
+    }
+
+    /// Writes the pools, and reports what no router uses.
+    pub fn finish(self, document: &mut Document) {
+        self.middlewares.note_unused(self.notes);
+        self.pools.note_unused(self.notes);
+        self.pools.tables.into_iter().for_each(|table| document.push(table));
     }
 
     /// Writes the service of an entry point.
@@ -94,21 +102,42 @@ impl<'t> TcpWriter<'_, 't> {
     }
 
     /// Whether a router can be asked beside the others of its entry point.
-    fn fits(&mut self, router: &TrafficRouter<'t>, point: &EntryPoint<'t>, passes: bool, ends_tls: bool) -> bool {
+    fn fits(
+        &mut self,
+        router: &TrafficRouter<'t>,
+        point: &EntryPoint<'t>,
+        passes: bool,
+        ends_tls: bool,
+    ) -> bool {
         let secure = router.uses_tls(point);
         if passes && secure && !router.passes_tls() {
             let reason = "TLS is passed on at this entry point, and ends nowhere: its connections are refused";
-            self.notes.left_out(router.node.place(), &router.node.text, reason, "an entry point of its own");
+            self.notes.left_out(
+                router.node.place(),
+                &router.node.text,
+                reason,
+                "an entry point of its own",
+            );
             return false;
         }
         if ends_tls && !secure {
             let reason = "the entry point speaks TLS: connections without it are refused";
-            self.notes.left_out(router.node.place(), &router.node.text, reason, "an entry point of its own");
+            self.notes.left_out(
+                router.node.place(),
+                &router.node.text,
+                reason,
+                "an entry point of its own",
+            );
             return false;
         }
         if passes && !secure {
             let reason = "it also has the connections over TLS that no other router takes";
-            self.notes.changed(router.node.place(), &router.node.text, reason, "an entry point of its own");
+            self.notes.changed(
+                router.node.place(),
+                &router.node.text,
+                reason,
+                "an entry point of its own",
+            );
         }
         if let Some(why) = router.condition.unknown() {
             let reason = format!("{}: connections that its rule may mean are refused", why.reason);
@@ -122,7 +151,13 @@ impl<'t> TcpWriter<'_, 't> {
     fn router(&mut self, router: &TrafficRouter<'t>, tls: bool, rules: &mut RuleList) {
         let mut effect = ChainEffect::default();
         let chain = router.node.texts_of("middlewares");
-        middlewares::apply_tcp(&chain, &mut self.middlewares, &mut effect, self.checker, self.notes);
+        middlewares::apply_tcp(
+            &chain,
+            &mut self.middlewares,
+            &mut effect,
+            self.checker,
+            self.notes,
+        );
         for step in effect.steps {
             let when = step.when.and(router.condition.clone());
             let rule = rule_of(router, when, step.keys);

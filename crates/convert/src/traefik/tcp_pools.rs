@@ -60,7 +60,8 @@ impl<'t> TcpPools<'t> {
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<KeyValue, String> {
-        let service = self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+        let service =
+            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         let Some(weighted) = service.get("weighted") else {
             let pool = self.pool(name, names, notes)?;
             return Ok(KeyValue::new("pool", value::quote(&pool)));
@@ -87,7 +88,8 @@ impl<'t> TcpPools<'t> {
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<String, String> {
-        let service = self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+        let service =
+            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         if let Some(known) = self.written.get(&service.key) {
             return Ok(known.clone());
         }
@@ -96,7 +98,8 @@ impl<'t> TcpPools<'t> {
             .ok_or_else(|| format!("the service `{name}` is no load balancer"))?;
         let pool_name = names.unique_name(&service.key);
         let path = format!("pool.{pool_name}");
-        let mut pool = TomlTable::new(path.clone(), balancer.place(), &format!("service {}", service.key));
+        let mut pool =
+            TomlTable::new(path.clone(), balancer.place(), &format!("service {}", service.key));
         let tls = write_servers(balancer, &mut pool, notes)
             .ok_or_else(|| format!("the service `{name}` has no server here"))?;
         let transport = self.transport(balancer, notes);
@@ -112,7 +115,11 @@ impl<'t> TcpPools<'t> {
         Ok(pool_name)
     }
 
-    fn transport(&self, balancer: &'t OptionNode, notes: &mut ConversionNotes) -> Option<&'t OptionNode> {
+    fn transport(
+        &self,
+        balancer: &'t OptionNode,
+        notes: &mut ConversionNotes,
+    ) -> Option<&'t OptionNode> {
         let Some(name) = balancer.get("serversTransport") else { return self.default_transport };
         let wanted = local_name(name.as_text().unwrap_or_default());
         let table = self.transports.map(OptionNode::entries).unwrap_or_default();
@@ -155,7 +162,11 @@ fn write_servers(
             continue;
         };
         tls = Some(secure);
-        pool.push_item("servers", value::quote(address.as_text().unwrap_or_default()), address.place());
+        pool.push_item(
+            "servers",
+            value::quote(address.as_text().unwrap_or_default()),
+            address.place(),
+        );
         item.converted(notes);
     }
     tls
@@ -187,6 +198,10 @@ fn write_connection(
     let Some(transport) = transport else { return };
     transport.convert_key("dialTimeout", notes);
     if let Some(alive) = transport.get("dialKeepAlive") {
-        alive.changed(notes, "silent connections are probed as `socket.keep-alive` says", "`socket.keep-alive` of the pool");
+        alive.changed(
+            notes,
+            "silent connections are probed as `socket.keep-alive` says",
+            "`socket.keep-alive` of the pool",
+        );
     }
 }

@@ -30,7 +30,8 @@ pub fn options_of<'t>(
 ) -> Result<Option<&'t OptionNode>, &'t OptionNode> {
     let named = tls.iter().flatten().find_map(|tls| tls.get("options"));
     let table = root.find(&["tls", "options"]);
-    let find = |name: &str| table.and_then(|table| table.entries().iter().find(|one| one.key == name));
+    let find =
+        |name: &str| table.and_then(|table| table.entries().iter().find(|one| one.key == name));
     match named {
         None => Ok(find("default")),
         Some(node) => {
@@ -52,12 +53,14 @@ pub fn write(
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
-    let source = demands.iter().find_map(|one| one.node).map_or(SourcePlace::NONE, OptionNode::place);
+    let source =
+        demands.iter().find_map(|one| one.node).map_or(SourcePlace::NONE, OptionNode::place);
     let mut table = TomlTable::new(format!("{path}.tls"), source, "tls");
     let files = certificates(root, notes);
     let ordered = acme::write(path, root, demands, notes);
     if files.is_empty() && ordered.is_none() {
-        let reason = "TLS needs the file of a certificate: nothing is served here until one is written";
+        let reason =
+            "TLS needs the file of a certificate: nothing is served here until one is written";
         notes.left_out(source, "tls", reason, "`tls = { certificates = … }` of the service");
     }
     if !files.is_empty() || ordered.is_none() {
@@ -131,6 +134,18 @@ fn write_versions(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut 
             node.changed(notes, "TLS 1.3 is always spoken", "");
         }
     }
+    for options in demands.iter().filter_map(|one| one.options) {
+        let older = options.get("minVersion").filter(|node| {
+            newest == Some("1.3") && node.as_text().is_none_or(|text| !text.ends_with("13"))
+        });
+        if let Some(node) = older {
+            node.changed(
+                notes,
+                "one oldest version holds for a listener, the newest of all routers",
+                "",
+            );
+        }
+    }
     if let Some(version) = newest {
         table.set_required("minimum", value::quote(version), SourcePlace::NONE);
     }
@@ -185,9 +200,17 @@ fn write_clients(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut C
     }
     for other in files.iter().skip(1) {
         let reason = "a service has one file of authorities: clients of the others are refused";
-        notes.left_out(other.source.whole(), &other.text, reason, "put the authorities into one file");
+        notes.left_out(
+            other.source.whole(),
+            &other.text,
+            reason,
+            "put the authorities into one file",
+        );
     }
-    pairs.push(KeyValue::new("verify", value::quote(if optional { "optional" } else { "required" })));
+    pairs.push(KeyValue::new(
+        "verify",
+        value::quote(if optional { "optional" } else { "required" }),
+    ));
     for other in demands.iter().filter(asking).filter_map(|one| one.options) {
         if !std::ptr::eq(other, first) {
             let reason = "a listener verifies its clients in one way, that of the first options";

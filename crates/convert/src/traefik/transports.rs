@@ -25,7 +25,11 @@ pub struct TransportRefusal {
 }
 
 /// Writes the times of a pool of HTTP servers.
-pub fn write_times(transport: Option<&OptionNode>, pool: &mut TomlTable, notes: &mut ConversionNotes) {
+pub fn write_times(
+    transport: Option<&OptionNode>,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) {
     let times = transport.and_then(|transport| transport.get("forwardingTimeouts"));
     let of = |key: &str| times.and_then(|times| times.duration_of(key)).filter(|ms| *ms > 0);
     let connect = of("dialTimeout").unwrap_or(DIAL_MS).min(LONGEST_CONNECT_MS);
@@ -43,7 +47,11 @@ pub fn write_times(transport: Option<&OptionNode>, pool: &mut TomlTable, notes: 
     }
     for key in ["readIdleTimeout", "pingTimeout"] {
         if let Some(time) = times.get(key) {
-            time.changed(notes, "a silent connection of HTTP/2 is asked every 5 min 30 s", "`http2.ping`");
+            time.changed(
+                notes,
+                "a silent connection of HTTP/2 is asked every 5 min 30 s",
+                "`http2.ping`",
+            );
         }
     }
 }
@@ -65,12 +73,22 @@ pub fn tls_table(
     };
     for key in ["spiffe", "peerCertURI"] {
         if let Some(node) = transport.get(key) {
-            node.left_out(notes, "a server's identity is that of its names: the pool is not written", "`tls.name` of the pool");
-            return Err(TransportRefusal { reason: "its servers cannot be verified as before".to_owned() });
+            node.left_out(
+                notes,
+                "a server's identity is that of its names: the pool is not written",
+                "`tls.name` of the pool",
+            );
+            return Err(TransportRefusal {
+                reason: "its servers cannot be verified as before".to_owned(),
+            });
         }
     }
     let verifies = !transport.is_on("insecureSkipVerify");
-    table.set_required("verify", value::quote(if verifies { "on" } else { "off" }), SourcePlace::NONE);
+    table.set_required(
+        "verify",
+        value::quote(if verifies { "on" } else { "off" }),
+        SourcePlace::NONE,
+    );
     transport.convert_key("insecureSkipVerify", notes);
     if let Some(name) = transport.get("serverName") {
         let text = name.as_text().unwrap_or_default();
@@ -80,7 +98,11 @@ pub fn tls_table(
     write_certificate(transport, &mut table, notes);
     if let Some(version) = transport.get("minVersion") {
         let is_new = version.as_text().is_some_and(|text| text.ends_with("13"));
-        table.set_required("minimum", value::quote(if is_new { "1.3" } else { "1.2" }), version.place());
+        table.set_required(
+            "minimum",
+            value::quote(if is_new { "1.3" } else { "1.2" }),
+            version.place(),
+        );
     }
     for key in ["maxVersion", "cipherSuites"] {
         if let Some(node) = transport.get(key) {
@@ -98,7 +120,12 @@ fn write_authorities(transport: &OptionNode, table: &mut TomlTable, notes: &mut 
     authorities.converted(notes);
     for other in files.iter().skip(1) {
         let reason = "a pool has one file of authorities: servers of the others are refused";
-        notes.left_out(other.source.whole(), &other.text, reason, "put the authorities into one file");
+        notes.left_out(
+            other.source.whole(),
+            &other.text,
+            reason,
+            "put the authorities into one file",
+        );
     }
 }
 
@@ -117,7 +144,12 @@ fn write_certificate(transport: &OptionNode, table: &mut TomlTable, notes: &mut 
 }
 
 /// Settles what is left of a transport that a pool uses.
-pub fn settle_rest(transport: &OptionNode, has_tls: bool, pool: &mut TomlTable, notes: &mut ConversionNotes) {
+pub fn settle_rest(
+    transport: &OptionNode,
+    has_tls: bool,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) {
     if let Some(idle) = transport.get("maxIdleConnsPerHost") {
         let most = transport.number_of("maxIdleConnsPerHost").unwrap_or(0).clamp(0, 65_535);
         if most > 0 {
@@ -131,7 +163,10 @@ pub fn settle_rest(transport: &OptionNode, has_tls: bool, pool: &mut TomlTable, 
     if !has_tls {
         for entry in transport.entries() {
             let key = entry.key.to_ascii_lowercase();
-            if matches!(key.as_str(), "servername" | "insecureskipverify" | "rootcas" | "certificates" | "minversion") {
+            if matches!(
+                key.as_str(),
+                "servername" | "insecureskipverify" | "rootcas" | "certificates" | "minversion"
+            ) {
                 entry.changed(notes, "no server that uses it speaks TLS", "");
             }
         }
