@@ -11,6 +11,7 @@ mod directives;
 mod expressions;
 mod field_place;
 mod fields;
+mod forwarding;
 mod http;
 mod include;
 mod listen;

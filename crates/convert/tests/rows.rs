@@ -16,6 +16,8 @@ mod cookies;
 mod haproxy;
 #[path = "rows/nginx.rs"]
 mod nginx;
+#[path = "rows/nginx_forwarding.rs"]
+mod nginx_forwarding;
 #[path = "rows/unix_sockets.rs"]
 mod unix_sockets;
 

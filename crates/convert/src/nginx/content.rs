@@ -10,8 +10,9 @@ use super::directives;
 use super::expressions::pass_target;
 use super::field_place::FieldPlace;
 use super::fields::{added_fields, fields};
+use super::forwarding::ClientTerms;
 use super::location::{self, LocationBlock};
-use super::pools::{PoolUse, UpstreamPools};
+use super::pools::{PoolReference, PoolUse, UpstreamPools};
 use super::rate_limit;
 use super::redirects::location_rewrites;
 use super::rule::{InternalRewrite, NginxRule};
@@ -32,12 +33,20 @@ pub struct ContentWriter<'c, 't> {
     pub named: Vec<&'t Directive>,
     /// The type of short answers: `default_type`.
     pub media_type: Option<String>,
+    /// What the service does with its clients, unless a rule says otherwise.
+    pub client_terms: ClientTerms,
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 59] = [
+const READ: [&str; 65] = [
+    "proxy_buffering",
+    "proxy_request_buffering",
+    "proxy_next_upstream_timeout",
+    "grpc_next_upstream",
+    "grpc_next_upstream_tries",
+    "grpc_next_upstream_timeout",
     "proxy_cookie_domain",
     "proxy_cookie_path",
     "proxy_redirect",
@@ -100,7 +109,10 @@ const READ: [&str; 59] = [
 ];
 
 /// Timeouts and counts that are converted. Invalid values and a time of 0 are reported with the directive.
-const TIMES: [&str; 9] = [
+const TIMES: [&str; 12] = [
+    "proxy_next_upstream_timeout",
+    "grpc_next_upstream_timeout",
+    "grpc_next_upstream_tries",
     "proxy_connect_timeout",
     "proxy_read_timeout",
     "grpc_connect_timeout",
@@ -115,7 +127,7 @@ const TIMES: [&str; 9] = [
 /// Reports a time or a count that cannot be converted.
 fn note_times(directive: &Directive, notes: &mut ConversionNotes) {
     let text = directive.text();
-    if directive.name == "proxy_next_upstream_tries" {
+    if directive.name.ends_with("_next_upstream_tries") {
         if directive.peek(0).parse::<u32>().is_err() {
             notes.left_out(directive.source, &text, "not a number", "`retries` of the pool");
         }
@@ -318,7 +330,10 @@ impl ContentWriter<'_, '_> {
         };
         pass.mark_converted();
         let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
-        let pool = self.pools.pool_name(used, self.upstreams, scope, self.notes);
+        let PoolReference { name: pool, terms } =
+            self.pools.reference(used, self.upstreams, scope, self.notes);
+        let client = ClientTerms::read(target.scheme, scope);
+        let terms = terms.with_client(&client, &self.client_terms).into_keys();
         let own = self.field_place();
         let mut fields = fields(scope, target.authority, own, self.notes);
         if !target.scheme.starts_with("grpc") {
@@ -327,7 +342,7 @@ impl ContentWriter<'_, '_> {
         }
         let rule = |when: RuleCondition, fields: &[KeyValue]| NginxRule {
             when,
-            keys: keys(&pool, fields),
+            keys: [keys(&pool, fields), terms.clone()].concat(),
             source: pass.source,
             text: pass.text(),
         };

@@ -59,9 +59,7 @@ const ROWS: &[NginxDirective] = &[
             "proxy_buffer",
             "proxy_buffers",
             "proxy_buffer_size",
-            "proxy_buffering",
             "proxy_busy_buffers_size",
-            "proxy_request_buffering",
             "proxy_max_temp_file_size",
             "proxy_temp_",
             "proxy_headers_hash_",
@@ -117,12 +115,6 @@ const ROWS: &[NginxDirective] = &[
         NoteKind::Changed,
         "a silent peer is given up in both directions after the same time",
         "`timeout.between-bytes` of the service and of the pool",
-    ),
-    (
-        &["proxy_next_upstream_timeout", "grpc_next_upstream_timeout"],
-        NoteKind::Changed,
-        "all attempts together end with the first server's times",
-        "`timeout.attempts` of the pool",
     ),
     (
         &["ssl_trusted_certificate"],

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::duration;
+use crate::duration::{self, TimeSetting};
+use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -14,6 +15,7 @@ use super::accept_proxy;
 use super::compression;
 use super::content::{self, ContentWriter};
 use super::directives;
+use super::forwarding::ClientTerms;
 use super::listen::{self, ListenAddress};
 use super::location;
 use super::pools::UpstreamPools;
@@ -186,7 +188,8 @@ impl HttpWriter<'_, '_> {
         let tls = said(|listen| listen.tls && !listen.quic);
         let label = servers.iter().find_map(|one| one.first_name()).unwrap_or("web");
         let name = names.unique_name(&if tls { format!("{label}-tls") } else { label.to_owned() });
-        let mut rules = self.rules(&servers, tls);
+        let client_terms = ClientTerms::read("http", &default.scope);
+        let mut rules = self.rules(&servers, tls, &client_terms);
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
         let mut service =
@@ -226,8 +229,13 @@ impl HttpWriter<'_, '_> {
         }
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
         compression::write(&mut service, &scopes, self.notes);
+        let proxied = pool != empty_pool::NAME;
+        if let Some(buffer) = client_terms.service_buffer().filter(|_| proxied) {
+            service.set("buffer", buffer, SourcePlace::NONE);
+        }
         document.push(service);
-        write_timeouts(&path, &default.scope, document);
+        let tunnel = client_terms.tunnel_timeout().filter(|_| proxied);
+        write_timeouts(&path, &default.scope, tunnel, document);
         if tls {
             let source = shared.listens.first().map_or(SourcePlace::NONE, |listen| listen.source);
             tls::write(&path, source, &scopes, document, self.notes);
@@ -236,7 +244,12 @@ impl HttpWriter<'_, '_> {
     }
 
     /// The rules of all servers by name. The default server's rules come last, and apply to every other name.
-    fn rules(&mut self, servers: &[&ServerBlock<'_>], tls: bool) -> Vec<NginxRule> {
+    fn rules(
+        &mut self,
+        servers: &[&ServerBlock<'_>],
+        tls: bool,
+        client_terms: &ClientTerms,
+    ) -> Vec<NginxRule> {
         let mut named: Vec<(RankedName, usize)> = Vec::new();
         for (at, server) in servers.iter().enumerate() {
             named.extend(server.names(self.notes).into_iter().map(|name| (name, at)));
@@ -259,19 +272,24 @@ impl HttpWriter<'_, '_> {
             }
             let when = RuleCondition::texts(first.key, &texts);
             out.extend(
-                self.server_block_rules(servers[*server], tls)
+                self.server_block_rules(servers[*server], tls, client_terms)
                     .into_iter()
                     .map(|rule| rule.with_condition(&when)),
             );
             at = next;
         }
         if let Some(default) = servers.first() {
-            out.extend(self.server_block_rules(default, tls));
+            out.extend(self.server_block_rules(default, tls, client_terms));
         }
         out
     }
 
-    fn server_block_rules(&mut self, server: &ServerBlock<'_>, tls: bool) -> Vec<NginxRule> {
+    fn server_block_rules(
+        &mut self,
+        server: &ServerBlock<'_>,
+        tls: bool,
+        client_terms: &ClientTerms,
+    ) -> Vec<NginxRule> {
         let mut context = ContentWriter {
             tls,
             name: server.first_name(),
@@ -279,6 +297,7 @@ impl HttpWriter<'_, '_> {
             upstreams: self.upstreams,
             zones: self.zones,
             media_type: server.scope.get("default_type").map(|one| one.word(0).to_owned()),
+            client_terms: client_terms.clone(),
             named: location::named_locations(server.directive.inner()),
             pools: self.pools,
             notes: self.notes,
@@ -315,18 +334,26 @@ fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
     (!kept).then_some("drop")
 }
 
-fn write_timeouts(path: &str, scope: &DirectiveScope<'_>, document: &mut Document) {
+/// Writes the times towards clients, with nginx's own values where none is written.
+fn write_timeouts(
+    path: &str,
+    scope: &DirectiveScope<'_>,
+    tunnel: Option<String>,
+    document: &mut Document,
+) {
     let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-    for (key, name) in [
-        ("header", "client_header_timeout"),
-        ("idle", "keepalive_timeout"),
-        ("between-bytes", "client_body_timeout"),
+    for (key, name, otherwise) in [
+        ("header", "client_header_timeout", 60_000),
+        ("idle", "keepalive_timeout", 75_000),
+        ("between-bytes", "client_body_timeout", 60_000),
     ] {
-        if let Some(time) = scope.time(name) {
-            times.set(key, duration::format_duration(time.ms), time.source);
-        }
+        let time = scope.time(name);
+        let TimeSetting { ms, source } =
+            time.unwrap_or(TimeSetting { ms: otherwise, source: SourcePlace::NONE });
+        times.set(key, duration::format_duration(ms), source);
     }
-    if !times.entries.is_empty() {
-        document.push(times);
+    if let Some(tunnel) = tunnel {
+        times.set("tunnel", tunnel, SourcePlace::NONE);
     }
+    document.push(times);
 }

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use crate::document::{Document, TomlTable};
+use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
-use crate::{duration, empty_pool};
 
+use super::forwarding::{RuleTerms, TermSources, UpstreamTerms, directive_prefix};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
@@ -30,12 +31,22 @@ struct PoolTarget {
     target: String,
 }
 
-/// A pool for one combination of times, retries and TLS.
+/// A pool for one protocol and one combination of TLS settings.
 #[derive(Debug)]
 struct KnownPool {
     /// A text that differs for each combination.
     settings: String,
     name: String,
+    /// The times and retries that the pool has.
+    terms: UpstreamTerms,
+}
+
+/// A pool for a location.
+#[derive(Debug)]
+pub struct PoolReference {
+    pub name: String,
+    /// What a rule for the location says otherwise than the pool.
+    pub terms: RuleTerms,
 }
 
 /// How a pool is used.
@@ -60,31 +71,36 @@ impl UpstreamPools {
         empty_pool::NAME.to_owned()
     }
 
-    /// The name of the pool for this use. Creates the pool if necessary.
-    pub fn pool_name(
+    /// The pool for this use. Creates the pool if necessary.
+    pub fn reference(
         &mut self,
         used: PoolUse<'_>,
         upstreams: &[&Directive],
         scope: &DirectiveScope<'_>,
         notes: &mut ConversionNotes,
-    ) -> String {
+    ) -> PoolReference {
         let target = match used.target.starts_with("unix:") {
             true => used.target.to_owned(),
             false => used.target.to_ascii_lowercase(),
         };
         let key = PoolTarget { scheme: used.scheme.to_owned(), target };
-        // Timeouts and retries belong to a location in nginx and to a pool here, so each combination needs its own
-        // pool.
+        // TLS belongs to a location in nginx and to a pool here, so each combination needs its own pool.
         let settings = use_key(used, scope);
+        let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
+        let servers = upstream.map_or(1, |one| upstream::count_servers(one));
+        note_retry_words(used.scheme, scope, notes);
+        let mut sources = TermSources::default();
+        let own = UpstreamTerms::read(used.scheme, servers, scope, &mut sources);
+        sources.mark_written(used.scheme, scope);
         let known = self.known.entry(key).or_default();
         if let Some(same) = known.iter().find(|other| other.settings == settings) {
-            return same.name.clone();
+            return PoolReference { name: same.name.clone(), terms: own.rule_keys(&same.terms) };
         }
         if !known.is_empty() {
-            let reason = "times, retries and TLS belong to a pool: the servers stand in a further one for what is said here";
+            let reason =
+                "TLS belongs to a pool: the servers stand in a further one for what is said here";
             notes.changed(used.source, used.target, reason, "");
         }
-        let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
         let name = self.names.unique_name(used.target);
         let (source, text) =
             upstream.map_or((used.source, String::new()), |one| (one.source, one.text()));
@@ -102,13 +118,17 @@ impl UpstreamPools {
             ),
         }
         write_server_protocol(&mut pool, used, scope);
-        note_retry_words(scope, notes);
         if pool.has("tls") {
             note_unverified(used.scheme, scope, notes);
         }
+        // The pool has the terms of the server's level; those of the location stand in its rule.
+        let mut sources = TermSources::default();
+        let terms = UpstreamTerms::read(used.scheme, servers, &scope.server_level(), &mut sources);
+        write_terms(&mut pool, &terms, &sources);
         self.tables.push(pool);
-        known.push(KnownPool { settings, name: name.clone() });
-        name
+        let reference = PoolReference { name: name.clone(), terms: own.rule_keys(&terms) };
+        known.push(KnownPool { settings, name, terms });
+        reference
     }
 
     /// Whether a pool was requested for this upstream.
@@ -128,7 +148,7 @@ impl UpstreamPools {
     }
 }
 
-/// Writes the protocol, the timeouts and the retries for connections to servers.
+/// Writes the protocol of connections to servers.
 fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
@@ -142,8 +162,6 @@ fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &Direct
     if let Some(proxied) = proxied.filter(|one| one.word(0) == "on") {
         pool.set_required("send-proxy", value::quote("v1"), proxied.source);
     }
-    write_timeouts(pool, used.scheme, scope);
-    write_retry(pool, scope);
 }
 
 /// Reports files for the verification of servers that have no effect, because the verification is off.
@@ -160,8 +178,10 @@ fn note_unverified(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut Convers
 }
 
 /// Reports the words of `proxy_next_upstream` that are not carried over.
-fn note_retry_words(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
-    let Some(next) = scope.get("proxy_next_upstream") else { return };
+fn note_retry_words(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    let prefix = directive_prefix(scheme);
+    let next = scope.get(&format!("{prefix}_next_upstream")).filter(|next| !next.is_settled());
+    let Some(next) = next else { return };
     for option in next.options(0) {
         match option.text {
             "non_idempotent" => notes.left_out(
@@ -173,13 +193,22 @@ fn note_retry_words(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
             _ => notes.converted(option.source),
         }
     }
-    notes.converted(next.source);
+    if scheme == "tcp" || next.args().iter().any(|word| word == "error" || word == "off") {
+        return notes.converted(next.source);
+    }
+    let reason = "a server that cannot be connected to is not asked again, but another one is";
+    notes.changed(next.source, &next.text(), reason, "`retries` of the rule");
 }
 
 /// A text of the settings that distinguishes two uses of one upstream.
 fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
     let mut own = TomlTable::new("", SourcePlace::NONE, "");
     write_server_protocol(&mut own, used, scope);
+    if used.scheme == "tcp" {
+        // A service for bytes may have no rule that says otherwise.
+        let mut sources = TermSources::default();
+        write_terms(&mut own, &UpstreamTerms::read(used.scheme, 1, scope, &mut sources), &sources);
+    }
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
 
@@ -206,66 +235,23 @@ fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
     value::table(&pairs)
 }
 
-/// The prefix of the proxy directives for this scheme.
-fn directive_prefix(scheme: &str) -> &'static str {
-    if scheme.starts_with("grpc") { "grpc" } else { "proxy" }
-}
-
-fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>) {
-    let prefix = directive_prefix(scheme);
-    let mut pairs = Vec::new();
-    let mut sources = Vec::new();
-    let mut set = |key: &'static str, name: &str| {
-        if let Some(time) = scope.time(&format!("{prefix}_{name}")) {
-            pairs.push(KeyValue::new(key, duration::format_duration(time.ms)));
-            sources.push(time.source);
-        }
-    };
-    set("connect", "connect_timeout");
-    if scheme != "tcp" {
-        set("first-byte", "read_timeout");
-        set("between-bytes", "read_timeout");
-    }
+/// Writes times and retries. A time of idle connections that the upstream has is kept.
+fn write_terms(pool: &mut TomlTable, terms: &UpstreamTerms, sources: &TermSources) {
+    let mut pairs = terms.timeout.clone();
+    let mut places = sources.timeout.clone();
     if let Some(own) = pool.get("timeout").map(|own| own.trim_matches(['{', '}', ' ']).to_owned())
         && let Some((_, time)) = own.split_once(" = ")
     {
         pairs.push(KeyValue::new("idle", time.to_owned()));
-        sources.extend(pool.source_of("timeout"));
+        places.extend(pool.source_of("timeout"));
     }
-    if !pairs.is_empty() {
-        pool.set("timeout", value::table(&pairs), sources.last().copied().unwrap_or_default());
-        pool.add_sources("timeout", &sources);
-    }
-}
-
-/// Writes the retries of `proxy_next_upstream` and `proxy_next_upstream_tries`.
-fn write_retry(pool: &mut TomlTable, scope: &DirectiveScope<'_>) {
-    let tries = scope
-        .get("proxy_next_upstream_tries")
-        .and_then(|one| one.word(0).parse::<u32>().ok().map(|n| (n, one.source)));
-    if let Some((tries, source)) = tries.filter(|(tries, _)| *tries > 0) {
-        pool.set("retries", (tries - 1).to_string(), source);
-    }
-    let Some(next) = scope.get("proxy_next_upstream") else { return };
-    if next.word(0) == "off" {
-        return pool.set("retries", "0", next.source);
-    }
-    let statuses: Vec<String> = next
-        .args()
-        .iter()
-        .filter_map(|word| word.strip_prefix("http_"))
-        .map(str::to_owned)
-        .collect();
-    let mut pairs = Vec::new();
-    if !statuses.is_empty() {
-        pairs.push(KeyValue::new("on", value::list(statuses)));
-    }
-    for (word, key) in [("timeout", "on-timeout"), ("invalid_header", "on-malformed")] {
-        if next.args().iter().any(|arg| arg == word) {
-            pairs.push(KeyValue::new(key, "true"));
-        }
-    }
-    if !pairs.is_empty() {
-        pool.set("retry", value::table(&pairs), next.source);
+    let mut set = |key: &'static str, value: String, places: &[SourcePlace]| {
+        pool.set(key, value, places.last().copied().unwrap_or_default());
+        pool.add_sources(key, places);
+    };
+    set("timeout", value::table(&pairs), &places);
+    set("retries", terms.retries.to_string(), &sources.retries);
+    if let Some(retry) = terms.pool_retry() {
+        set("retry", retry, &sources.retry);
     }
 }

@@ -45,6 +45,11 @@ impl<'t> DirectiveScope<'t> {
         DirectiveScope { levels }
     }
 
+    /// The scope of the server around a location: the levels `http` and `server`.
+    pub fn server_level(&self) -> DirectiveScope<'t> {
+        DirectiveScope { levels: self.levels.iter().take(2).cloned().collect() }
+    }
+
     /// Names of all directives in effect.
     pub fn names(&self) -> impl Iterator<Item = &'t str> {
         self.levels.iter().flat_map(|level| level.places.keys().copied())

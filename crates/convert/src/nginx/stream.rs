@@ -97,13 +97,12 @@ impl StreamWriter<'_, '_> {
                 first.source,
             );
         }
-        if let Some(TimeSetting { ms, source }) = self.scope.time("proxy_timeout") {
-            service.set(
-                "timeout",
-                value::table(&[KeyValue::new("tunnel", duration::format_duration(ms))]),
-                source,
-            );
-        }
+        // nginx's own time is ten minutes.
+        let silence = self.scope.time("proxy_timeout");
+        let TimeSetting { ms, source } =
+            silence.unwrap_or(TimeSetting { ms: 600_000, source: SourcePlace::NONE });
+        let tunnel = KeyValue::new("tunnel", duration::format_duration(ms));
+        service.set("timeout", value::table(&[tunnel]), source);
         let tls = listens.iter().any(|listen| listen.tls);
         if tls && !level.iter().any(|one| one.name == "ssl_certificate") {
             return self.notes.left_out(
@@ -194,6 +193,6 @@ impl StreamWriter<'_, '_> {
 
     fn pool(&mut self, target: &str, source: SourcePlace) -> String {
         let used = PoolUse { scheme: "tcp", target, source };
-        self.pools.pool_name(used, self.upstreams, &self.scope, self.notes)
+        self.pools.reference(used, self.upstreams, &self.scope, self.notes).name
     }
 }

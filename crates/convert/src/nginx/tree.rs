@@ -42,6 +42,11 @@ impl Directive {
         self.args.get(at).map_or("", String::as_str)
     }
 
+    /// All arguments. They do not count as read.
+    pub fn peek_all(&self) -> &[String] {
+        &self.args
+    }
+
     /// All arguments. They count as read.
     pub fn args(&self) -> &[String] {
         self.accounts.mark_read_from(1);

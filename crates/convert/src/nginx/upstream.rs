@@ -80,6 +80,12 @@ pub fn fill(
     }
 }
 
+/// The servers that may be asked one after the other.
+pub fn count_servers(upstream: &Directive) -> usize {
+    let servers = upstream.inner().iter().filter(|one| one.name == "server");
+    servers.filter(|one| !one.peek_all().iter().any(|word| word == "down")).count()
+}
+
 fn server(
     directive: &Directive,
     port: u16,

@@ -158,7 +158,7 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("proxy_cookie_path /b /;", "cookie-path = [{ from = \"/b\", to = \"/\" }]", false),
-    ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\" }", false),
+    ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\", first-byte = \"1m\"", false),
     ("unheard_of x;", "pool = \"b\"", true),
 ];
 
@@ -186,7 +186,7 @@ const NGINX_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
     ),
     (
         "location /a { proxy_read_timeout 1h; proxy_pass http://b; }",
-        "timeout = { first-byte = \"1h\", between-bytes = \"1h\" } # line 3  # x:1 upstream b [pool.b-2]",
+        "timeout = { first-byte = \"1h\", between-bytes = \"1h\", stream = \"1h\", tunnel = \"1h\" }",
         false,
     ),
     ("uwsgi_temp_path /x; scgi_temp_path /x; fastcgi_temp_path /x;", "pool = \"b\"", false),

@@ -1,0 +1,105 @@
+//! What nginx does with requests that it forwards: its own values are written out, and a location's stand in its rule.
+
+use convert::dialect::Dialect;
+use convert::notes::NoteKind;
+use convert::run::{ConversionResult, convert};
+
+/// An upstream of three servers, one of which is down, and a server with these directives.
+fn converted(server: &str) -> ConversionResult {
+    let text = format!(
+        "http {{ upstream b {{ server 10.0.0.1; server 10.0.0.2; server 10.0.0.3 backup; server 10.0.0.4 down; }}\n\
+         server {{ listen 127.0.0.1:80;\n{server}\n}} }}"
+    );
+    let converted = convert(&text, "x", Dialect::Nginx);
+    let written = converted.text.as_deref().unwrap_or_else(|| panic!("{server}: {converted:?}"));
+    model::config::load(written, "x").unwrap_or_else(|findings| panic!("{server}: {findings}"));
+    assert_eq!(converted.unsettled, 0, "{server}: {:?}", converted.notes);
+    converted
+}
+
+#[test]
+fn the_values_of_nginx_are_written_out() {
+    let text = converted("location / { proxy_pass http://b; }").text.unwrap();
+    for line in [
+        "timeout = { connect = \"1m\", first-byte = \"1m\", between-bytes = \"1m\", stream = \"1m\", attempts = \"6m\" }",
+        "retries = 2",
+        "retry = { on-timeout = true }",
+        "header = \"1m\"",
+        "idle = \"75s\"",
+        "between-bytes = \"1m\"",
+        "tunnel = \"1m\"",
+        "buffer = { request = \"1MiB\", response = \"1MiB\" }",
+        "field-names = \"drop\"",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn a_location_has_its_times_retries_and_buffers_in_its_rule_and_shares_the_pool() {
+    for (directives, rule) in [
+        ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\", attempts = \"186s\" }"),
+        ("proxy_next_upstream off;", "retries = 0"),
+        ("proxy_next_upstream_tries 2;", "timeout = { attempts = \"4m\" }\nretries = 1"),
+        ("proxy_next_upstream_timeout 9s;", "timeout = { attempts = \"9s\" }"),
+        (
+            "proxy_next_upstream error http_502 http_503;",
+            "retry = { on = [502, 503], on-timeout = false }",
+        ),
+        ("proxy_next_upstream timeout;", "retry = { unsent-only = true }"),
+        ("proxy_next_upstream error timeout invalid_header;", "retry = { on-malformed = true }"),
+        ("client_body_timeout 5s;", "timeout = { client-between-bytes = \"5s\" }"),
+        ("proxy_request_buffering off;", "buffer = { request = \"off\" }"),
+        ("proxy_buffering off;", "buffer = { response = \"off\" }"),
+    ] {
+        let text = converted(&format!(
+            "location /a {{ {directives} proxy_pass http://b; }}\nlocation / {{ proxy_pass http://b; }}"
+        ))
+        .text
+        .unwrap();
+        let own = text.split("when = { path = \"/a*\" }").nth(1).unwrap_or_default();
+        let own = own.split("[[").next().unwrap_or_default();
+        assert!(own.contains(rule), "{directives}: no {rule} in\n{text}");
+        assert_eq!(text.matches("[pool.").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn what_the_level_of_the_server_says_stands_in_the_pool_and_the_service() {
+    let text = converted(
+        "proxy_read_timeout 5m; proxy_next_upstream_tries 2; proxy_buffering off; client_body_timeout 7s;\n\
+         location / { proxy_pass http://b; }",
+    )
+    .text
+    .unwrap();
+    let mut rules = text.split("[[service.web.rule]]").skip(1);
+    let rule = rules.next().unwrap().split("[pool.b]").next().unwrap();
+    assert!(!rule.contains("timeout") && !rule.contains("retries"), "{text}");
+    for part in [
+        "first-byte = \"5m\"",
+        "retries = 1",
+        "buffer = { request = \"1MiB\" }",
+        "between-bytes = \"7s\"",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn requests_of_grpc_are_not_read_ahead() {
+    let text = converted("location / { grpc_read_timeout 5m; grpc_pass grpc://b; }").text.unwrap();
+    assert!(text.contains("buffer = { request = \"off\", response = \"off\" }"), "{text}");
+    assert!(
+        text.contains("first-byte = \"5m\", between-bytes = \"5m\", stream = \"5m\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_next_server_without_error_is_reported() {
+    let converted = converted("location / { proxy_next_upstream http_503; proxy_pass http://b; }");
+    let changed = |one: &convert::notes::ConversionNote| {
+        one.kind == NoteKind::Changed && one.directive.starts_with("proxy_next_upstream")
+    };
+    assert!(converted.notes.iter().any(changed), "{:?}", converted.notes);
+}
