@@ -10,6 +10,7 @@ pub mod run;
 
 mod apache;
 mod caddy;
+mod certificate_file;
 mod condition;
 mod dispatcher;
 mod document;
@@ -25,7 +26,9 @@ mod nginx;
 mod note_kind;
 mod rule_fallback;
 mod shorten;
+mod site_rule;
 mod source;
+mod statement;
 mod structured;
 mod template;
 mod traefik;

@@ -117,6 +117,11 @@ fn traefik() {
 }
 
 #[test]
+fn caddy() {
+    all_of(Dialect::Caddy);
+}
+
+#[test]
 fn no_example_loses_a_directive_without_a_word() {
     // Every directive is in the output or in a note.
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {

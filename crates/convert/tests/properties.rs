@@ -76,6 +76,17 @@ const WORDS: &[&str] = &[
     "\ndscontrol rule useserver 1.2.3.4:80:r 1.2.3.5\n",
     "\ndscontrol manager proportions 1 2 3 4\n",
     "\ndscontrol manager start\n",
+    "\nshop.example, :8080 {\n",
+    "\nhandle_path /a/* {\n",
+    "\nreverse_proxy a:80 unix//run/x {\n",
+    "\nrewrite /a {uri}?{query}\n",
+    "\nrespond <<X\n y\n X 200\n",
+    "\nheader_up Host {upstream_hostport}\n",
+    "\n(s) {\n",
+    "\nimport s {args[0]}\n",
+    "\n@m {\n",
+    "\nnot path *\n",
+    "{$A:b}",
 ];
 
 fn sound(text: &str) {
@@ -133,6 +144,9 @@ fn much_of_one_thing_is_bounded() {
         "include x;",
         ".if\n",
         "virtual_server 1.2.3.4 80 {\n}\n",
+        "(s) {\nimport s\n}\nimport s\n",
+        "a {\nhandle /a* {\n",
+        ":80 {\nheader /a X b\n}\n",
     ] {
         sound(&piece.repeat(2_000));
     }

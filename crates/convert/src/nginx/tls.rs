@@ -1,5 +1,6 @@
 //! Certificates of the servers that share a listener, as one service's `tls`.
 
+use crate::certificate_file::{has_key_beside, key_path};
 use crate::document::{Document, SourcedValue, TomlTable};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -27,7 +28,7 @@ pub fn write(
             let file = certificate.word(0).to_owned();
             let key = scope.get("ssl_certificate_key").map_or("", |key| key.word(0));
             if !has_key_beside(&file, key) {
-                let wanted = certificate_path(&file);
+                let wanted = key_path(&file);
                 let reason = "a key stands in the certificate's file or beside it";
                 notes.left_out(
                     certificate.source,
@@ -205,23 +206,4 @@ fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
         }
     }
     Some(names)
-}
-
-fn stem(file: &str) -> &str {
-    file.strip_suffix(".pem").or(file.strip_suffix(".crt")).unwrap_or(file)
-}
-
-fn certificate_path(file: &str) -> String {
-    match file.strip_suffix("fullchain.pem") {
-        Some(folder) => format!("{folder}privkey.pem"),
-        None => format!("{}.key", stem(file)),
-    }
-}
-
-/// Whether the key is where Steelyard looks for it.
-fn has_key_beside(file: &str, key: &str) -> bool {
-    key.is_empty()
-        || key == file
-        || key == certificate_path(file)
-        || key == format!("{}.key", stem(file))
 }

@@ -10,19 +10,19 @@ use super::names::DirectiveNames;
 use super::{envoy, forgotten, haproxy, nginx};
 
 /// The number of files for each dialect. `STEELYARD_PROVE=1` tries 5,000.
-fn cases() -> u32 {
+pub fn cases() -> u32 {
     if std::env::var_os("STEELYARD_PROVE").is_some() { 5_000 } else { 200 }
 }
 
 /// The same files in every run of the gate; others in each long run.
-fn seed() -> RngSeed {
+pub fn seed() -> RngSeed {
     if std::env::var_os("STEELYARD_PROVE").is_some() { RngSeed::Random } else { RngSeed::Fixed(1) }
 }
 
 /// A random line: the indices of its name, its words and its place.
-type ChosenLine = (prop::sample::Index, Vec<prop::sample::Index>, prop::sample::Index);
+pub type ChosenLine = (prop::sample::Index, Vec<prop::sample::Index>, prop::sample::Index);
 
-fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
+pub fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
     let words = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
     prop::collection::vec(
         (any::<prop::sample::Index>(), words, any::<prop::sample::Index>()),
@@ -31,7 +31,7 @@ fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
 }
 
 /// A random choice of words that directives read, and garbage.
-fn words(chosen: &[prop::sample::Index], known: &[&str]) -> String {
+pub fn words(chosen: &[prop::sample::Index], known: &[&str]) -> String {
     let garbage = ["ä", "-1", "99999999999", "[::1]:8080", "unix:/run/x", "%[src]"];
     let all = [known, &garbage].concat();
     chosen.iter().map(|index| all[index.index(all.len())]).collect::<Vec<_>>().join(" ")

@@ -1,0 +1,246 @@
+//! Request matchers: named ones, and a path or `*` as a directive's first word.
+
+use crate::condition::{RuleCondition, whole_path};
+use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::statement::ConfigStatement;
+
+use super::path_state::{PathState, path_condition, regex_condition};
+
+/// `private_ranges`: the networks that Caddy means.
+pub const PRIVATE: [&str; 6] =
+    ["192.168.0.0/16", "172.16.0.0/12", "10.0.0.0/8", "127.0.0.0/8", "fd00::/8", "::1"];
+
+/// The named matchers of a site.
+#[derive(Clone, Debug, Default)]
+pub struct NamedMatchers<'t> {
+    defined: Vec<&'t ConfigStatement>,
+    /// Proxies are trusted, so that a client's address is not the one that it connects from.
+    trusts_proxies: bool,
+}
+
+impl<'t> NamedMatchers<'t> {
+    /// No matchers.
+    pub fn none(trusts_proxies: bool) -> NamedMatchers<'t> {
+        NamedMatchers { defined: Vec::new(), trusts_proxies }
+    }
+
+    /// The matchers that are defined among these directives, besides those of an outer block.
+    pub fn within(&self, directives: &'t [ConfigStatement]) -> NamedMatchers<'t> {
+        let own = directives.iter().filter(|one| one.name.starts_with('@'));
+        let defined = own.chain(self.defined.iter().copied()).collect();
+        NamedMatchers { defined, trusts_proxies: self.trusts_proxies }
+    }
+
+    fn find(&self, name: &str) -> Option<&'t ConfigStatement> {
+        self.defined.iter().copied().find(|one| one.name == name)
+    }
+
+    /// The condition of a directive whose first word may be a matcher.
+    pub fn condition(
+        &self,
+        token: &str,
+        path: &PathState,
+        notes: &mut ConversionNotes,
+    ) -> RuleCondition {
+        if token.starts_with('@') {
+            return match self.find(token) {
+                Some(named) => self.named(named, path, notes),
+                None => unknown(format!("no matcher is called `{token}`")),
+            };
+        }
+        match token {
+            "" | "*" => RuleCondition::Is(true),
+            pattern => path_condition(&[pattern.to_owned()], path),
+        }
+    }
+
+    /// The only path pattern of a matcher. `None` if it has others, or none.
+    pub fn only_path(&self, token: &str) -> Option<String> {
+        if token.starts_with('/') {
+            return Some(token.to_owned());
+        }
+        let named = self.find(token)?;
+        if named.peek(0) == "path" {
+            return (named.count() == 2).then(|| named.peek(1).to_owned());
+        }
+        let [only] = named.inner() else { return None };
+        (only.name == "path" && only.count() == 1).then(|| only.peek(0).to_owned())
+    }
+
+    fn named(
+        &self,
+        named: &ConfigStatement,
+        path: &PathState,
+        notes: &mut ConversionNotes,
+    ) -> RuleCondition {
+        if named.count() > 0 {
+            let words = named.words_from(0).to_vec();
+            named.settle_converted(notes);
+            return match words[0].as_str() {
+                "not" => self.one(words.get(1).map_or("", String::as_str), &words[1..], path).negate(),
+                kind => self.one(kind, &words, path),
+            };
+        }
+        named.settle_converted(notes);
+        self.set(named.inner(), path, notes)
+    }
+
+    /// All matchers of a set. Several of one kind join their values.
+    fn set(
+        &self,
+        inner: &[ConfigStatement],
+        path: &PathState,
+        notes: &mut ConversionNotes,
+    ) -> RuleCondition {
+        let mut kinds: Vec<&str> = Vec::new();
+        let mut all: Vec<RuleCondition> = Vec::new();
+        for one in inner {
+            let words = one.words_from(0).to_vec();
+            let own = [std::slice::from_ref(&one.name), words.as_slice()].concat();
+            one.settle_converted(notes);
+            if one.name == "not" {
+                let inner = match words.first() {
+                    Some(kind) => self.one(kind, &words, path),
+                    None => self.set(one.inner(), path, notes),
+                };
+                all.push(inner.negate());
+                continue;
+            }
+            // Fields and parameters of different names must all fit.
+            let kind = match one.name.as_str() {
+                "header" | "header_regexp" | "query" | "vars" | "expression" => "",
+                kind => kind,
+            };
+            let this = self.one(&one.name, &own, path);
+            match kinds.iter().position(|known| !kind.is_empty() && *known == kind) {
+                Some(at) => {
+                    let known = std::mem::replace(&mut all[at], RuleCondition::Is(false));
+                    all[at] = RuleCondition::Any(vec![known, this]);
+                }
+                None => {
+                    kinds.resize(all.len(), "");
+                    kinds.push(kind);
+                    all.push(this);
+                }
+            }
+        }
+        RuleCondition::All(all)
+    }
+
+    /// One matcher. `words`: its kind and its values.
+    fn one(&self, kind: &str, words: &[String], path: &PathState) -> RuleCondition {
+        let values = words.get(1..).unwrap_or(&[]);
+        let value = |at: usize| values.get(at).map_or("", String::as_str);
+        if values.iter().any(|one| one.contains('{')) && kind != "expression" && kind != "path" {
+            return unknown(format!("`{kind}` has a placeholder"));
+        }
+        match kind {
+            "path" => path_condition(values, path),
+            "path_regexp" => regex_condition(value(values.len().saturating_sub(1)), path),
+            "method" => RuleCondition::texts(
+                "method",
+                &values.iter().map(|one| one.to_ascii_uppercase()).collect::<Vec<_>>(),
+            ),
+            "host" => host_condition(values),
+            "protocol" => match value(0) {
+                "https" => RuleCondition::Tls,
+                "http" => RuleCondition::Tls.negate(),
+                "grpc" => RuleCondition::texts("header", &["content-type: application/grpc*"]),
+                other => unknown(format!("rules do not look at the version `{other}`")),
+            },
+            "header" => header_condition(value(0), value(1), values.len()),
+            "header_regexp" if values.len() >= 2 => {
+                let field = value(values.len() - 2);
+                let whole = whole_path(value(values.len() - 1), false);
+                RuleCondition::texts("header-regex", &[format!("{field}: {whole}")])
+            }
+            "query" => query_condition(values),
+            "remote_ip" if self.trusts_proxies => {
+                unknown("rules see the client that trusted proxies name".to_owned())
+            }
+            "remote_ip" | "client_ip" => client_condition(values),
+            other => unknown(format!("there is no condition like `{other}`")),
+        }
+    }
+}
+
+fn unknown(reason: String) -> RuleCondition {
+    RuleCondition::Unknown(UnsupportedReason::new(reason, "`when` of a rule"))
+}
+
+/// A host, or names below one. Caddy's `*` stands for one label.
+pub fn host_condition(hosts: &[String]) -> RuleCondition {
+    let mut plain = Vec::new();
+    let mut any = Vec::new();
+    for host in hosts {
+        if host == "*" || host.is_empty() {
+            return RuleCondition::Is(true);
+        }
+        if host.contains('*') {
+            let labels = crate::condition::escape_regex(host).replace("\\*", "[^.]+");
+            any.push(RuleCondition::texts("host-regex", &[labels]));
+        } else {
+            plain.push(host.to_ascii_lowercase());
+        }
+    }
+    if !plain.is_empty() {
+        any.push(RuleCondition::texts("host", &plain));
+    }
+    RuleCondition::Any(any)
+}
+
+fn header_condition(field: &str, value: &str, count: usize) -> RuleCondition {
+    let escaped = value.trim_matches('*').replace(['\\', '*', '?'], "\\?");
+    let plain = !escaped.contains('\\');
+    match (field.strip_prefix('!'), count) {
+        (Some(field), 1) => RuleCondition::texts("header", &[field]).negate(),
+        (None, 1) => RuleCondition::texts("header", &[field]),
+        (None, 2) if value == "*" => RuleCondition::texts("header", &[field]),
+        (None, 2) if plain => RuleCondition::texts("header", &[format!("{field}: {value}")]),
+        _ => unknown("the value of the field cannot be written".to_owned()),
+    }
+}
+
+fn query_condition(values: &[String]) -> RuleCondition {
+    let mut names: Vec<&str> = Vec::new();
+    let mut all: Vec<RuleCondition> = Vec::new();
+    for value in values {
+        let name = value.split_once('=').map_or(value.as_str(), |parts| parts.0);
+        let wanted = value.split_once('=').map_or("", |parts| parts.1);
+        if name.is_empty() || wanted.trim_matches('*').contains(['*', '?', '\\']) {
+            return unknown("the parameter cannot be written".to_owned());
+        }
+        let this = match wanted {
+            "*" => RuleCondition::texts("query", &[name]),
+            _ => RuleCondition::texts("query", &[format!("{name}={wanted}")]),
+        };
+        match names.iter().position(|known| *known == name) {
+            Some(at) => all[at] = RuleCondition::Any(vec![all[at].clone(), this]),
+            None => {
+                names.push(name);
+                all.push(this);
+            }
+        }
+    }
+    RuleCondition::All(all)
+}
+
+/// Networks of clients; `private_ranges` stands for several.
+pub fn networks(values: &[String]) -> Option<Vec<String>> {
+    let mut out = Vec::new();
+    for value in values {
+        match value.as_str() {
+            "private_ranges" => out.extend(PRIVATE.iter().map(|one| (*one).to_owned())),
+            "forwarded" => return None,
+            other => out.push(other.to_owned()),
+        }
+    }
+    Some(out)
+}
+
+fn client_condition(values: &[String]) -> RuleCondition {
+    match networks(values) {
+        Some(networks) if !networks.is_empty() => RuleCondition::texts("client", &networks),
+        _ => unknown("an address that the client itself names is not looked at".to_owned()),
+    }
+}

@@ -1,0 +1,95 @@
+//! Changes of the path: `rewrite`, `uri`, `handle_path` and the `rewrite` of a proxy.
+
+use crate::notes::ConversionNotes;
+use crate::statement::ConfigStatement;
+use crate::value;
+
+use super::order::RouteStep;
+use super::path_state::PathState;
+use super::placeholder::{TemplateUse, template};
+use super::route::RouteState;
+
+/// `handle_path PREFIX*` takes the prefix off.
+pub fn strip_handled(step: &RouteStep<'_>, state: &mut RouteState) {
+    let prefix = step.token.trim_end_matches('*').trim_end_matches('/');
+    if !prefix.is_empty() {
+        strip(prefix, state);
+    }
+}
+
+fn strip(prefix: &str, state: &mut RouteState) {
+    match &state.path {
+        PathState::Original => {
+            state.edits.set_key("strip", value::quote(prefix));
+            state.path = PathState::Stripped(prefix.to_owned());
+        }
+        PathState::Stripped(outer) => {
+            let whole = format!("{outer}{prefix}");
+            state.edits.set_key("strip", value::quote(&whole));
+            state.path = PathState::Stripped(whole);
+        }
+        PathState::Fixed(_) | PathState::Changed => state.closed = Some(502),
+    }
+}
+
+/// `rewrite`, `uri`, `try_files` and `method`. What cannot be written is answered with 502: servers would get another
+/// path than they expect.
+pub fn rewrite(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut ConversionNotes) {
+    let statement = step.statement;
+    match (step.kind(), step.word(0)) {
+        ("rewrite", to) => replace(statement, to, state, notes),
+        ("uri", "strip_prefix") => {
+            let prefix = format!("/{}", step.word(1).trim_matches('/'));
+            statement.settle_converted(notes);
+            strip(&prefix, state);
+        }
+        ("try_files", _) => {
+            statement.leave_out("files are not served: 404", "a web server as a pool", notes);
+            state.closed = Some(404);
+        }
+        _ => close(statement, state, notes),
+    }
+}
+
+fn close(statement: &ConfigStatement, state: &mut RouteState, notes: &mut ConversionNotes) {
+    let reason = "the change cannot be written: what stands behind it answers 502";
+    statement.leave_out(reason, "`rewrite` of a rule", notes);
+    state.closed = Some(502);
+}
+
+fn replace(
+    statement: &ConfigStatement,
+    to: &str,
+    state: &mut RouteState,
+    notes: &mut ConversionNotes,
+) {
+    let path = template(to, TemplateUse::Path).ok();
+    let good = path.filter(|path| path.starts_with(['/', '{']) && !path.contains(['?', '#']));
+    let known = state.path == PathState::Original;
+    match good {
+        Some(path) if !path.contains('{') => {
+            statement.settle_converted(notes);
+            state.edits.set_key("path", value::quote(&path));
+            state.path = PathState::Fixed(path);
+        }
+        Some(path) if known && path.starts_with('/') => {
+            statement.settle_converted(notes);
+            // The query stays by itself.
+            let path = path.strip_suffix("{query}").unwrap_or(&path).to_owned();
+            state.edits.set_key("path", value::quote(&path));
+            state.path = PathState::Changed;
+        }
+        _ => close(statement, state, notes),
+    }
+}
+
+/// `rewrite` and `method` in the block of a proxy.
+pub fn rewrite_proxied(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut ConversionNotes) {
+    for option in step.statement.inner() {
+        match option.name.as_str() {
+            "rewrite" => replace(option, option.word(0), state, notes),
+            "method" => close(option, state, notes),
+            _ => {}
+        }
+    }
+}
