@@ -59,7 +59,11 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
                 statement.leave_out(reason, "convert the file itself", notes);
             }
             None if statement.name.starts_with("&(") => {
-                statement.leave_out("routes are not invoked by name", "`import` of a snippet", notes);
+                statement.leave_out(
+                    "routes are not invoked by name",
+                    "`import` of a snippet",
+                    notes,
+                );
             }
             None if statement.name.is_empty() || statement.block.is_none() => {
                 statement.leave_out("it is no site", "", notes);
@@ -76,8 +80,14 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let groups = site::groups(&sites, globals.ports.http);
     let names = UniqueNames::default();
     let pools_of_all = &mut pools;
-    let mut writer =
-        ServiceWriter { sites: &sites, globals: &globals, pools: pools_of_all, names, document, notes };
+    let mut writer = ServiceWriter {
+        sites: &sites,
+        globals: &globals,
+        pools: pools_of_all,
+        names,
+        document,
+        notes,
+    };
     groups.iter().for_each(|group| writer.write(group));
     pools.write(document);
     notes.settle_written(document);
@@ -111,13 +121,15 @@ pub fn score_line(line: &str) -> u32 {
     let mut words = line.split_whitespace();
     let first = words.next().unwrap_or_default();
     let second = words.next().unwrap_or_default();
-    if line.contains(';') && !line.contains('"') || second.starts_with(['=', ':']) && second.len() < 2 {
+    if line.contains(';') && !line.contains('"')
+        || second.starts_with(['=', ':']) && second.len() < 2
+    {
         return 0;
     }
     match first {
         "reverse_proxy" | "php_fastcgi" | "file_server" | "handle_path" | "auto_https"
-        | "basic_auth" | "basicauth" | "forward_auth" | "header_up" | "header_down" | "lb_policy"
-        | "handle_errors" | "request_header" | "health_uri" => 5,
+        | "basic_auth" | "basicauth" | "forward_auth" | "header_up" | "header_down"
+        | "lb_policy" | "handle_errors" | "request_header" | "health_uri" => 5,
         "handle" | "respond" | "encode" | "redir" | "local_certs" | "email" | "import" => 2,
         _ if first.starts_with('@') && matches!(second, "path" | "host" | "{" | "not") => 3,
         _ => 0,

@@ -15,8 +15,5 @@ pub fn key_path(file: &str) -> String {
 
 /// Whether the key is where Steelyard looks for it.
 pub fn has_key_beside(file: &str, key: &str) -> bool {
-    key.is_empty()
-        || key == file
-        || key == key_path(file)
-        || key == format!("{}.key", stem(file))
+    key.is_empty() || key == file || key == key_path(file) || key == format!("{}.key", stem(file))
 }

@@ -51,12 +51,6 @@ impl RewriteEdits {
         self.push_field("remove", name, value::quote(name));
     }
 
-    /// Whether a field of the request is set.
-    pub fn sets_field(&self, name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        self.edits.iter().any(|edit| edit.field == name && matches!(edit.key, "set" | "remove"))
-    }
-
     /// Sets a field of the answer.
     pub fn set_answer_field(&mut self, name: &str, template: &str) {
         self.forget(&["answer-set", "answer-remove", "response-add"], name);

@@ -8,6 +8,8 @@ use crate::source::SourcePlace;
 #[derive(Clone, Debug, Default)]
 pub struct ConfigStatement {
     pub name: String,
+    /// The name as it is written, where letter case does not count; else empty.
+    written: String,
     args: Vec<String>,
     pub block: Option<Vec<ConfigStatement>>,
     pub source: SourcePlace,
@@ -15,6 +17,17 @@ pub struct ConfigStatement {
 }
 
 impl ConfigStatement {
+    /// Creates a directive whose name is compared in small letters, and enters it into the ledger.
+    pub fn enter_any_case(
+        written: String,
+        args: Vec<String>,
+        line: u32,
+        ledger: &mut Ledger,
+    ) -> ConfigStatement {
+        let name = written.to_ascii_lowercase();
+        ConfigStatement { name, written, args, ..ConfigStatement::default() }.entered(line, ledger)
+    }
+
     /// Creates the directive and enters it into the ledger.
     pub fn enter(
         name: String,
@@ -22,12 +35,15 @@ impl ConfigStatement {
         line: u32,
         ledger: &mut Ledger,
     ) -> ConfigStatement {
-        let mut out = ConfigStatement { name, args, ..ConfigStatement::default() };
-        let entered = ledger.enter(line, &out.text(), out.args.len() + 1);
-        out.source = entered.source;
-        out.accounts = entered.accounts;
-        out.accounts.mark_read(0);
-        out
+        ConfigStatement { name, args, ..ConfigStatement::default() }.entered(line, ledger)
+    }
+
+    fn entered(mut self, line: u32, ledger: &mut Ledger) -> ConfigStatement {
+        let entered = ledger.enter(line, &self.text(), self.args.len() + 1);
+        self.source = entered.source;
+        self.accounts = entered.accounts;
+        self.accounts.mark_read(0);
+        self
     }
 
     /// An argument by its position, or an empty string.
@@ -69,7 +85,8 @@ impl ConfigStatement {
 
     /// The line without its block, for messages.
     pub fn text(&self) -> String {
-        let mut text = self.name.clone();
+        let name = if self.written.is_empty() { &self.name } else { &self.written };
+        let mut text = name.clone();
         for arg in &self.args {
             text.push(' ');
             text.push_str(arg);

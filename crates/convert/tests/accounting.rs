@@ -9,6 +9,8 @@
 
 #[path = "accounting/envoy.rs"]
 mod envoy;
+#[path = "accounting/apache.rs"]
+mod apache;
 #[path = "accounting/caddy.rs"]
 mod caddy;
 #[path = "accounting/generated.rs"]

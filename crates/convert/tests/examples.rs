@@ -122,6 +122,11 @@ fn caddy() {
 }
 
 #[test]
+fn apache() {
+    all_of(Dialect::Apache);
+}
+
+#[test]
 fn no_example_loses_a_directive_without_a_word() {
     // Every directive is in the output or in a note.
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {

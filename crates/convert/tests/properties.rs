@@ -87,6 +87,16 @@ const WORDS: &[&str] = &[
     "\n@m {\n",
     "\nnot path *\n",
     "{$A:b}",
+    "\nListen 80\n",
+    "\n<VirtualHost *:80>\n",
+    "\n</VirtualHost>\n",
+    "\nProxyPass /a http://b/c$1\n",
+    "\nProxyPassMatch ^/(.*)$ http://b/$1\n",
+    "\n<Location ~ x>\nRequire not ip 10\n</Location>\n",
+    "\nRewriteEngine On\nRewriteCond %{HTTP_HOST} !^$ [OR]\nRewriteRule ^(.*)$ https://%1$1?x [R,P]\n",
+    "\nHeader always set X \"%{Y}e %\"\n",
+    "\n<Macro m $a>\nUse m $a$a\n</Macro>\nUse m b\n",
+    "\nRedirectMatch ( /$1\n",
 ];
 
 fn sound(text: &str) {
@@ -147,6 +157,8 @@ fn much_of_one_thing_is_bounded() {
         "(s) {\nimport s\n}\nimport s\n",
         "a {\nhandle /a* {\n",
         ":80 {\nheader /a X b\n}\n",
+        "<Location /a>\nHeader set X b\n</Location>\nListen 80\nProxyPass / http://a/\n",
+        "<RequireAll>\n",
     ] {
         sound(&piece.repeat(2_000));
     }

@@ -10,6 +10,8 @@ use convert::dialect::Dialect;
 use convert::notes::NoteKind;
 use convert::run::convert;
 
+#[path = "rows/apache.rs"]
+mod apache;
 #[path = "rows/caddy.rs"]
 mod caddy;
 #[path = "rows/cookies.rs"]

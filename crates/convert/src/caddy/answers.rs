@@ -64,10 +64,8 @@ fn redirect(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> Dir
     match to {
         Ok(to) if matches!(code, 301 | 302 | 303 | 307 | 308) => {
             statement.settle_converted(notes);
-            let keys = [
-                KeyValue::new("to", value::quote(&to)),
-                KeyValue::new("status", code.to_string()),
-            ];
+            let keys =
+                [KeyValue::new("to", value::quote(&to)), KeyValue::new("status", code.to_string())];
             let keys = vec![KeyValue::new("redirect", value::table(&keys))];
             DirectAnswer { keys, is_permission: true }
         }
@@ -149,7 +147,11 @@ pub fn note_other(kind: &str, step: &RouteStep<'_>, notes: &mut ConversionNotes)
             statement.leave_out("files are not served", "a web server as a pool", notes);
         }
         "log_skip" | "log_append" | "log_name" => {
-            statement.note_changed("the access log has a form of its own", "`[global] access-log`", notes);
+            statement.note_changed(
+                "the access log has a form of its own",
+                "`[global] access-log`",
+                notes,
+            );
         }
         "tracing" => statement.note_changed(
             "spans are sent for all services or for none",

@@ -86,7 +86,11 @@ pub fn write(
             let reason = "values of the cookie are new, so that clients are shared out anew once";
             policy.note_changed(reason, "`sticky`", notes);
             if !policy.word(2).is_empty() {
-                policy.note_changed("the secret is one of this machine", "`sticky-secret-file`", notes);
+                policy.note_changed(
+                    "the secret is one of this machine",
+                    "`sticky-secret-file`",
+                    notes,
+                );
             }
             out.cookie = Some(CookieAffinity { name: name.to_owned(), source });
             pool.set("balance", value::quote("random"), SourcePlace::NONE);

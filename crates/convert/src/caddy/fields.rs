@@ -54,7 +54,8 @@ fn changes<'s>(step: &'s RouteStep<'_>) -> Vec<FieldChange<'s>> {
         let rest: Vec<&str> = (1..step.count()).map(|at| step.word(at)).collect();
         out.push(change(statement, step.word(0), &rest));
     }
-    let lines = statement.inner().iter().filter(|one| !matches!(one.name.as_str(), "defer" | "match"));
+    let lines =
+        statement.inner().iter().filter(|one| !matches!(one.name.as_str(), "defer" | "match"));
     out.extend(lines.map(|line| {
         let rest: Vec<&str> = line.words_from(0).iter().map(String::as_str).collect();
         change(line, &line.name, &rest)
@@ -66,9 +67,14 @@ fn changes<'s>(step: &'s RouteStep<'_>) -> Vec<FieldChange<'s>> {
 pub fn edit(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut ConversionNotes) {
     step.statement.settle_converted(notes);
     let request = is_request_edit(step.kind());
-    let deferred = step.statement.find("defer").inspect(|one| one.settle_converted(notes)).is_some();
+    let deferred =
+        step.statement.find("defer").inspect(|one| one.settle_converted(notes)).is_some();
     if let Some(only) = step.statement.find("match") {
-        only.leave_out("fields are set whatever the answer is", "`response-add` with `statuses`", notes);
+        only.leave_out(
+            "fields are set whatever the answer is",
+            "`response-add` with `statuses`",
+            notes,
+        );
     }
     for change in changes(step) {
         match request {
@@ -114,16 +120,16 @@ fn edit_request(change: &FieldChange<'_>, state: &mut RouteState, notes: &mut Co
         )),
         false => template(change.value, TemplateUse::Field),
     };
-    let field = value.and_then(|value| {
-        check_field(&format!("{}: {value}", change.name)).map(|()| value)
-    });
+    let field =
+        value.and_then(|value| check_field(&format!("{}: {value}", change.name)).map(|()| value));
     match field {
         Ok(value) if change.sign == "+" => state.edits.add_field(change.name, &value),
         Ok(value) if change.sign.is_empty() || change.sign == ">" => {
             state.edits.set_field(change.name, &value);
         }
         Ok(_) => {
-            let reason = "fields are set, added or removed: what clients send under its name is removed";
+            let reason =
+                "fields are set, added or removed: what clients send under its name is removed";
             leave_out(change, &UnsupportedReason::new(reason, "`rewrite.set`"), notes);
             state.edits.remove_field(change.name);
         }
@@ -156,7 +162,9 @@ fn set_host(
         Ok(host) if change.sign.is_empty() && !change.replaces => {
             state.edits.set_key("host", value::quote(&host));
         }
-        Ok(_) => leave_out(change, &UnsupportedReason::new("Host is replaced as a whole", ""), notes),
+        Ok(_) => {
+            leave_out(change, &UnsupportedReason::new("Host is replaced as a whole", ""), notes)
+        }
         Err(why) => leave_out(change, &why, notes),
     }
 }
@@ -172,9 +180,8 @@ fn edit_answer(
         return state.edits.remove_answer_field(change.name);
     }
     let value = template(change.value, TemplateUse::Field);
-    let field = value.and_then(|value| {
-        check_field(&format!("{}: {value}", change.name)).map(|()| value)
-    });
+    let field =
+        value.and_then(|value| check_field(&format!("{}: {value}", change.name)).map(|()| value));
     let reason = match (field, change.sign) {
         (Err(why), _) => why,
         (Ok(_), _) if change.replaces => {
@@ -208,7 +215,9 @@ pub fn edit_proxied(
     notes: &mut ConversionNotes,
 ) {
     if !trusts_proxies {
-        for field in ["X-Forwarded-For: {client}", "X-Forwarded-Proto: {scheme}", "X-Forwarded-Host: {host}"] {
+        for field in
+            ["X-Forwarded-For: {client}", "X-Forwarded-Proto: {scheme}", "X-Forwarded-Host: {host}"]
+        {
             let parts = field.split_once(": ");
             parts.into_iter().for_each(|parts| state.edits.set_field(parts.0, parts.1));
         }

@@ -129,7 +129,8 @@ impl GlobalOptions {
         let listed = networks(option.words_from(1)).filter(|list| !list.is_empty());
         match listed.filter(|_| option.word(0) == "static") {
             Some(list) => {
-                let reason = "X-Forwarded-Host of trusted proxies passes, and is not written for others";
+                let reason =
+                    "X-Forwarded-Host of trusted proxies passes, and is not written for others";
                 option.note_changed(reason, "`forwarded`", notes);
                 self.trust =
                     Some(SourcedValue { value: value::quote_all(&list), source: option.source });
@@ -158,7 +159,11 @@ impl GlobalOptions {
                     for line in wrapper.inner() {
                         match line.name.as_str() {
                             "allow" => line.settle_converted(notes),
-                            _ => line.note_changed("the header has a time of its own", "`accept-proxy`", notes),
+                            _ => line.note_changed(
+                                "the header has a time of its own",
+                                "`accept-proxy`",
+                                notes,
+                            ),
                         }
                     }
                     let everybody = || vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
@@ -182,7 +187,11 @@ impl GlobalOptions {
             match line.name.as_str() {
                 "read_header" => self.timeouts.header = time,
                 "read_body" | "write" => {
-                    line.note_changed("the time is that between two bytes", "`between-bytes`", notes);
+                    line.note_changed(
+                        "the time is that between two bytes",
+                        "`between-bytes`",
+                        notes,
+                    );
                     self.timeouts.body = time;
                 }
                 "idle" => self.timeouts.idle = time,
@@ -206,8 +215,15 @@ fn note_option(option: &ConfigStatement, notes: &mut ConversionNotes) {
             changed("the daemon is operated in its own way", "`[global] control`", notes);
         }
         "metrics" => changed("metrics have an address of their own", "`[global] metrics`", notes),
-        "storage" | "storage_check" | "storage_clean_interval" | "cert_lifetime"
-        | "renew_interval" | "ocsp_interval" | "ocsp_stapling" | "key_type" | "skip_install_trust" => {
+        "storage"
+        | "storage_check"
+        | "storage_clean_interval"
+        | "cert_lifetime"
+        | "renew_interval"
+        | "ocsp_interval"
+        | "ocsp_stapling"
+        | "key_type"
+        | "skip_install_trust" => {
             changed("certificates are kept and renewed in its own way", "`tls.acme`", notes);
         }
         "filesystem" => option.leave_out("files are not served", "a web server as a pool", notes),
@@ -235,7 +251,8 @@ pub fn write_log(logs: &[&ConfigStatement], document: &mut Document, notes: &mut
         Some("discard") => "off",
         _ => "stderr",
     };
-    let target = if target.contains('/') || matches!(target, "stdout" | "off") { target } else { "stderr" };
+    let target =
+        if target.contains('/') || matches!(target, "stdout" | "off") { target } else { "stderr" };
     let log = [KeyValue::new("all", "true"), KeyValue::new("target", value::quote(target))];
     globals.set("access-log", value::table(&log), first.source);
     document.push(globals);

@@ -35,7 +35,11 @@ fn statuses(word: &str) -> Option<String> {
         Some(class) if class.len() == 1 && "12345".contains(class) => {
             Some(value::quote(&format!("{class}00-{class}99")))
         }
-        _ => word.parse::<u16>().ok().filter(|code| (100..=599).contains(code)).map(|code| code.to_string()),
+        _ => word
+            .parse::<u16>()
+            .ok()
+            .filter(|code| (100..=599).contains(code))
+            .map(|code| code.to_string()),
     }
 }
 
@@ -62,7 +66,8 @@ fn write_probe(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut Co
     };
     text("health_method", "method", &mut pairs, false);
     text("health_body", "expect", &mut pairs, false);
-    let number = |name: &str| statement.find(name).is_some_and(|one| one.word(0).parse::<u16>().is_ok());
+    let number =
+        |name: &str| statement.find(name).is_some_and(|one| one.word(0).parse::<u16>().is_ok());
     for (name, key) in [("health_passes", "rise"), ("health_fails", "fall")] {
         match number(name) {
             true => text(name, key, &mut pairs, true),
@@ -70,7 +75,8 @@ fn write_probe(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut Co
         }
     }
     pairs.extend(port.map(|port| KeyValue::new("port", port)));
-    let status = option(statement, "health_status", notes).map_or(Some(value::quote("200-299")), statuses);
+    let status =
+        option(statement, "health_status", notes).map_or(Some(value::quote("200-299")), statuses);
     pairs.extend(status.map(|status| KeyValue::new("status", value::list([status]))));
     let mut time = |name: &str, other: u64| {
         option(statement, name, notes).and_then(|word| parse_duration(word, 0)).unwrap_or(other)
@@ -135,9 +141,9 @@ fn write_ejection(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut
         words
     });
     let failures = option(statement, "max_fails", notes).unwrap_or("1").to_owned();
-    let duration = statement.find("fail_duration").filter(|one| {
-        parse_duration(one.word(0), 0).is_some_and(|ms| ms >= 100)
-    });
+    let duration = statement
+        .find("fail_duration")
+        .filter(|one| parse_duration(one.word(0), 0).is_some_and(|ms| ms >= 100));
     let Some(duration) = duration else {
         option(statement, "fail_duration", notes);
         return pool.set("eject", value::quote("off"), SourcePlace::NONE);
@@ -145,7 +151,8 @@ fn write_ejection(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut
     let reason = "servers are put out by failures in a row, half of them at most";
     duration.note_changed(reason, "`eject`", notes);
     let time = parse_duration(duration.word(0), 0).map_or(String::new(), format_duration);
-    let failures = if failures.parse::<u16>().is_ok_and(|n| n > 0) { failures } else { "1".to_owned() };
+    let failures =
+        if failures.parse::<u16>().is_ok_and(|n| n > 0) { failures } else { "1".to_owned() };
     let mut pairs = vec![
         KeyValue::new("failures", failures),
         KeyValue::new("time", time.clone()),

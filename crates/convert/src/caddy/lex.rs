@@ -92,9 +92,11 @@ impl CaddyLexer {
                 self.next();
             }
             Some(c) if c.is_whitespace() => {}
-            Some('#') => while self.peek().is_some_and(|c| c != '\n') {
-                self.next();
-            },
+            Some('#') => {
+                while self.peek().is_some_and(|c| c != '\n') {
+                    self.next();
+                }
+            }
             Some(quote @ ('"' | '`')) => {
                 let text = self.quoted(quote).ok_or(line)?;
                 self.push(text, line, true);
@@ -152,7 +154,9 @@ impl CaddyLexer {
                 self.next();
             }
             let words = line.trim_start();
-            let after = words.strip_prefix(mark).filter(|after| !after.starts_with(|c: char| !c.is_whitespace()));
+            let after = words
+                .strip_prefix(mark)
+                .filter(|after| !after.starts_with(|c: char| !c.is_whitespace()));
             if let Some(after) = after {
                 // Words may follow the marker on its line.
                 self.at -= after.chars().count();

@@ -77,7 +77,9 @@ impl<'t> NamedMatchers<'t> {
             let words = named.words_from(0).to_vec();
             named.settle_converted(notes);
             return match words[0].as_str() {
-                "not" => self.one(words.get(1).map_or("", String::as_str), &words[1..], path).negate(),
+                "not" => {
+                    self.one(words.get(1).map_or("", String::as_str), &words[1..], path).negate()
+                }
                 kind => self.one(kind, &words, path),
             };
         }

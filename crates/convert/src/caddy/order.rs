@@ -9,11 +9,39 @@ use super::matcher::NamedMatchers;
 
 /// Caddy's standard order of HTTP directives.
 const STANDARD: [&str; 33] = [
-    "tracing", "map", "vars", "fs", "root", "log_append", "log_skip", "log_name", "header",
-    "copy_response_headers", "request_body", "redir", "method", "rewrite", "uri", "try_files",
-    "basic_auth", "forward_auth", "request_header", "encode", "push", "intercept", "templates",
-    "invoke", "handle", "route", "abort", "error", "copy_response", "respond", "metrics",
-    "reverse_proxy", "php_fastcgi",
+    "tracing",
+    "map",
+    "vars",
+    "fs",
+    "root",
+    "log_append",
+    "log_skip",
+    "log_name",
+    "header",
+    "copy_response_headers",
+    "request_body",
+    "redir",
+    "method",
+    "rewrite",
+    "uri",
+    "try_files",
+    "basic_auth",
+    "forward_auth",
+    "request_header",
+    "encode",
+    "push",
+    "intercept",
+    "templates",
+    "invoke",
+    "handle",
+    "route",
+    "abort",
+    "error",
+    "copy_response",
+    "respond",
+    "metrics",
+    "reverse_proxy",
+    "php_fastcgi",
 ];
 /// Directives that belong to the whole site, and matchers.
 const OF_THE_SITE: [&str; 5] = ["tls", "bind", "log", "handle_errors", "import"];
@@ -65,16 +93,17 @@ fn normal_name(name: &str) -> &str {
 impl DirectiveOrder {
     pub fn standard() -> DirectiveOrder {
         let tail = ["file_server", "acme_server"];
-        DirectiveOrder { names: STANDARD.iter().chain(&tail).map(|name| (*name).to_owned()).collect() }
+        DirectiveOrder {
+            names: STANDARD.iter().chain(&tail).map(|name| (*name).to_owned()).collect(),
+        }
     }
 
     /// Applies a global `order NAME first|last|before NAME|after NAME`.
     pub fn apply(&mut self, order: &ConfigStatement, notes: &mut ConversionNotes) {
         let name = normal_name(order.word(0)).to_owned();
         let known = self.names.iter().position(|one| *one == name);
-        let place = |names: &[String], other: &str| {
-            names.iter().position(|one| one == normal_name(other))
-        };
+        let place =
+            |names: &[String], other: &str| names.iter().position(|one| one == normal_name(other));
         self.names.retain(|one| *one != name);
         let at = match order.word(1) {
             "first" => Some(0),

@@ -142,7 +142,10 @@ fn settle_options(statement: &ConfigStatement, notes: &mut ConversionNotes) {
 fn write_retries(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut ConversionNotes) {
     let time = |one: &ConfigStatement| parse_duration(one.word(0), 0).filter(|ms| *ms > 0);
     let count = statement.find("lb_retries").and_then(|one| {
-        one.word(0).parse::<u32>().ok().map(|count| KeyValue::new("retries", count.min(10).to_string()))
+        one.word(0)
+            .parse::<u32>()
+            .ok()
+            .map(|count| KeyValue::new("retries", count.min(10).to_string()))
     });
     let trying = statement.find("lb_try_duration").filter(|one| time(one).is_some());
     let count_source = statement.find("lb_retries").map_or(SourcePlace::NONE, |one| one.source);

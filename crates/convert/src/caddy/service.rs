@@ -1,11 +1,11 @@
 //! Sites that share a port become one service, with rules by host.
 
+use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::duration::format_duration;
 use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::condition::RuleCondition;
 use crate::site_rule::{SiteRule, write_rules};
 use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
@@ -54,7 +54,8 @@ impl ServiceWriter<'_, '_> {
         let label = if group.tls { format!("{label}-tls") } else { label.to_owned() };
         let name = self.names.unique_name(&label);
         let path = format!("service.{name}");
-        let mut service = TomlTable::new(path.clone(), first.statement.source, &first.statement.text());
+        let mut service =
+            TomlTable::new(path.clone(), first.statement.source, &first.statement.text());
         let source = first.statement.source;
         let every = [String::new()];
         for bind in if group.bind.is_empty() { &every[..] } else { &group.bind[..] } {
@@ -88,7 +89,10 @@ impl ServiceWriter<'_, '_> {
         if let Some(port) = member.redirect {
             let port = if port == 443 { String::new() } else { format!(":{port}") };
             let keys = [
-                KeyValue::new("to", value::quote(&format!("https://{{host}}{port}{{path}}{{query}}"))),
+                KeyValue::new(
+                    "to",
+                    value::quote(&format!("https://{{host}}{port}{{path}}{{query}}")),
+                ),
                 KeyValue::new("status", "308"),
             ];
             let keys = vec![KeyValue::new("redirect", value::table(&keys))];
@@ -121,14 +125,16 @@ impl ServiceWriter<'_, '_> {
     /// Whether a site wants other certificates of clients than the first one of its listener that wants any.
     fn is_other_client(&mut self, group: &SiteGroup, site: &CaddySite<'_>) -> bool {
         let demands = group.members.iter().filter_map(|one| self.sites.get(one.site));
-        let first = demands.filter(|one| !one.tls.is_refused).find_map(|one| one.tls.client.as_ref());
+        let first =
+            demands.filter(|one| !one.tls.is_refused).find_map(|one| one.tls.client.as_ref());
         let (Some(first), Some(own)) = (first.filter(|_| group.tls), &site.tls.client) else {
             return false;
         };
         if first.keys == own.keys {
             return false;
         }
-        let reason = "certificates of clients are judged alike at one listener: the site answers 502";
+        let reason =
+            "certificates of clients are judged alike at one listener: the site answers 502";
         self.notes.left_out(own.source, "client_auth", reason, "a listener of its own");
         true
     }
@@ -211,8 +217,16 @@ impl ServiceWriter<'_, '_> {
             encode.settle_converted(self.notes);
             for line in encode.inner() {
                 match line.name.as_str() {
-                    "match" => line.note_changed("media types are the usual ones", "`compress.types`", self.notes),
-                    _ => line.note_changed("coders have levels of their own", "`compress`", self.notes),
+                    "match" => line.note_changed(
+                        "media types are the usual ones",
+                        "`compress.types`",
+                        self.notes,
+                    ),
+                    _ => line.note_changed(
+                        "coders have levels of their own",
+                        "`compress`",
+                        self.notes,
+                    ),
                 }
             }
         }
@@ -278,7 +292,8 @@ impl ServiceWriter<'_, '_> {
         tls.set_required("minimum", value::quote(minimum), SourcePlace::NONE);
         let unknown = if self.globals.default_sni.is_some() { "refuse" } else { "require" };
         let source = self.globals.default_sni.as_ref().map_or(SourcePlace::NONE, |one| one.source);
-        if self.globals.default_sni.is_some() && (files.len() + usize::from(!names.is_empty())) > 1 {
+        if self.globals.default_sni.is_some() && (files.len() + usize::from(!names.is_empty())) > 1
+        {
             let reason = "a client without a name gets the first certificate";
             self.notes.changed(source, "default_sni", reason, "the order of `certificates`");
         }
@@ -291,7 +306,9 @@ impl ServiceWriter<'_, '_> {
                 .filter(asks)
                 .flat_map(|site| site.addresses.iter().map(|one| one.host.clone()))
                 .collect();
-            if served.iter().any(|site| site.tls.client.is_none()) && !hosts.iter().any(String::is_empty) {
+            if served.iter().any(|site| site.tls.client.is_none())
+                && !hosts.iter().any(String::is_empty)
+            {
                 keys.push(KeyValue::new("names", value::quote_all(&hosts)));
             }
             tls.set_required("client", value::table(&keys), demand.source);

@@ -94,7 +94,8 @@ pub fn groups(sites: &[CaddySite<'_>], usual: u16) -> Vec<SiteGroup> {
     let mut out: Vec<SiteGroup> = Vec::new();
     for (at, site) in sites.iter().enumerate() {
         for address in &site.addresses {
-            let member = GroupMember { site: at, hosts: vec![address.host.clone()], redirect: None };
+            let member =
+                GroupMember { site: at, hosts: vec![address.host.clone()], redirect: None };
             join(&mut out, site, address.port, address.tls, member);
         }
     }
@@ -139,7 +140,8 @@ fn join(
     tls: bool,
     member: GroupMember,
 ) {
-    let same = groups.iter_mut().find(|one| one.port == port && one.bind == site.bind && one.tls == tls);
+    let same =
+        groups.iter_mut().find(|one| one.port == port && one.bind == site.bind && one.tls == tls);
     let Some(group) = same else {
         let members = vec![member];
         return groups.push(SiteGroup { bind: site.bind.clone(), port, tls, members });

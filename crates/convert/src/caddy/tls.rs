@@ -79,7 +79,11 @@ impl SiteTls {
         let key = directive.word(1);
         if !has_key_beside(file, key) {
             let instead = format!("cp {key} {}", key_path(file));
-            directive.leave_out("a key stands in the certificate's file or beside it", &instead, notes);
+            directive.leave_out(
+                "a key stands in the certificate's file or beside it",
+                &instead,
+                notes,
+            );
         }
         self.certificates.push(CertificateFile { path: file.to_owned(), source: directive.source });
     }
@@ -110,7 +114,11 @@ impl SiteTls {
             "client_auth" => return self.client_auth(option, notes),
             "issuer" if matches!(word.as_str(), "acme" | "zerossl") => {
                 if word == "zerossl" {
-                    option.note_changed("certificates are ordered from the usual authority", "`directory`", notes);
+                    option.note_changed(
+                        "certificates are ordered from the usual authority",
+                        "`directory`",
+                        notes,
+                    );
                 }
                 let mut inner = internal.to_owned();
                 option.inner().iter().for_each(|one| self.option(one, acme, &mut inner, notes));
@@ -118,15 +126,29 @@ impl SiteTls {
             "issuer" if word == "internal" => *internal = true,
             "dir" => set(acme, "directory", &word),
             "email" => set(acme, "contact", &word),
-            "dns" | "resolvers" | "propagation_delay" | "propagation_timeout" | "dns_ttl"
+            "dns"
+            | "resolvers"
+            | "propagation_delay"
+            | "propagation_timeout"
+            | "dns_ttl"
             | "dns_challenge_override_domain" => {
                 let reason = "names are proved by HTTP and not by DNS: the authority must reach this machine";
                 return option.note_changed(reason, "`tls.acme.challenge`", notes);
             }
-            "ciphers" | "curves" | "alpn" | "key_type" | "reuse_private_keys"
-            | "renewal_window_ratio" | "insecure_secrets_log" | "disable_tlsalpn_challenge"
-            | "disable_http_challenge" | "alt_http_port" | "alt_tlsalpn_port" | "timeout"
-            | "preferred_chains" | "trusted_roots" => {
+            "ciphers"
+            | "curves"
+            | "alpn"
+            | "key_type"
+            | "reuse_private_keys"
+            | "renewal_window_ratio"
+            | "insecure_secrets_log"
+            | "disable_tlsalpn_challenge"
+            | "disable_http_challenge"
+            | "alt_http_port"
+            | "alt_tlsalpn_port"
+            | "timeout"
+            | "preferred_chains"
+            | "trusted_roots" => {
                 let reason = "ciphers, curves and keys are chosen by `tls.policy`";
                 return option.note_changed(reason, "`tls = { policy = \"modern\" }`", notes);
             }

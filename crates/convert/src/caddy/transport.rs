@@ -189,16 +189,29 @@ fn note_option(
             option.leave_out("servers are not reached through a proxy: 502", "", notes);
             return false;
         }
-        "tls_timeout" | "tls_renegotiation" | "tls_except_ports" | "tls_curves" => option.leave_out(
-            "TLS towards servers has one form for all of a pool",
-            "`tls` of the pool",
-            notes,
-        ),
-        "resolvers" => option.leave_out("names are resolved as the system does", "`resolver`", notes),
-        "keepalive" | "keepalive_interval" | "keepalive_idle_conns" | "compression"
-        | "read_buffer" | "write_buffer" | "max_response_header" | "dial_fallback_delay"
+        "tls_timeout" | "tls_renegotiation" | "tls_except_ports" | "tls_curves" => option
+            .leave_out(
+                "TLS towards servers has one form for all of a pool",
+                "`tls` of the pool",
+                notes,
+            ),
+        "resolvers" => {
+            option.leave_out("names are resolved as the system does", "`resolver`", notes)
+        }
+        "keepalive"
+        | "keepalive_interval"
+        | "keepalive_idle_conns"
+        | "compression"
+        | "read_buffer"
+        | "write_buffer"
+        | "max_response_header"
+        | "dial_fallback_delay"
         | "expect_continue_timeout" => {
-            option.note_changed("connections have limits of their own", "`limit` of the pool", notes);
+            option.note_changed(
+                "connections have limits of their own",
+                "`limit` of the pool",
+                notes,
+            );
         }
         _ => option.leave_out("the converter does not know this option", "", notes),
     }

@@ -94,8 +94,7 @@ fn addresses(word: &str) -> Vec<UpstreamServer> {
     if from == 0 || to < from || to - from >= RANGE {
         return Vec::new();
     }
-    let server =
-        |port: u16| UpstreamServer { scheme, address: format!("{host}:{port}"), source };
+    let server = |port: u16| UpstreamServer { scheme, address: format!("{host}:{port}"), source };
     (from..=to).map(server).collect()
 }
 
@@ -125,7 +124,11 @@ pub fn discovery(statement: &ConfigStatement, notes: &mut ConversionNotes) -> Op
             KeyValue::new("type", value::quote("srv")),
         ],
         _ => {
-            dynamic.leave_out("servers are found by A and SRV records alone", "`servers-from`", notes);
+            dynamic.leave_out(
+                "servers are found by A and SRV records alone",
+                "`servers-from`",
+                notes,
+            );
             return None;
         }
     };

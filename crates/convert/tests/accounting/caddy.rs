@@ -11,7 +11,17 @@ use super::{forgotten, outcome};
 
 /// Words that directives read: an address, a time, a path, a matcher, a word.
 pub const ARGUMENTS: [&str; 12] = [
-    "10.0.0.1:80", "/x", "30s", "a", "@m", "X-A", "http", "file", "2", "{remote_host}", "internal",
+    "10.0.0.1:80",
+    "/x",
+    "30s",
+    "a",
+    "@m",
+    "X-A",
+    "http",
+    "file",
+    "2",
+    "{remote_host}",
+    "internal",
     "/y*",
 ];
 
@@ -37,7 +47,9 @@ fn file(row: &DirectiveName, context: &str, arity: usize, rotate: usize) -> Opti
             "",
         ],
         "tls" => ["a.example {\ntls {", "", "}", proxy, "}", ""],
-        "matcher" => ["http://a.example {\n@x {", "", "}", "reverse_proxy @x 10.0.0.8:80", proxy, "}"],
+        "matcher" => {
+            ["http://a.example {\n@x {", "", "}", "reverse_proxy @x 10.0.0.8:80", proxy, "}"]
+        }
         _ => return None,
     };
     let [before, _, rest @ ..] = places;
@@ -47,7 +59,8 @@ fn file(row: &DirectiveName, context: &str, arity: usize, rotate: usize) -> Opti
 /// The number of the tested line.
 fn line_number(text: &str, row: &DirectiveName) -> u32 {
     let is_tested = |line: &str| line.split(' ').next() == Some(&row.columns[0]);
-    let found: Vec<usize> = text.lines().enumerate().filter(|(_, line)| is_tested(line)).map(|(at, _)| at).collect();
+    let found: Vec<usize> =
+        text.lines().enumerate().filter(|(_, line)| is_tested(line)).map(|(at, _)| at).collect();
     let own = match (row.columns[0].as_str(), found.as_slice()) {
         ("tls", [_, second]) => *second,
         (_, [first, ..]) => *first,
@@ -95,7 +108,9 @@ fn generated_file(chosen: &[ChosenLine]) -> String {
         let place = &mut places[place.index(7)];
         writeln!(place, "{} {words}{end}", row.columns[0]).unwrap();
     }
-    let [global, site, handle, proxy, transport, matcher, tls] = &places[..] else { unreachable!() };
+    let [global, site, handle, proxy, transport, matcher, tls] = &places[..] else {
+        unreachable!()
+    };
     format!(
         "{{\n{global}}}\nhttp://a.example {{\n@m {{\n{matcher}}}\n{site}handle @m {{\n{handle}}}\n\
          reverse_proxy 10.0.0.9:80 {{\n{proxy}transport http {{\n{transport}}}\n}}\n}}\n\

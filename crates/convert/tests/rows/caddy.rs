@@ -37,7 +37,11 @@ const SITES: &[CaddyCase] = &[
         false,
     ),
     ("{$PORT::81} {\nrespond ok\n}\n", "\":81\"", false),
-    ("(s) {\nrespond {args[0]} 203\n}\n:80 {\nimport s hi\n}\n", "status = 203, body = \"hi\"", false),
+    (
+        "(s) {\nrespond {args[0]} 203\n}\n:80 {\nimport s hi\n}\n",
+        "status = 203, body = \"hi\"",
+        false,
+    ),
 ];
 
 const DIRECTIVES: &[CaddyCase] = &[
@@ -71,7 +75,11 @@ const DIRECTIVES: &[CaddyCase] = &[
     ("request_header X-A {tls_cipher}\nreverse_proxy a:80", "remove = [\"X-A\"]", true),
     ("encode gzip\nreverse_proxy a:80", "compress = { codings = \"gzip\", min = \"512B\" }", false),
     ("@a not path /a /b*\nrespond @a 403\nrespond ok", "not = { any = [{ path = \"/a\" }", false),
-    ("@a method GET\nrespond @a 403\nrespond ok", "when = { method = \"GET\" } answer = 403", false),
+    (
+        "@a method GET\nrespond @a 403\nrespond ok",
+        "when = { method = \"GET\" } answer = 403",
+        false,
+    ),
     (
         "@a remote_ip private_ranges\nrespond @a ok\nrespond 403",
         "client = [\"192.168.0.0/16\", \"172.16.0.0/12\", \"10.0.0.0/8\"",
@@ -103,7 +111,11 @@ const PROXIES: &[CaddyCase] = &[
     ("transport http {\ntls_trust_pool pki_root x\n}", "answer = 502", true),
     ("transport http {\nproxy_protocol v2\n}", "send-proxy = \"v2\"", false),
     ("transport http {\nversions h2c\n}", "http2 = \"only\"", false),
-    ("transport http {\ndial_timeout 1s\nresponse_header_timeout 5s\n}", "connect = \"1s\", first-byte = \"5s\"", false),
+    (
+        "transport http {\ndial_timeout 1s\nresponse_header_timeout 5s\n}",
+        "connect = \"1s\", first-byte = \"5s\"",
+        false,
+    ),
     ("transport fastcgi", "answer = 502", true),
     ("unheard_of", "pool = \"a-80\"", true),
 ];

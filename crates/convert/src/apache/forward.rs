@@ -1,0 +1,231 @@
+//! Rules that forward: `ProxyPass`, its way back, and the fields that go to servers.
+
+use crate::condition::RuleCondition;
+use crate::site_rule::SiteRule;
+use crate::statement::ConfigStatement;
+use crate::value::{self, KeyValue};
+
+use super::balancer::{ForwardTarget, TargetUrl, balancer_name};
+use super::fields::{self, FieldEdits};
+use super::host::{ForwardRule, HostWriter};
+use super::redirect;
+use super::scope::SectionPath;
+
+impl HostWriter<'_, '_> {
+    /// The rule of a `RewriteRule` that forwards to `url`.
+    pub fn rewritten_proxy(
+        &mut self,
+        url: &str,
+        when: RuleCondition,
+        from: &ConfigStatement,
+    ) -> ForwardRule {
+        let bare = url.strip_suffix("{query}").unwrap_or(url);
+        let cut = bare.find('{').unwrap_or(bare.len());
+        let end = bare.find("://").map_or(0, |at| at + 3);
+        // Everything behind the host is the path.
+        let host_end = bare[end..].find('/').map_or(cut, |at| (end + at).min(cut));
+        let target = TargetUrl::read(&bare[..host_end]);
+        let mut fields = self.server_fields();
+        let path = &bare[host_end..];
+        if !path.is_empty() && path != "{path}" && path != "/{path}" {
+            let path = path.replace("/{path}", "{path}");
+            fields.edits.set_key("path", value::quote(&path));
+        }
+        let rule = self.forward(target, &[], when, from, &mut fields);
+        let path = SectionPath { when: RuleCondition::Is(true), prefix: None };
+        ForwardRule { path, rule, fields, is_forwarded: true }
+    }
+
+    /// The rule of a `ProxyPass`. `words`: its URL and parameters.
+    pub fn proxy_pass(
+        &mut self,
+        one: &ConfigStatement,
+        path: SectionPath,
+        words: &[String],
+    ) -> Option<ForwardRule> {
+        one.settle_converted(self.notes);
+        let url = words.first().map_or("", String::as_str);
+        if url == "!" {
+            let when = path.when.clone();
+            let mut redirects = RuleCondition::Is(false);
+            for redirect in
+                self.scope.all(&["redirect", "redirectmatch", "redirectpermanent", "redirecttemp"])
+            {
+                for rule in redirect::rules(redirect, "", self.notes) {
+                    redirects = RuleCondition::Any(vec![redirects, rule.when]);
+                }
+            }
+            let when = when.and(redirects.negate());
+            let rule = SiteRule::answer(when, 404, one.source, &one.text());
+            one.note_changed(
+                "files are not served: what is not forwarded answers 404",
+                "",
+                self.notes,
+            );
+            let mut fields = FieldEdits::default();
+            fields::apply(&self.scope.all(&["header"]), &mut fields, self.notes);
+            return Some(ForwardRule { path, rule, fields, is_forwarded: false });
+        }
+        let mut fields = self.server_fields();
+        let is_match = one.name == "proxypassmatch" && path.prefix.is_none();
+        let bare = if is_match { url.split('$').next().unwrap_or(url) } else { url };
+        let target = TargetUrl::read(bare);
+        if let Some(target) = &target {
+            let to = target.path.trim_end_matches('/');
+            match (&path.prefix, is_match && url.contains('$')) {
+                (_, true) => {
+                    let at = url.len() - bare.len();
+                    let rest = &url[url.len() - at..];
+                    let mut whole = format!("{}{rest}", target.path);
+                    for digit in 1..=9 {
+                        whole = whole.replace(&format!("${digit}"), &format!("{{{digit}}}"));
+                    }
+                    let whole = if whole.starts_with('/') { whole } else { format!("/{whole}") };
+                    let whole = whole.replace("//", "/");
+                    let same = matches!(one.word(0), "^(/.*)$" | "^/(.*)$" | "^(.*)$");
+                    if !same || whole.replace("/{1}", "").len() > 1 {
+                        fields.edits.set_key("path", value::quote(&whole));
+                    }
+                }
+                (Some(prefix), false) if prefix != to => {
+                    if !prefix.is_empty() {
+                        fields.edits.set_key("strip", value::quote(prefix));
+                    }
+                    if !to.is_empty() {
+                        fields.edits.set_key("prefix", value::quote(to));
+                    }
+                }
+                (None, false) if !to.is_empty() => {
+                    fields.edits.set_key("prefix", value::quote(to));
+                }
+                _ => {}
+            }
+        }
+        let parameters = words.get(1..).unwrap_or(&[]);
+        let rule = self.forward(target, parameters, path.when.clone(), one, &mut fields);
+        Some(ForwardRule { path, rule, fields, is_forwarded: true })
+    }
+
+    fn forward(
+        &mut self,
+        target: Option<TargetUrl>,
+        parameters: &[String],
+        when: RuleCondition,
+        from: &ConfigStatement,
+        fields: &mut FieldEdits,
+    ) -> SiteRule {
+        let source = from.source;
+        let scope = self.scope;
+        let Some(url) = target else {
+            let reason =
+                "the protocol is not spoken, or the server is not known before the request: 502";
+            from.leave_out(reason, "a server that speaks HTTP", self.notes);
+            return SiteRule::answer(when, 502, source, &from.text());
+        };
+        let found = self.pools.target(&url, from, parameters, &scope, self.notes);
+        let Some(pool) = &found.pool else {
+            from.leave_out(
+                "servers cannot be spoken to in this way: 502",
+                "`tls` of a pool",
+                self.notes,
+            );
+            return SiteRule::answer(when, 502, source, &from.text());
+        };
+        self.forwarding_fields(&found, from, fields);
+        let keys = vec![KeyValue::new("pool", value::quote(pool))];
+        SiteRule { when, keys, source, text: from.text() }
+    }
+
+    /// Fields that the server sets for everything that it forwards.
+    fn server_fields(&mut self) -> FieldEdits {
+        let mut fields = FieldEdits::default();
+        if self.scope.word("proxyaddheaders", self.notes).as_deref() != Some("off") {
+            fields.edits.set_field("X-Forwarded-For", "{client-chain}");
+            fields.edits.set_field("X-Forwarded-Host", "{host}");
+            let name = if self.server_name.is_empty() { "{host-name}" } else { self.server_name };
+            fields.edits.set_field("X-Forwarded-Server", name);
+        }
+        fields
+    }
+
+    /// The Host for the servers, and the way back for their Locations and cookies.
+    fn forwarding_fields(
+        &mut self,
+        target: &ForwardTarget,
+        from: &ConfigStatement,
+        fields: &mut FieldEdits,
+    ) {
+        if self.scope.word("proxypreservehost", self.notes).as_deref() != Some("on") {
+            match &target.host {
+                Some(host) => fields.edits.set_key("host", value::quote(host)),
+                None => {
+                    let reason = "each server is asked for its own name: here servers are asked for the client's";
+                    from.note_changed(
+                        reason,
+                        "`ProxyPreserveHost On`, or `rewrite.host`",
+                        self.notes,
+                    );
+                }
+            }
+        }
+        let scope = self.scope;
+        for section in scope.all(&["location"]) {
+            let path = section.peek(0).to_owned();
+            for one in section.inner() {
+                self.way_back(one, Some(&path), target, fields);
+            }
+        }
+        for one in scope.all(&[
+            "proxypassreverse",
+            "proxypassreversecookiedomain",
+            "proxypassreversecookiepath",
+        ]) {
+            self.way_back(one, None, target, fields);
+        }
+        let own = scope.all(&["header", "requestheader"]);
+        fields::apply(&own, fields, self.notes);
+    }
+
+    fn way_back(
+        &mut self,
+        one: &ConfigStatement,
+        section: Option<&str>,
+        target: &ForwardTarget,
+        fields: &mut FieldEdits,
+    ) {
+        let pair = |from: &str, to: &str| {
+            value::table(&[
+                KeyValue::new("from", value::quote(from)),
+                KeyValue::new("to", value::quote(to)),
+            ])
+        };
+        match one.name.as_str() {
+            "proxypassreverse" => {
+                let in_section = section.filter(|_| one.count() == 1);
+                let path = in_section.unwrap_or(one.word(0)).to_owned();
+                let url = one.word(usize::from(in_section.is_none())).to_owned();
+                one.settle_converted(self.notes);
+                let rest = balancer_name(&url).map(|name| {
+                    url[("balancer://".len() + name.len()).min(url.len())..].to_owned()
+                });
+                let froms: Vec<String> = match rest {
+                    Some(rest) => target.servers.iter().map(|one| format!("{one}{rest}")).collect(),
+                    None => vec![url],
+                };
+                for from in froms.iter().filter(|from| !from.contains("$") && !from.is_empty()) {
+                    let to = format!("{{scheme}}://{{host}}{path}");
+                    fields.edits.push_item("location", pair(from, &to));
+                }
+            }
+            "proxypassreversecookiedomain" => {
+                fields.edits.push_item("cookie-domain", pair(one.word(0), one.word(1)));
+                one.settle_converted(self.notes);
+            }
+            "proxypassreversecookiepath" => {
+                fields.edits.push_item("cookie-path", pair(one.word(0), one.word(1)));
+                one.settle_converted(self.notes);
+            }
+            _ => {}
+        }
+    }
+}

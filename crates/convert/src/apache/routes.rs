@@ -1,0 +1,287 @@
+//! The rules of a virtual host: rewriting, access, forwarding, redirects, and 404 for files.
+
+use crate::condition::RuleCondition;
+use crate::site_rule::SiteRule;
+use crate::source::SourcePlace;
+use crate::statement::ConfigStatement;
+use crate::value::KeyValue;
+
+use super::access::{self, SectionAccess};
+use super::fields::{self, FieldEdits};
+use super::host::{ForwardRule, HostWriter, LocationSection};
+use super::redirect;
+use super::rewrite::{self, RewriteAction};
+use super::scope::SectionPath;
+
+/// The most rules of one virtual host. Each section that changes fields may double those of the paths around it.
+const RULES: usize = 2_000;
+
+impl<'t> HostWriter<'_, 't> {
+    /// All rules, in order. The last one takes every request that is left.
+    pub fn rules(&mut self, statement: &ConfigStatement) -> Vec<SiteRule> {
+        let sections: Vec<LocationSection<'t>> = self
+            .scope
+            .all(&["location", "locationmatch"])
+            .into_iter()
+            .map(|one| LocationSection { statement: one, path: SectionPath::of_section(one) })
+            .collect();
+        sections.iter().for_each(|one| {
+            one.statement.words_from(0);
+            one.statement.settle_converted(self.notes);
+        });
+        let mut out = Vec::new();
+        let mut later = Vec::new();
+        self.rewrite_rules(&mut out, &mut later);
+        self.access_rules(&sections, &mut out);
+        let forwards = self.forward_rules(&sections, later);
+        for forward in forwards {
+            out.extend(self.with_sections(forward, &sections));
+        }
+        out.extend(self.redirects(&sections));
+        let mut last = SiteRule::answer(RuleCondition::Is(true), 404, statement.source, "");
+        last.keys.extend(self.own_fields(&sections));
+        out.push(last);
+        if self.is_too_large || out.len() > RULES {
+            let reason =
+                "its sections make more rules than one virtual host may have: it answers 502";
+            statement.leave_out(reason, "fewer sections that change fields", self.notes);
+            return vec![SiteRule::answer(RuleCondition::Is(true), 502, statement.source, "")];
+        }
+        out
+    }
+
+    /// Fields of answers that are no server's.
+    fn own_fields(&mut self, _sections: &[LocationSection<'t>]) -> Option<KeyValue> {
+        let mut fields = FieldEdits::default();
+        fields::apply(&self.scope.all(&["header"]), &mut fields, self.notes);
+        fields.own.to_toml(false).map(|rewrite| KeyValue::new("rewrite", rewrite))
+    }
+
+    /// Rules of `mod_rewrite`. Those from the first one on that forwards come behind the rules of access.
+    fn rewrite_rules(&mut self, out: &mut Vec<SiteRule>, later: &mut Vec<ForwardRule>) {
+        let engine = self.scope.own.iter().rev().find(|one| one.name == "rewriteengine");
+        let on = engine.is_some_and(|one| one.word(0).eq_ignore_ascii_case("on"));
+        engine.into_iter().for_each(|one| one.settle_converted(self.notes));
+        if !on {
+            return;
+        }
+        let own: Vec<&ConfigStatement> = self.scope.own.iter().collect();
+        let mut going = RuleCondition::Is(true);
+        for step in rewrite::steps(&own, self.notes) {
+            let when = RuleCondition::All(vec![going.clone(), step.when.clone()]);
+            let statement = step.statement;
+            let text = statement.text();
+            let source = statement.source;
+            match step.action {
+                RewriteAction::Nothing => {}
+                RewriteAction::Stop => {
+                    going = RuleCondition::All(vec![going, step.when.negate()]);
+                }
+                RewriteAction::Answer(keys) => {
+                    let mut rule = SiteRule { when, keys, source, text };
+                    rule.keys.extend(self.own_fields(&[]));
+                    let path = SectionPath { when: RuleCondition::Is(true), prefix: None };
+                    match later.is_empty() {
+                        true => out.push(rule),
+                        false => later.push(ForwardRule {
+                            path,
+                            rule,
+                            fields: FieldEdits::default(),
+                            is_forwarded: false,
+                        }),
+                    }
+                }
+                RewriteAction::Proxy(url) => {
+                    later.push(self.rewritten_proxy(&url, when, statement))
+                }
+            }
+        }
+    }
+
+    /// Who may have what. A later section with rules of access replaces an earlier one.
+    fn access_rules(&mut self, sections: &[LocationSection<'t>], out: &mut Vec<SiteRule>) {
+        let merges =
+            self.scope.own.iter().chain(self.scope.main).any(|one| one.name == "authmerging");
+        let mut later: Vec<RuleCondition> = Vec::new();
+        for section in sections.iter().rev() {
+            let inner = section.statement.inner();
+            let merged = merges || inner.iter().any(|one| one.name == "authmerging");
+            let conditional = inner
+                .iter()
+                .filter(|one| one.name == "if" || one.name == "elseif" || one.name == "else");
+            for one in conditional.clone() {
+                if let Some(access) = access::read(one.inner(), self.notes) {
+                    out.push(refusal(&section.path.when, &[], &access, one));
+                }
+            }
+            let Some(access) = access::read(inner, self.notes) else { continue };
+            let not_here: &[RuleCondition] = if merged { &[] } else { &later };
+            out.push(refusal(&section.path.when, not_here, &access, section.statement));
+            if !merged {
+                later.push(section.path.when.clone());
+            }
+        }
+        for one in self.scope.all(&["if", "elseif", "else"]) {
+            if let Some(access) = access::read(one.inner(), self.notes) {
+                out.push(refusal(&RuleCondition::Is(true), &[], &access, one));
+            }
+        }
+        // `<Proxy>` is about every request that is forwarded; sections of paths replace it.
+        for one in self.scope.all(&["proxy", "proxymatch"]) {
+            one.words_from(0);
+            one.settle_converted(self.notes);
+            if let Some(access) = access::read(one.inner(), self.notes) {
+                let applied = self.scope.own_first(&["proxypass", "proxypassmatch"]);
+                let is_used = !applied.is_empty() || !sections.is_empty();
+                if is_used {
+                    out.push(refusal(&RuleCondition::Is(true), &later, &access, one));
+                }
+            }
+        }
+        let scope = self.scope;
+        let is_file = |one: &&ConfigStatement| one.name.starts_with("include");
+        let outer = scope.main.iter().filter(|one| !is_file(one));
+        for one in outer.chain(scope.own).filter(|one| access::is_guard(one)) {
+            let reason = "nothing is known of what it asks for: the virtual host is closed";
+            one.leave_out(reason, "", self.notes);
+            let keys = vec![KeyValue::new("deny", "true")];
+            out.push(SiteRule {
+                when: RuleCondition::Is(true),
+                keys,
+                source: one.source,
+                text: one.text(),
+            });
+        }
+    }
+
+    /// `ProxyPass` of sections, the last one first, and then those of the server in order.
+    fn forward_rules(
+        &mut self,
+        sections: &[LocationSection<'t>],
+        rewritten: Vec<ForwardRule>,
+    ) -> Vec<ForwardRule> {
+        let mut out = rewritten;
+        for section in sections.iter().rev() {
+            for one in section.statement.inner() {
+                match one.name.as_str() {
+                    "proxypass" | "proxypassmatch" => {
+                        let words = one.words_from(0).to_vec();
+                        out.extend(self.proxy_pass(one, section.path.clone(), &words));
+                    }
+                    "sethandler" if one.word(0) != "none" => {
+                        let status = if one.word(0).starts_with("proxy:") { 502 } else { 404 };
+                        let reason = "pages of the server itself are not served, and its handlers not spoken to";
+                        one.leave_out(reason, "`[global] metrics`, or a pool", self.notes);
+                        let rule = SiteRule::answer(
+                            section.path.when.clone(),
+                            status,
+                            one.source,
+                            &one.text(),
+                        );
+                        let path = section.path.clone();
+                        out.push(ForwardRule {
+                            path,
+                            rule,
+                            fields: FieldEdits::default(),
+                            is_forwarded: false,
+                        });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for one in self.scope.own_first(&["proxypass", "proxypassmatch"]) {
+            let words = one.words_from(1).to_vec();
+            let path = match one.name.as_str() {
+                "proxypassmatch" => SectionPath::found_by(one.word(0)),
+                _ => SectionPath::below(one.word(0)),
+            };
+            out.extend(self.proxy_pass(one, path, &words));
+        }
+        out
+    }
+
+    /// A rule, once more for the paths of each section that changes fields.
+    fn with_sections(
+        &mut self,
+        forward: ForwardRule,
+        sections: &[LocationSection<'t>],
+    ) -> Vec<SiteRule> {
+        let mut variants = vec![(forward.rule.clone(), forward.fields.clone())];
+        if forward.is_forwarded {
+            for section in sections {
+                let inner: Vec<&ConfigStatement> = section
+                    .statement
+                    .inner()
+                    .iter()
+                    .filter(|one| matches!(one.name.as_str(), "header" | "requestheader"))
+                    .collect();
+                if inner.is_empty() || section.path.is_apart_from(&forward.path) {
+                    continue;
+                }
+                if variants.len() > 256 {
+                    self.is_too_large = true;
+                    break;
+                }
+                let covers = section.path.covers(&forward.path);
+                let mut next = Vec::new();
+                for (rule, fields) in variants {
+                    let mut changed = fields.clone();
+                    fields::apply(&inner, &mut changed, self.notes);
+                    let narrowed = rule.clone().with_condition(&section.path.when);
+                    next.push((if covers { rule.clone() } else { narrowed }, changed));
+                    if !covers {
+                        next.push((rule, fields));
+                    }
+                }
+                variants = next;
+            }
+        }
+        let finish = |variant: (SiteRule, FieldEdits)| {
+            let mut rule = variant.0;
+            let has_pool = rule.keys.iter().any(|one| one.key == "pool");
+            let edits = if has_pool { &variant.1.edits } else { &variant.1.own };
+            let known = rule.keys.iter().any(|one| one.key == "rewrite");
+            let rewrite = edits.to_toml(has_pool).filter(|_| !known);
+            rule.keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
+            rule
+        };
+        variants.into_iter().map(finish).collect()
+    }
+
+    fn redirects(&mut self, sections: &[LocationSection<'t>]) -> Vec<SiteRule> {
+        const NAMES: [&str; 4] = ["redirect", "redirectmatch", "redirectpermanent", "redirecttemp"];
+        let mut out = Vec::new();
+        for section in sections {
+            let inner = section.statement.inner().iter();
+            for one in inner.filter(|one| NAMES.contains(&one.name.as_str())) {
+                let path = section.path.prefix.clone().unwrap_or_default();
+                out.extend(redirect::rules(one, &path, self.notes));
+            }
+        }
+        for one in self.scope.own_first(&NAMES) {
+            out.extend(redirect::rules(one, "", self.notes));
+        }
+        let own = self.own_fields(sections);
+        out.iter_mut().for_each(|rule| rule.keys.extend(own.clone()));
+        out
+    }
+}
+
+/// The rule that refuses whoever a section does not let through.
+fn refusal(
+    path: &RuleCondition,
+    elsewhere: &[RuleCondition],
+    access: &SectionAccess,
+    section: &ConfigStatement,
+) -> SiteRule {
+    let mut all = vec![path.clone()];
+    all.extend(elsewhere.iter().cloned().map(RuleCondition::negate));
+    all.push(access.allowed.clone().negate());
+    let keys = match access.asks_identity {
+        true => vec![KeyValue::new("answer", "401")],
+        false => vec![KeyValue::new("deny", "true")],
+    };
+    let source: SourcePlace = section.source;
+    SiteRule { when: RuleCondition::All(all), keys, source, text: section.text() }
+}

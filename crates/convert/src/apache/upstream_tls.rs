@@ -1,0 +1,55 @@
+//! `SSLProxy…`: TLS towards servers.
+
+use crate::certificate_file::key_path;
+use crate::notes::ConversionNotes;
+use crate::value::{self, KeyValue};
+
+use super::scope::ServerScope;
+
+/// The `tls` of a pool. `None`: it is not spoken, or cannot be written.
+pub fn read(scope: &ServerScope<'_>, notes: &mut ConversionNotes) -> Option<String> {
+    if scope.word("sslproxyengine", notes).as_deref() != Some("on") {
+        return None;
+    }
+    let verify = scope.word("sslproxyverify", notes);
+    let verifies = matches!(verify.as_deref(), Some("require"));
+    if let Some(odd) = scope
+        .get("sslproxyverify")
+        .filter(|_| matches!(verify.as_deref(), Some("optional" | "optional_no_ca")))
+    {
+        odd.note_changed("servers are not verified", "`tls = { verify = \"on\" }`", notes);
+    }
+    let mut pairs =
+        vec![KeyValue::new("verify", value::quote(if verifies { "on" } else { "off" }))];
+    for (name, key) in [
+        ("sslproxycacertificatefile", "ca"),
+        ("sslproxycarevocationfile", "crl"),
+        ("sslproxymachinecertificatefile", "certificate"),
+    ] {
+        let Some(file) = scope.get(name) else { continue };
+        if !verifies && key != "certificate" {
+            file.note_changed("servers are not verified", "`tls = { verify = \"on\" }`", notes);
+            continue;
+        }
+        pairs.push(KeyValue::new(key, value::quote(file.word(0))));
+        file.settle_converted(notes);
+        if key == "certificate" {
+            let instead = format!("the key in the same file, or in {}", key_path(file.word(0)));
+            file.note_changed("one certificate is shown to all servers", &instead, notes);
+        }
+    }
+    for name in ["sslproxycheckpeername", "sslproxycheckpeercn", "sslproxycheckpeerexpire"] {
+        let Some(check) = scope.get(name) else { continue };
+        let reason = match verifies {
+            true => "the name and the time of a certificate are verified with it",
+            false => "of servers that are not verified nothing is checked",
+        };
+        check.words_from(0);
+        check.note_changed(reason, "`tls` of the pool", notes);
+    }
+    if let Some(folder) = scope.get("sslproxycacertificatepath").filter(|_| verifies) {
+        folder.leave_out("authorities stand in one file: 502", "`tls.ca`", notes);
+        return None;
+    }
+    Some(value::table(&pairs))
+}
