@@ -97,6 +97,17 @@ const WORDS: &[&str] = &[
     "\nHeader always set X \"%{Y}e %\"\n",
     "\n<Macro m $a>\nUse m $a$a\n</Macro>\nUse m b\n",
     "\nRedirectMatch ( /$1\n",
+    "static_resources:\n  listeners:\n  - name: a\n",
+    "    address: { socket_address: { address: 127.0.0.1, port_value: 80 } }\n",
+    "    filter_chains: [{ filters: [{ name: a, typed_config: { '@type': x.TcpProxy, cluster: a } }] }]\n",
+    "  clusters: [{ name: a, type: STATIC, load_assignment: { endpoints: [] } }]\n",
+    "{\"static_resources\": ",
+    " &a ",
+    " *a ",
+    "<<: ",
+    "- ",
+    "[",
+    "]",
 ];
 
 fn sound(text: &str) {
@@ -159,6 +170,13 @@ fn much_of_one_thing_is_bounded() {
         ":80 {\nheader /a X b\n}\n",
         "<Location /a>\nHeader set X b\n</Location>\nListen 80\nProxyPass / http://a/\n",
         "<RequireAll>\n",
+        "[",
+        "- ",
+        "? ",
+        "{a: ",
+        "&a ",
+        "- name: a\n",
+        "listeners: [{}]\n",
     ] {
         sound(&piece.repeat(2_000));
     }

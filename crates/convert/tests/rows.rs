@@ -16,6 +16,10 @@ mod apache;
 mod caddy;
 #[path = "rows/cookies.rs"]
 mod cookies;
+#[path = "rows/envoy.rs"]
+mod envoy;
+#[path = "rows/envoy_routes.rs"]
+mod envoy_routes;
 #[path = "rows/haproxy.rs"]
 mod haproxy;
 #[path = "rows/nginx.rs"]

@@ -82,26 +82,7 @@ pub fn read_redirect(
     }
     let strip = take_flag(redirect, "strip_query", notes).unwrap_or(false);
     let query = if strip { "" } else { "{query}" };
-    let mut when = matched.condition();
-    let path = match take_text(redirect, "path_redirect", notes) {
-        Some(path) if path.contains('?') => escape_braces(path),
-        Some(path) => format!("{}{query}", escape_braces(path)),
-        None => match take_text(redirect, "prefix_rewrite", notes) {
-            Some(to) => {
-                let rest = match &matched.path {
-                    PathMatch::Prefix(from) if from == "/" || from.is_empty() => {
-                        // The path begins with the slash that is replaced.
-                        when = RuleCondition::texts("path", &["/*"]).and(matched.others.clone());
-                        "{rest}"
-                    }
-                    PathMatch::Prefix(_) => "{rest}",
-                    _ => "",
-                };
-                format!("{}{rest}{query}", escape_braces(to))
-            }
-            None => format!("{{path}}{query}"),
-        },
-    };
+    let RedirectPath { when, path } = redirect_path(redirect, matched, query, notes);
     if let Some(regex) = redirect.get("regex_rewrite") {
         leave_out(regex, "the path stays", "`redirect.to` with `path-regex`", notes);
     }
@@ -122,6 +103,41 @@ pub fn read_redirect(
     }
     let keys = vec![KeyValue::new("redirect", value::table(&pairs))];
     EnvoyRule { when, keys, source: scope.route.source, text: scope.text.clone() }
+}
+
+/// The path of a redirect, and the condition under which it can be put together.
+struct RedirectPath {
+    when: RuleCondition,
+    path: String,
+}
+
+fn redirect_path(
+    redirect: &ConfigNode,
+    matched: &RouteMatch,
+    query: &str,
+    notes: &mut ConversionNotes,
+) -> RedirectPath {
+    let mut when = matched.condition();
+    let path = match take_text(redirect, "path_redirect", notes) {
+        Some(path) if path.contains('?') => escape_braces(path),
+        Some(path) => format!("{}{query}", escape_braces(path)),
+        None => match take_text(redirect, "prefix_rewrite", notes) {
+            Some(to) => {
+                let rest = match &matched.path {
+                    PathMatch::Prefix(from) if from == "/" || from.is_empty() => {
+                        // The path begins with the slash that is replaced.
+                        when = RuleCondition::texts("path", &["/*"]).and(matched.others.clone());
+                        "{rest}"
+                    }
+                    PathMatch::Prefix(_) => "{rest}",
+                    _ => "",
+                };
+                format!("{}{rest}{query}", escape_braces(to))
+            }
+            None => format!("{{path}}{query}"),
+        },
+    };
+    RedirectPath { when, path }
 }
 
 /// A text of the file, in which braces stand for themselves.

@@ -16,18 +16,18 @@ use super::strings::{extension_type, take_network, unsupported};
 pub enum ChainEnd<'t> {
     Http(&'t ConfigNode),
     Tcp(&'t ConfigNode),
-    /// Connections are refused.
+    /// Nothing takes the connections, so they are refused.
     Closed,
 }
 
-/// One filter chain.
+/// One filter chain of a listener.
 pub struct FilterChain<'t> {
     pub node: &'t ConfigNode,
     /// Names of the TLS handshake; none stands for all.
     pub names: Vec<String>,
     /// What else has to hold.
     pub when: RuleCondition,
-    /// The `DownstreamTlsContext`.
+    /// The context of TLS towards clients.
     pub tls: Option<&'t ConfigNode>,
     /// Rules before those of the end.
     pub rules: Vec<EnvoyRule>,
@@ -138,7 +138,7 @@ fn read_match(node: &ConfigNode, chain: &mut FilterChain<'_>, notes: &mut Conver
     }
 }
 
-/// A network filter.
+/// Reads one network filter of a chain.
 fn read_filter<'t>(
     filter: &'t ConfigNode,
     chain: &mut FilterChain<'t>,

@@ -15,7 +15,7 @@ use super::secrets::StaticSecrets;
 
 /// A key of a pool, in the pool's own table or in `timeout`.
 #[derive(Clone, Debug)]
-pub struct PoolKey {
+pub struct PoolEntry {
     pub key: &'static str,
     pub value: String,
     pub source: SourcePlace,
@@ -26,22 +26,22 @@ pub struct PoolKey {
 pub struct PoolSettings {
     /// Connections of bytes rather than requests.
     pub is_tcp: bool,
-    pub keys: Vec<PoolKey>,
-    pub times: Vec<PoolKey>,
+    pub keys: Vec<PoolEntry>,
+    pub times: Vec<PoolEntry>,
 }
 
 impl PoolSettings {
     pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: SourcePlace) {
-        self.keys.push(PoolKey { key, value: value.into(), source });
+        self.keys.push(PoolEntry { key, value: value.into(), source });
     }
 
     pub fn set_time(&mut self, key: &'static str, ms: u64, source: SourcePlace) {
         self.times.retain(|known| known.key != key);
-        self.times.push(PoolKey { key, value: format_duration(ms), source });
+        self.times.push(PoolEntry { key, value: format_duration(ms), source });
     }
 
     fn is_like(&self, other: &PoolSettings) -> bool {
-        let same = |one: &[PoolKey], two: &[PoolKey]| {
+        let same = |one: &[PoolEntry], two: &[PoolEntry]| {
             one.len() == two.len()
                 && one
                     .iter()
@@ -170,7 +170,13 @@ impl ClusterPools {
             }
             table.entries.retain(|entry| entry.key != *key);
         }
+        let hashes = table.get("balance").is_some_and(|value| value.contains("maglev"));
         for entry in &wanted.settings.keys {
+            if entry.key == "hash-on" && !hashes {
+                let reason = "the policy of the cluster hashes nothing";
+                notes.not_needed(entry.source.whole(), "hash_policy", reason);
+                continue;
+            }
             table.set(entry.key, entry.value.clone(), entry.source);
         }
         document.push(table);

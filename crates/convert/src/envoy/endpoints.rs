@@ -123,21 +123,10 @@ fn read_endpoint(
         pairs.push(KeyValue::new("state", value::quote(state)));
         is_bare = false;
     }
-    let check = endpoint.and_then(|endpoint| endpoint.get("health_check_config"));
-    if let Some(port) = check.and_then(|check| take_number(check, "port_value", notes)) {
+    if let Some(port) = endpoint.and_then(|endpoint| take_check_port(endpoint, notes)) {
         let probe = value::table(&[KeyValue::new("port", port.to_string())]);
         pairs.push(KeyValue::new("probe", probe));
         is_bare = false;
-    }
-    if let Some(check) = check {
-        for other in check.unread_entries() {
-            note_changed(
-                other,
-                "a check goes to the server's address",
-                "`probe.host` of the server",
-                notes,
-            );
-        }
     }
     settle_rest("lb_endpoint", node, notes);
     if let Some(endpoint) = endpoint {
@@ -174,6 +163,17 @@ fn names_differ(address: &str) -> bool {
     address.starts_with("unix:")
 }
 
+/// The port of a server's health checks.
+fn take_check_port(endpoint: &ConfigNode, notes: &mut ConversionNotes) -> Option<u64> {
+    let check = endpoint.get("health_check_config")?;
+    let port = take_number(check, "port_value", notes);
+    for other in check.unread_entries() {
+        let reason = "a check goes to the server's address";
+        note_changed(other, reason, "`probe.host` of the server", notes);
+    }
+    port
+}
+
 fn take_state(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<&'static str> {
     match take_text(node, "health_status", notes)? {
         "UNHEALTHY" | "TIMEOUT" => Some("disabled"),
@@ -198,7 +198,7 @@ fn take_address(endpoint: &ConfigNode, notes: &mut ConversionNotes) -> Option<St
     let address = endpoint.get("address")?;
     if let Some(pipe) = address.get("pipe") {
         let path = take_text(pipe, "path", notes)?;
-        return path.starts_with('/').then(|| format!("unix:{path}"));
+        return path.starts_with(['/', '@']).then(|| format!("unix:{path}"));
     }
     let socket = address.get("socket_address")?;
     let host = take_text(socket, "address", notes)?;

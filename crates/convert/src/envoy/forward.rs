@@ -7,7 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::clusters::PoolSettings;
 use super::fields::settle_rest;
-use super::header_edits::HeaderEdits;
+use super::header_edits::FieldEdits;
 use super::path_rewrite::{PathChange, read_change};
 use super::reader::{
     leave_out, note_changed, take_flag, take_number, take_text, take_texts, take_time,
@@ -121,7 +121,7 @@ fn read_settings(
     settings
 }
 
-/// One `HashPolicy` as `hash-on`.
+/// One policy of hashing as `hash-on`.
 fn hash_on(policy: &ConfigNode, notes: &mut ConversionNotes) -> Option<String> {
     let named =
         |key: &'static str, name: &str| value::table(&[KeyValue::new(key, value::quote(name))]);
@@ -150,7 +150,7 @@ fn hash_on(policy: &ConfigNode, notes: &mut ConversionNotes) -> Option<String> {
 fn read_target(
     action: &ConfigNode,
     settings: &PoolSettings,
-    edits: &mut HeaderEdits,
+    edits: &mut FieldEdits,
     context: &mut RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
@@ -175,7 +175,7 @@ fn read_target(
         ] {
             let Some(field) = item.get(key) else { continue };
             if key == "request_headers_to_add" {
-                let own = HeaderEdits::read(item, notes);
+                let own = FieldEdits::read(item, notes);
                 let fields = own.set.iter().chain(&own.add);
                 edits
                     .remove
@@ -214,7 +214,7 @@ enum HostChange {
 
 fn read_host(
     action: &ConfigNode,
-    edits: &mut HeaderEdits,
+    edits: &mut FieldEdits,
     context: &RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> HostChange {

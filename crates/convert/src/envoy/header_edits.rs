@@ -9,7 +9,7 @@ use super::reader::{leave_out, settle_inside, take_flag, take_text, take_texts};
 
 /// What is changed in the fields of requests and answers.
 #[derive(Clone, Debug, Default)]
-pub struct HeaderEdits {
+pub struct FieldEdits {
     pub set: Vec<String>,
     pub add: Vec<String>,
     pub remove: Vec<String>,
@@ -29,10 +29,10 @@ fn name_of(field: &str) -> &str {
     field.split(':').next().unwrap_or_default()
 }
 
-impl HeaderEdits {
+impl FieldEdits {
     /// The edits of a route, a virtual host, a route configuration or a cluster of a split.
-    pub fn read(node: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEdits {
-        let mut edits = HeaderEdits::default();
+    pub fn read(node: &ConfigNode, notes: &mut ConversionNotes) -> FieldEdits {
+        let mut edits = FieldEdits::default();
         for item in node.get("request_headers_to_add").map(ConfigNode::items).unwrap_or_default() {
             edits.take_option(item, EditedMessage::Request, notes);
         }
@@ -52,8 +52,8 @@ impl HeaderEdits {
     }
 
     /// The edits of a `HeaderMutation` filter.
-    pub fn read_mutations(node: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEdits {
-        let mut edits = HeaderEdits::default();
+    pub fn read_mutations(node: &ConfigNode, notes: &mut ConversionNotes) -> FieldEdits {
+        let mut edits = FieldEdits::default();
         for (key, message) in [
             ("request_mutations", EditedMessage::Request),
             ("response_mutations", EditedMessage::Answer),
@@ -72,7 +72,7 @@ impl HeaderEdits {
         edits
     }
 
-    /// A `HeaderValueOption`.
+    /// Reads one field to set or add, in the API a header value option.
     fn take_option(
         &mut self,
         item: &ConfigNode,
@@ -140,7 +140,7 @@ impl HeaderEdits {
     }
 
     /// Adds edits that are made after these.
-    pub fn then(mut self, later: &HeaderEdits) -> HeaderEdits {
+    pub fn then(mut self, later: &FieldEdits) -> FieldEdits {
         self.set.retain(|field| !later.set.iter().any(|other| name_of(other) == name_of(field)));
         self.set.extend(later.set.iter().cloned());
         self.add.extend(later.add.iter().cloned());

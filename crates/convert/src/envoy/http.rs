@@ -11,7 +11,7 @@ use super::access_log::read_logs;
 use super::clusters::ClusterPools;
 use super::fields::settle_rest;
 use super::forward::NEVER_MS;
-use super::header_edits::HeaderEdits;
+use super::header_edits::FieldEdits;
 use super::http_filters::FilterEffects;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
 use super::route_scope::RouteContext;
@@ -68,7 +68,7 @@ pub fn read_manager(
     for entry in &effects.service {
         service.set("", entry.key, entry.value.clone(), entry.source);
     }
-    let mut edits = HeaderEdits::default();
+    let mut edits = FieldEdits::default();
     write_forwarding(node, uses_remote, hops, &mut service, &mut edits, notes);
     write_certificate_field(node, &mut edits, notes);
     write_server_name(node, &mut edits, notes);
@@ -110,13 +110,13 @@ pub fn read_manager(
     Some(service)
 }
 
-/// X-Forwarded-For and X-Forwarded-Proto.
+/// Writes what servers are told of the client: X-Forwarded-For and X-Forwarded-Proto.
 fn write_forwarding(
     node: &ConfigNode,
     uses_remote: bool,
     hops: u64,
     service: &mut HttpService,
-    edits: &mut HeaderEdits,
+    edits: &mut FieldEdits,
     notes: &mut ConversionNotes,
 ) {
     let skips = take_flag(node, "skip_xff_append", notes).unwrap_or(false);
@@ -162,11 +162,7 @@ fn write_forwarding(
 }
 
 /// `x-forwarded-client-cert`, which Envoy removes unless it is told otherwise.
-fn write_certificate_field(
-    node: &ConfigNode,
-    edits: &mut HeaderEdits,
-    notes: &mut ConversionNotes,
-) {
+fn write_certificate_field(node: &ConfigNode, edits: &mut FieldEdits, notes: &mut ConversionNotes) {
     let mode = take_text(node, "forward_client_cert_details", notes).unwrap_or("SANITIZE");
     if matches!(mode, "ALWAYS_FORWARD_ONLY" | "4") {
         return;
@@ -181,7 +177,7 @@ fn write_certificate_field(
     }
 }
 
-fn write_server_name(node: &ConfigNode, edits: &mut HeaderEdits, notes: &mut ConversionNotes) {
+fn write_server_name(node: &ConfigNode, edits: &mut FieldEdits, notes: &mut ConversionNotes) {
     let name = take_text(node, "server_name", notes).unwrap_or("envoy");
     match take_text(node, "server_header_transformation", notes).unwrap_or("OVERWRITE") {
         "PASS_THROUGH" | "2" => {}

@@ -7,14 +7,44 @@ use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
-use super::header_edits::HeaderEdits;
-use super::rbac::{read_rules, token_bucket};
+use super::header_edits::FieldEdits;
+use super::rate_limit::{LimitOutcome, read_limit};
+use super::rbac::read_rules;
 use super::reader::{
     leave_out, note_changed, settle_inside, take_flag, take_number, take_text, take_texts,
     take_type,
 };
 use super::rule::EnvoyRule;
 use super::strings::{extension_type, header_condition};
+
+/// Filters that ask clients who they are.
+const AUTHENTICATION: [&str; 5] =
+    ["JwtAuthentication", "OAuth2", "BasicAuth", "ApiKeyAuth", "GcpAuthnFilterConfig"];
+/// Filters that refuse nobody who is let in without them.
+const PASSED_OVER: [&str; 22] = [
+    "Cors",
+    "cors",
+    "GrpcWeb",
+    "grpc_web",
+    "GrpcJsonTranscoder",
+    "grpc_stats",
+    "GrpcHttp1Bridge",
+    "Decompressor",
+    "HTTPFault",
+    "BandwidthLimit",
+    "AdmissionControl",
+    "AdaptiveConcurrency",
+    "CacheConfig",
+    "Tap",
+    "OnDemand",
+    "IPTagging",
+    "StatefulSession",
+    "AwsRequestSigning",
+    "Geoip",
+    "CdnLoopConfig",
+    "header_to_metadata",
+    "set_metadata",
+];
 
 /// A filter that refuses what it does not know to be allowed.
 #[derive(Clone, Debug)]
@@ -33,7 +63,7 @@ pub struct FilterEffects {
     pub rules: Vec<EnvoyRule>,
     /// The limit of requests, as a rule has it.
     limit: Option<SourcedValue>,
-    pub edits: HeaderEdits,
+    pub edits: FieldEdits,
     /// Keys of the service.
     pub service: Vec<ServiceEntry>,
     /// Routes with descriptors are limited by a service of its own.
@@ -80,6 +110,7 @@ impl FilterEffects {
         let name = take_text(filter, "name", notes).unwrap_or_default().to_owned();
         let is_off = take_flag(filter, "disabled", notes).unwrap_or(false);
         take_flag(filter, "is_optional", notes);
+        let own = name.clone();
         let kind = extension_type(filter, notes).to_owned();
         self.names.push(name.clone());
         let config = filter.get("typed_config").unwrap_or(filter);
@@ -104,7 +135,7 @@ impl FilterEffects {
             "HeaderMutation" => {
                 if let Some(mutations) = config.get("mutations") {
                     self.edits = std::mem::take(&mut self.edits)
-                        .then(&HeaderEdits::read_mutations(mutations, notes));
+                        .then(&FieldEdits::read_mutations(mutations, notes));
                 }
             }
             "LocalRateLimit" => match read_limit(config, notes) {
@@ -119,34 +150,8 @@ impl FilterEffects {
                 let reason = "no service of limits is asked: routes with `rate_limits` are refused";
                 leave_out(filter, reason, "`limit` of rules", notes);
             }
-            "JwtAuthentication"
-            | "OAuth2"
-            | "BasicAuth"
-            | "ApiKeyAuth"
-            | "GcpAuthnFilterConfig" => {
-                self.close(filter, &name, 401, false, notes);
-            }
-            "Cors"
-            | "cors"
-            | "GrpcWeb"
-            | "grpc_web"
-            | "GrpcJsonTranscoder"
-            | "FilterConfig"
-            | "GrpcHttp1Bridge"
-            | "Decompressor"
-            | "HTTPFault"
-            | "BandwidthLimit"
-            | "AdmissionControl"
-            | "AdaptiveConcurrency"
-            | "CacheConfig"
-            | "Tap"
-            | "OnDemand"
-            | "IPTagging"
-            | "CdnLoopConfig"
-            | "StatefulSession"
-            | "AwsRequestSigning"
-            | "Config"
-            | "Geoip" => {
+            name if AUTHENTICATION.contains(&name) => self.close(filter, &own, 401, false, notes),
+            name if PASSED_OVER.contains(&name) => {
                 let reason = "there is no such filter: requests and answers pass without it";
                 leave_out(filter, reason, "", notes);
             }
@@ -372,42 +377,4 @@ struct FilterSwitch {
     /// The filter refuses on this route what is not known here.
     closes: bool,
     limit: Option<String>,
-}
-
-/// What a `LocalRateLimit` becomes.
-enum LimitOutcome {
-    /// It is not enabled.
-    None,
-    Written(String),
-    Unwritable,
-}
-
-fn read_limit(config: &ConfigNode, notes: &mut ConversionNotes) -> LimitOutcome {
-    take_text(config, "stat_prefix", notes);
-    let mut enabled = true;
-    for key in ["filter_enabled", "filter_enforced"] {
-        match config.get(key) {
-            None => enabled = false,
-            Some(field) => {
-                let value = field.get("default_value").unwrap_or(field);
-                enabled &= take_number(value, "numerator", notes).unwrap_or(0) > 0;
-                note_changed(field, "a limit holds for all requests", "`limit` of rules", notes);
-            }
-        }
-    }
-    let bucket = config.get("token_bucket");
-    let limit = bucket.and_then(|bucket| token_bucket(bucket, notes));
-    let outcome = match (enabled, bucket.is_some(), limit) {
-        (false, ..) | (_, false, _) => LimitOutcome::None,
-        (true, true, Some(limit)) => LimitOutcome::Written(limit),
-        (true, true, None) => LimitOutcome::Unwritable,
-    };
-    for other in config.unread_entries() {
-        leave_out(other, "a limit has a rate and a burst", "`limit` of rules", notes);
-    }
-    if let (LimitOutcome::Written(_), Some(bucket)) = (&outcome, bucket) {
-        let reason = "each rule counts for itself what this filter counts together";
-        notes.changed(bucket.source, bucket.describe(), reason, "`limit` of rules");
-    }
-    outcome
 }

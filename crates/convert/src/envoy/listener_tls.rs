@@ -25,7 +25,7 @@ pub struct ListenerTls {
 
 /// Whom a chain asks for a certificate.
 #[derive(Clone, PartialEq, Eq)]
-struct ClientDemand {
+struct ChainDemand {
     files: ValidationFiles,
     required: bool,
 }
@@ -102,7 +102,7 @@ fn client_demand(
     secrets: &StaticSecrets<'_>,
     is_writable: &mut bool,
     notes: &mut ConversionNotes,
-) -> Option<ClientDemand> {
+) -> Option<ChainDemand> {
     let required = take_flag(chain.context, "require_client_certificate", notes).unwrap_or(false);
     let common = chain.context.get("common_tls_context");
     let found = common.map(|common| secrets.validation(common, notes)).unwrap_or_default();
@@ -118,13 +118,13 @@ fn client_demand(
         leave_out(chain.context, reason, "`tls.client`", notes);
         *is_writable = false;
     }
-    asks.then_some(ClientDemand { files, required })
+    asks.then_some(ChainDemand { files, required })
 }
 
 /// The value of `client`. Chains with different demands take the service along.
 fn client_table(
     chains: &[ChainTls<'_>],
-    demands: &[Option<ClientDemand>],
+    demands: &[Option<ChainDemand>],
     is_writable: &mut bool,
     notes: &mut ConversionNotes,
 ) -> Option<String> {

@@ -5,7 +5,7 @@ use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value;
 
-use super::reader::{leave_out, take_flag, take_number, take_text};
+use super::reader::{leave_out, take_flag, take_text};
 use super::rule::EnvoyRule;
 use super::strings::{StringMatch, header_condition, take_network, unsupported};
 
@@ -131,17 +131,4 @@ impl PolicyReader {
             None => RuleCondition::Unknown(unsupported(field.describe())),
         }
     }
-}
-
-/// A `TokenBucket` as a rule's `limit`. `None` if it is slower than once in a second.
-pub fn token_bucket(bucket: &ConfigNode, notes: &mut ConversionNotes) -> Option<String> {
-    let most = take_number(bucket, "max_tokens", notes)?;
-    let fill = take_number(bucket, "tokens_per_fill", notes).unwrap_or(1);
-    let every = super::reader::take_time(bucket, "fill_interval", notes)?;
-    let rate = fill.saturating_mul(1_000).checked_div(every.ms)?;
-    let pairs = [
-        value::KeyValue::new("rate", rate.to_string()),
-        value::KeyValue::new("burst", most.max(1).to_string()),
-    ];
-    (rate > 0).then(|| value::table(&pairs))
 }

@@ -118,7 +118,19 @@ pub fn take_time(node: &ConfigNode, key: &str, notes: &mut ConversionNotes) -> O
 /// The last part of the type of an extension: `Router` of `type.googleapis.com/envoy…v3.Router`.
 pub fn take_type<'t>(node: &'t ConfigNode, notes: &mut ConversionNotes) -> &'t str {
     let name = take_text(node, "@type", notes).unwrap_or_default();
-    name.rsplit(['.', '/']).next().unwrap_or_default()
+    type_name(name)
+}
+
+/// The name of a type without its package. Types whose name says nothing have that of their package.
+fn type_name(name: &str) -> &str {
+    let mut parts = name.rsplit(['.', '/']);
+    match parts.next().unwrap_or_default() {
+        // Between the package and the name stands the version.
+        "Config" | "FilterConfig" | "PerRouteConfig" | "PerRoute" => {
+            parts.nth(1).unwrap_or_default()
+        }
+        known => known,
+    }
 }
 
 /// Reports a value of another kind than its field has.
@@ -152,6 +164,18 @@ pub fn settle_inside(field: &ConfigNode, notes: &mut ConversionNotes) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_known_by_their_last_telling_part() {
+        for (name, known) in [
+            ("type.googleapis.com/envoy.extensions.filters.http.router.v3.Router", "Router"),
+            ("type.googleapis.com/envoy.extensions.filters.http.golang.v3alpha.Config", "golang"),
+            ("Config", ""),
+            ("", ""),
+        ] {
+            assert_eq!(type_name(name), known, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_fields_are_known_in_both_forms() {

@@ -80,7 +80,7 @@ impl RouteMatch {
         }
     }
 
-    /// The whole condition.
+    /// The condition on the path and on everything else.
     pub fn condition(&self) -> RuleCondition {
         self.path_condition().and(self.others.clone())
     }

@@ -24,7 +24,7 @@ impl<'t> StaticSecrets<'t> {
         found
     }
 
-    /// The secret that a `SdsSecretConfig` names. `None` if a control plane has it, or nobody.
+    /// The secret that a reference names. `None` if a control plane has it, or nobody.
     fn find(
         &self,
         reference: &'t ConfigNode,
@@ -39,7 +39,7 @@ impl<'t> StaticSecrets<'t> {
         secret
     }
 
-    /// The certificates of a `CommonTlsContext`, in the context itself or by name.
+    /// The certificates of a TLS context, in the context itself or by name.
     pub fn certificates(
         &self,
         common: &'t ConfigNode,
@@ -95,7 +95,7 @@ pub struct SecretLookup<'t> {
     pub is_incomplete: bool,
 }
 
-/// The file of a `DataSource`. Contents in the file itself are left out.
+/// The file of a source of data. Contents in the file itself are left out.
 pub fn take_file<'t>(
     node: &'t ConfigNode,
     key: &str,
@@ -110,7 +110,7 @@ pub fn take_file<'t>(
     file
 }
 
-/// The certificate's file of a `TlsCertificate`, and where its key has to be copied to.
+/// The file of a certificate. Reports where its key has to be copied to.
 pub fn take_certificate<'t>(node: &'t ConfigNode, notes: &mut ConversionNotes) -> Option<&'t str> {
     let file = take_file(node, "certificate_chain", notes);
     let key = take_file(node, "private_key", notes);

@@ -10,12 +10,12 @@ pub struct NameGroup {
 
 /// The rank of a name: whole names, then `*.x` and `*-x`, then `x.*`, then `*`. Longer ones first within a rank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct NameRank {
+struct NameSpecificity {
     class: u8,
     shorter: usize,
 }
 
-fn rank(name: &str) -> NameRank {
+fn rank(name: &str) -> NameSpecificity {
     let class = match (name.starts_with('*'), name.ends_with('*')) {
         _ if name == "*" || name.is_empty() => 3,
         (true, _) => 1,
@@ -24,13 +24,13 @@ fn rank(name: &str) -> NameRank {
     };
     // Whole names exclude each other.
     let shorter = if class == 0 { 0 } else { usize::MAX - name.len() };
-    NameRank { class, shorter }
+    NameSpecificity { class, shorter }
 }
 
 /// Groups the names of owners so that a group stands before every group with a less specific name. `*` and the empty
 /// name stand for everything.
 pub fn order_names(owners: &[Vec<String>]) -> Vec<NameGroup> {
-    let mut all: Vec<(NameRank, usize, &str)> = Vec::new();
+    let mut all: Vec<(NameSpecificity, usize, &str)> = Vec::new();
     for (owner, names) in owners.iter().enumerate() {
         all.extend(names.iter().map(|name| (rank(name), owner, name.as_str())));
     }

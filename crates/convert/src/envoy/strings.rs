@@ -19,7 +19,7 @@ pub enum TextMatch {
     Unknown(UnsupportedReason),
 }
 
-/// A `StringMatcher`.
+/// A matcher of texts, with its letter case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StringMatch {
     pub text: TextMatch,
@@ -30,7 +30,7 @@ pub fn unsupported(what: &str) -> UnsupportedReason {
     UnsupportedReason::new(format!("{what} cannot be a condition of a rule"), "")
 }
 
-/// The expression of a `RegexMatcher`.
+/// The expression of a matcher.
 pub fn take_regex(node: &ConfigNode, notes: &mut ConversionNotes) -> String {
     let regex = take_text(node, "regex", notes).unwrap_or_default().to_owned();
     if let Some(engine) = node.get("google_re2") {
@@ -188,7 +188,7 @@ pub fn is_plain_path(path: &str) -> bool {
     path.starts_with('/') && !path.contains(['*', '?', '\\', '{', '}', '[', ']'])
 }
 
-/// A `HeaderMatcher`.
+/// The condition of a matcher of fields.
 pub fn header_condition(node: &ConfigNode, notes: &mut ConversionNotes) -> RuleCondition {
     let name = take_text(node, "name", notes).unwrap_or_default().to_ascii_lowercase();
     let invert = take_flag(node, "invert_match", notes).unwrap_or(false);
@@ -260,7 +260,7 @@ fn is_alternation(regex: &str) -> bool {
             .all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
-/// A `QueryParameterMatcher`, or a matcher of a cookie: `key` is `query` or `cookie`.
+/// The condition of a matcher of parameters or cookies: `key` is `query` or `cookie`.
 pub fn parameter_condition(
     key: &'static str,
     node: &ConfigNode,

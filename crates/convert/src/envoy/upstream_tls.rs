@@ -172,7 +172,7 @@ fn read_own(
     settle_rest("common_tls", common, notes);
 }
 
-/// `tls_params.tls_minimum_protocol_version`.
+/// The oldest version of TLS that is spoken.
 pub fn minimum_version(common: &ConfigNode, notes: &mut ConversionNotes) -> Option<SourcedValue> {
     let params = common.get("tls_params")?;
     let field = params.get("tls_minimum_protocol_version");

@@ -16,7 +16,7 @@ pub fn read_yaml(
     rename: fn(&str) -> String,
     notes: &mut ConversionNotes,
 ) -> Option<ConfigNode> {
-    let mut reader = YamlReader {
+    let mut reader = YamlEventReader {
         builder: TreeBuilder::new(rename, true),
         anchors: HashMap::new(),
         open_anchors: Vec::new(),
@@ -38,7 +38,7 @@ pub fn read_yaml(
     reader.builder.finish(notes)
 }
 
-struct YamlReader {
+struct YamlEventReader {
     builder: TreeBuilder,
     /// The nodes that aliases may copy, by the parser's numbers. Numbers start at 1.
     anchors: HashMap<usize, ConfigNode>,
@@ -49,7 +49,7 @@ struct YamlReader {
     second: Option<u32>,
 }
 
-impl YamlReader {
+impl YamlEventReader {
     fn read(&mut self, text: &str) -> Result<(), TreeError> {
         let mut parser = Parser::new_from_str(text);
         while let Some(event) = parser.next_event() {

@@ -102,10 +102,16 @@ fn file(row: &DirectiveName, value: &str) -> Option<EnvoyFile> {
     insert(BASE, &row.columns[0], &row.columns[1], value)
 }
 
+/// A field and one of its values.
+pub struct ChosenField<'n> {
+    pub row: &'n DirectiveName,
+    pub value: &'n str,
+}
+
 /// A file with all of these fields, as far as their places are still there.
-pub fn file_with(fields: &[(&DirectiveName, &str)]) -> String {
+pub fn file_with(fields: &[ChosenField<'_>]) -> String {
     let mut text = BASE.to_owned();
-    for (row, value) in fields {
+    for ChosenField { row, value } in fields {
         if let Some(file) = insert(&text, &row.columns[0], &row.columns[1], value) {
             text = file.text;
         }

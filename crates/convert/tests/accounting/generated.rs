@@ -84,7 +84,7 @@ fn envoy_file(chosen: &[ChosenLine]) -> String {
         .map(|(name, _, value)| {
             let row = &names.rows[name.index(names.rows.len())];
             let values = envoy::values(&row.rest[0]);
-            (row, values[value.index(values.len())])
+            envoy::ChosenField { row, value: values[value.index(values.len())] }
         })
         .collect();
     envoy::file_with(&fields)
