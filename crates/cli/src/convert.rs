@@ -1,6 +1,8 @@
 //! `steelyard convert`: converts the configuration of another balancer. This module reads and writes files, and the
 //! crate `convert` converts. An existing file is never overwritten.
 
+mod verify;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +13,7 @@ use ::convert::run::{ConversionResult, convert};
 use clap::ValueEnum;
 use files::create::create;
 
+use self::verify::{VerifyOptions, verify};
 use crate::common_args::{file_name, read_config};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note};
 use crate::show::screen;
@@ -23,11 +26,16 @@ Examples:
   nginx -T | steelyard convert - -o steelyard.toml
   steelyard convert keepalived.conf --json | jq '.notes[] | select(.kind == \"left-out\")'
   steelyard convert commands.txt --from dispatcher
+  steelyard convert /etc/haproxy/haproxy.cfg --verify
 
 The configuration goes to standard output, or to a file with -o; what is said about it to standard error. Whose file it
 is, is seen from what stands in it. What is written passes `steelyard check`.
 
-Exit codes: 0 all of it was carried over, 1 nothing could be, 2 unreadable, 3 something was left out.")]
+With --verify nothing is written: the original's program and Steelyard run side by side in networks of their own, with
+stand-ins for the servers. Both are sent the same requests, and a table shows what differs. It needs root.
+
+Exit codes: 0 all of it was carried over, 1 nothing could be, 2 unreadable, 3 something was left out. With --verify:
+0 no difference, 1 one that nothing explains, 2 it could not be run, 3 only such as the conversion reports.")]
 pub struct ConvertArgs {
     /// The file, or - for standard input.
     #[arg(value_name = "FILE")]
@@ -41,9 +49,15 @@ pub struct ConvertArgs {
     /// List also what was carried over as it is, and what is not needed any more.
     #[arg(long)]
     pub all: bool,
-    /// Print JSON: the configuration's text and everything said about it.
+    /// Print JSON: the configuration's text and everything said about it; with --verify the differences.
     #[arg(long)]
     pub json: bool,
+    /// Run the original beside the conversion, and compare their answers.
+    #[arg(long, conflicts_with = "output")]
+    pub verify: bool,
+    /// With --verify: send fewer requests, each kind once.
+    #[arg(long, requires = "verify")]
+    pub quick: bool,
 }
 
 /// Programs whose configurations are read.
@@ -96,6 +110,10 @@ fn convert_file(args: &ConvertArgs) -> Result<CommandOutcome, CommandError> {
         ))
     })?;
     let converted = convert(&text, &file, from);
+    if args.verify {
+        let options = VerifyOptions { json: args.json, all: args.all, quick: args.quick };
+        return verify(&text, &converted, options);
+    }
     let end = match (&converted.text, converted.left_out) {
         (None, _) => CommandOutcome::Negative,
         (Some(_), 0) => CommandOutcome::Done,

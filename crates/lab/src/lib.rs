@@ -16,6 +16,7 @@ pub mod port;
 pub mod rate_search;
 pub mod result;
 pub mod result_note;
+pub mod shadow;
 pub mod stats;
 pub mod stream;
 pub mod study;

@@ -31,4 +31,4 @@ pub use plan::{
 pub use report::{LatencyBucket, LatencySummary, LoadReport};
 pub use request_mix::{MixError, RequestField, RequestMix, RequestTemplate, ResponseExpectation};
 pub use run::{LoadRun, LoadStartError, Stopper};
-pub use tls::{TargetTls, TargetTlsError};
+pub use tls::{AcceptAnyCertificate, TargetTls, TargetTlsError};

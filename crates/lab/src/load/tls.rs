@@ -161,7 +161,13 @@ impl TargetTlsSession {
 
 /// Accepts every certificate whose private key the server holds.
 #[derive(Debug)]
-struct AcceptAnyCertificate(Arc<CryptoProvider>);
+pub struct AcceptAnyCertificate(Arc<CryptoProvider>);
+
+impl AcceptAnyCertificate {
+    pub fn new(provider: Arc<CryptoProvider>) -> AcceptAnyCertificate {
+        AcceptAnyCertificate(provider)
+    }
+}
 
 impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(

@@ -1,0 +1,79 @@
+//! What was seen of a request: by the client, and by the stand-in servers behind the balancer.
+
+use std::net::SocketAddr;
+
+use serde::Serialize;
+
+/// A header field as it came over the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldLine {
+    pub name: String,
+    pub value: String,
+}
+
+/// How a connection of the client ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExchangeEnd {
+    Answered,
+    /// The connection was not accepted.
+    Refused,
+    /// The TLS handshake failed, or was ended by an alert.
+    TlsFailed,
+    /// Closed or reset without an answer.
+    #[default]
+    Closed,
+    /// No answer within the deadline.
+    TimedOut,
+}
+
+/// A request, or the bytes of a connection, as a stand-in server saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServedRequest {
+    pub server: SocketAddr,
+    /// Empty for bytes that are not HTTP.
+    pub method: String,
+    pub target: String,
+    pub fields: Vec<FieldLine>,
+    /// Bytes of the body.
+    pub body_bytes: usize,
+    /// The connection began with a header of the PROXY protocol.
+    pub proxy_header: bool,
+    /// The connection to the server was TLS.
+    pub tls: bool,
+}
+
+/// The answer to one request, and what servers saw of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StepObservation {
+    pub end: ExchangeEnd,
+    /// The status; 0 if there is none.
+    pub status: u16,
+    pub fields: Vec<FieldLine>,
+    #[serde(skip)]
+    pub body: Vec<u8>,
+    /// Requests at servers, in their order: more than one after a retry.
+    pub served: Vec<ServedRequest>,
+}
+
+impl StepObservation {
+    pub fn ended(end: ExchangeEnd) -> StepObservation {
+        StepObservation { end, ..StepObservation::default() }
+    }
+
+    /// The last server that had the request.
+    pub fn server(&self) -> Option<&ServedRequest> {
+        self.served.last()
+    }
+
+    /// The values of a field, in their order.
+    pub fn values(&self, name: &str) -> Vec<&str> {
+        field_values(&self.fields, name)
+    }
+}
+
+/// The values of a field, in their order.
+pub fn field_values<'f>(fields: &'f [FieldLine], name: &str) -> Vec<&'f str> {
+    let named = fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+    named.map(|field| field.value.as_str()).collect()
+}

@@ -1,0 +1,136 @@
+//! One balancer of a shadow run: its process in a private root, and whether it listens.
+//!
+//! The process and all that it starts end with this value, and also when this program is killed.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::private_root::unshare_arguments;
+use crate::net::{NetworkNamespace, find};
+
+/// Why a balancer does not run.
+#[derive(Debug, Error)]
+pub enum BalancerProcessError {
+    #[error("cannot start {name}")]
+    Start {
+        name: String,
+        #[source]
+        source: io::Error,
+    },
+    /// It refused its configuration, or crashed.
+    #[error("{name} has ended: {log}")]
+    Ended { name: String, log: String },
+    #[error("{name} does not listen at {missing}: {log}")]
+    NotListening { name: String, missing: String, log: String },
+}
+
+/// Time limit for all listeners to be there.
+const LISTENS_WITHIN: Duration = Duration::from_secs(30);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(40);
+/// Lines of a log that an error quotes.
+const LOG_LINES: usize = 6;
+
+/// A running balancer.
+#[derive(Debug)]
+pub struct BalancerProcess {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+/// What is started, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessPlace<'a> {
+    pub namespace: &'a NetworkNamespace,
+    /// The side's directory: of its log, of its files in `files`, and of its private root.
+    pub dir: &'a Path,
+    /// Steelyard's program, which the private root shows.
+    pub program: &'a Path,
+}
+
+impl BalancerProcess {
+    pub fn start(
+        name: &str,
+        command: &[String],
+        place: ProcessPlace<'_>,
+    ) -> Result<BalancerProcess, BalancerProcessError> {
+        let failed = |source| BalancerProcessError::Start { name: name.to_owned(), source };
+        let log = place.dir.join("log");
+        let output = fs::File::create(&log).map_err(failed)?;
+        let errors = output.try_clone().map_err(failed)?;
+        let mut starting = place.namespace.command(find("setpriv"));
+        starting.args(["--pdeathsig", "KILL"]).arg(find("unshare"));
+        let files = place.dir.join("files");
+        starting.args(unshare_arguments(place.dir, &files, place.program, command));
+        starting.stdin(Stdio::null()).stdout(output).stderr(errors);
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "STEELYARD_SOCKET"]
+        {
+            starting.env_remove(name);
+        }
+        // Its own process group: Ctrl-C reaches only this program, which then ends the balancers.
+        starting.process_group(0);
+        let child = starting.spawn().map_err(failed)?;
+        Ok(BalancerProcess { name: name.to_owned(), child, log })
+    }
+
+    /// Waits until it accepts connections at these addresses. Returns those at which it does not although it runs.
+    pub fn wait_listening(
+        &mut self,
+        namespace: &NetworkNamespace,
+        listeners: &[SocketAddr],
+    ) -> Result<Vec<SocketAddr>, BalancerProcessError> {
+        let begun = Instant::now();
+        let mut missing = listeners.to_vec();
+        loop {
+            let look = || {
+                let deaf = |to: &&SocketAddr| TcpStream::connect_timeout(to, LOOK).is_err();
+                missing.iter().filter(deaf).copied().collect::<Vec<_>>()
+            };
+            missing = namespace.run_inside(look).unwrap_or_default();
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                let log = self.log();
+                return Err(BalancerProcessError::Ended { name: self.name.clone(), log });
+            }
+            if missing.is_empty() {
+                return Ok(missing);
+            }
+            // Some listeners may be the original's alone, or be missing there: that is for the comparison to show.
+            if missing.len() < listeners.len() && begun.elapsed() > LISTENS_WITHIN / 10 {
+                return Ok(missing);
+            }
+            if begun.elapsed() > LISTENS_WITHIN {
+                let missing = missing.iter().map(ToString::to_string).collect::<Vec<_>>();
+                return Err(BalancerProcessError::NotListening {
+                    name: self.name.clone(),
+                    missing: missing.join(", "),
+                    log: self.log(),
+                });
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    }
+
+    /// The last lines of its output.
+    pub fn log(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.trim().lines().collect();
+        lines[lines.len().saturating_sub(LOG_LINES)..].join("; ")
+    }
+}
+
+impl Drop for BalancerProcess {
+    fn drop(&mut self) {
+        // `unshare --kill-child` ends the processes of the private namespace with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,230 @@
+//! What a stand-in server says on one connection, whatever protocol the balancer speaks to it.
+//!
+//! It sees from the first bytes what is spoken: the PROXY protocol, TLS, HTTP/1, HTTP/2, a database's greeting, or
+//! bytes. It accepts everything; `comparison` decides what matters.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustls::{ServerConnection, StreamOwned};
+
+use super::message::{BodyEnd, MessageHead, MessageStream};
+use super::observation::{FieldLine, ServedRequest};
+use super::request::{MARK, ORDER, SERVER};
+use super::serve_http2;
+use super::served_record::ServerContext;
+
+/// What is known of a connection beneath its requests.
+#[derive(Clone, Copy, Debug, Default)]
+struct ConnectionFacts {
+    proxy_header: bool,
+    tls: bool,
+}
+
+/// A balancer keeps idle connections to servers for this long at most, in this run.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// The greeting of a MySQL server, version 10, with 20 bytes of salt.
+const GREETING: &[u8] = b"\x4a\x00\x00\x00\x0a5.7.0\x00\x01\x00\x00\x00saltsalt\x00\xff\xf7\x21\x02\x00\x7f\x80\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00saltsaltsalt\x00mysql_native_password\x00";
+/// MySQL's packet that all is well, second in its sequence.
+const MYSQL_OK: &[u8] = b"\x07\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00";
+/// PostgreSQL's message that authentication succeeded.
+const POSTGRES_OK: &[u8] = b"R\x00\x00\x00\x08\x00\x00\x00\x00";
+
+/// Serves a connection to its end.
+pub fn serve(stream: &TcpStream, context: &ServerContext) -> io::Result<()> {
+    stream.set_read_timeout(Some(IDLE))?;
+    stream.set_nodelay(true)?;
+    let mut plain = MessageStream::new(stream, Vec::new());
+    if context.greets {
+        plain.send(GREETING)?;
+        plain.fill()?;
+        return plain.send(if plain.ahead().len() > 4 && plain.ahead()[3] == 1 {
+            MYSQL_OK
+        } else {
+            b""
+        });
+    }
+    let mut first = [0; 4];
+    // Waits for the first bytes and leaves them in the socket. HTTP/2 without TLS begins with its preface.
+    let length = stream.peek(&mut first)?;
+    if first[..length] == *b"PRI " {
+        return serve_http2::serve(stream.try_clone()?, context);
+    }
+    plain.fill()?;
+    let mut facts = ConnectionFacts::default();
+    if let Some(length) = proxy_header(plain.ahead()) {
+        facts.proxy_header = true;
+        plain.skip(length);
+        if plain.ahead().is_empty() {
+            plain.fill()?;
+        }
+    }
+    if plain.ahead().first() != Some(&0x16) {
+        return speak(plain, facts, context);
+    }
+    facts.tls = true;
+    let machine = ServerConnection::new(context.tls.clone()).map_err(io::Error::other)?;
+    let mut secure =
+        MessageStream::new(StreamOwned::new(machine, plain.into_parts()), Vec::new());
+    secure.fill()?;
+    speak(secure, facts, context)
+}
+
+/// The length of a PROXY protocol header at the start.
+fn proxy_header(bytes: &[u8]) -> Option<usize> {
+    if bytes.starts_with(b"PROXY ") {
+        return super::message::find(bytes, b"\r\n").map(|end| end + 2);
+    }
+    let length = bytes.get(14..16)?;
+    bytes
+        .starts_with(b"\r\n\r\n\x00\r\nQUIT\n")
+        .then(|| 16 + usize::from(u16::from_be_bytes([length[0], length[1]])))
+}
+
+fn speak<S: Read + Write>(
+    mut stream: MessageStream<S>,
+    facts: ConnectionFacts,
+    context: &ServerContext,
+) -> io::Result<()> {
+    let ahead = stream.ahead();
+    if ahead.get(4..8) == Some(&[0, 3, 0, 0]) {
+        return stream.send(POSTGRES_OK);
+    }
+    if ahead.starts_with(b"PING") || ahead.starts_with(b"*1\r\n$4\r\nPING") {
+        return stream.send(b"+PONG\r\n");
+    }
+    if !ahead.first().is_some_and(u8::is_ascii_uppercase) || !ahead.contains(&b' ') {
+        return speak_bytes(&mut stream, facts, context);
+    }
+    while let Some(head) = stream.head()? {
+        if !answer(&mut stream, &head, facts, context)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn speak_bytes<S: Read + Write>(
+    stream: &mut MessageStream<S>,
+    facts: ConnectionFacts,
+    context: &ServerContext,
+) -> io::Result<()> {
+    if stream.ahead().is_empty() {
+        return Ok(());
+    }
+    context.record.enter(None, facts.served(context, &MessageHead::default(), stream.ahead().len()));
+    stream.send(format!("{}\n", context.address).as_bytes())
+}
+
+impl ConnectionFacts {
+    fn served(self, context: &ServerContext, head: &MessageHead, bytes: usize) -> ServedRequest {
+        ServedRequest {
+            server: context.address,
+            method: head.word(0).to_owned(),
+            target: head.word(1).to_owned(),
+            fields: head.fields.clone(),
+            body_bytes: bytes,
+            proxy_header: self.proxy_header,
+            tls: self.tls,
+        }
+    }
+}
+
+/// Answers a request; false: the connection ends.
+fn answer<S: Read + Write>(
+    stream: &mut MessageStream<S>,
+    head: &MessageHead,
+    facts: ConnectionFacts,
+    context: &ServerContext,
+) -> io::Result<bool> {
+    if head.lists("expect", "100-continue") {
+        stream.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    let body = stream.body(BodyEnd::of_request(head))?;
+    let mark = head.value(MARK).and_then(|mark| mark.parse().ok());
+    let number = context.record.enter(mark, facts.served(context, head, body.len()));
+    let order = ServerOrder::parse(head.value(ORDER).unwrap_or(""));
+    if order.drops {
+        return Ok(false);
+    }
+    let name = format!("{SERVER}: {}/{number}\r\n", context.address);
+    if let Some(protocol) = head.value("upgrade").filter(|_| head.lists("connection", "upgrade")) {
+        let upgraded = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n{name}\r\n"
+        );
+        stream.send(upgraded.as_bytes())?;
+        return Ok(false);
+    }
+    let closes = head.lists("connection", "close") || head.start.ends_with("HTTP/1.0");
+    let text = format!("{:<2048}\n", format!("stand-in {}", context.address));
+    let mut out = format!("HTTP/1.1 {} Ordered\r\n{name}Content-Type: text/html\r\n", order.status);
+    for FieldLine { name, value } in &order.fields {
+        out.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if closes {
+        out.push_str("Connection: close\r\n");
+    }
+    let bodyless = matches!(order.status, 204 | 304);
+    if !bodyless {
+        out.push_str(&format!("Content-Length: {}\r\n", text.len()));
+    }
+    out.push_str("\r\n");
+    if !bodyless && head.word(0) != "HEAD" {
+        out.push_str(&text);
+    }
+    stream.send(out.as_bytes())?;
+    Ok(!closes)
+}
+
+/// The answer that a request orders: `status=302; location=/x; set-cookie=a=b; drop`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerOrder {
+    pub status: u16,
+    pub fields: Vec<FieldLine>,
+    /// The connection is closed without an answer.
+    pub drops: bool,
+}
+
+impl ServerOrder {
+    pub fn parse(text: &str) -> ServerOrder {
+        let mut order = ServerOrder { status: 200, fields: Vec::new(), drops: false };
+        // `|` separates, because values of fields contain `;` and `,`.
+        for part in text.split('|').map(str::trim).filter(|part| !part.is_empty()) {
+            match part.split_once('=') {
+                Some(("status", status)) => order.status = status.parse().unwrap_or(200),
+                Some((name, value)) => {
+                    order.fields.push(FieldLine { name: name.to_owned(), value: value.to_owned() });
+                }
+                None => order.drops |= part == "drop",
+            }
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_name_status_fields_and_silence() {
+        let order = ServerOrder::parse("status=302|Location=http://a/b?c=d|Set-Cookie=a=b; Path=/");
+        let values: Vec<&str> = order.fields.iter().map(|field| field.value.as_str()).collect();
+        assert_eq!((order.status, values), (302, vec!["http://a/b?c=d", "a=b; Path=/"]));
+        assert!(ServerOrder::parse("drop").drops && !ServerOrder::parse("").drops);
+    }
+
+    #[test]
+    fn headers_of_the_proxy_protocol_are_measured() {
+        for (bytes, length) in [
+            (&b"PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET"[..], Some(32)),
+            (b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c123456789012GET", Some(28)),
+            (b"GET / HTTP/1.1\r\n", None),
+            (b"", None),
+        ] {
+            assert_eq!(proxy_header(bytes), length, "{bytes:?}");
+        }
+    }
+}
