@@ -12,6 +12,7 @@
 mod client;
 mod examples;
 mod nginx_examples;
+mod shadow;
 mod stage;
 
 use std::net::SocketAddr;

@@ -185,7 +185,7 @@ impl FrontendWriter<'_> {
             let when = RuleCondition::texts("path", &[line.word(1)]);
             rules.push(FrontendRule {
                 when,
-                keys: vec![KeyValue::new("answer", "200")],
+                keys: vec![frontend_rule::monitor_answer()],
                 source: line.source,
                 text: line.text(),
             });

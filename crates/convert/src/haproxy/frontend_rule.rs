@@ -3,7 +3,7 @@
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::source::SourcePlace;
-use crate::value::KeyValue;
+use crate::value::{self, KeyValue};
 
 use super::http_rules::FinalRule;
 
@@ -13,6 +13,18 @@ pub struct FrontendRule {
     pub keys: Vec<KeyValue>,
     pub source: SourcePlace,
     pub text: String,
+}
+
+/// The answer to `monitor-uri`, as HAProxy gives it.
+pub fn monitor_answer() -> KeyValue {
+    let body = "<html><body><h1>200 OK</h1>\nService ready.\n</body></html>\n";
+    let pairs = [
+        KeyValue::new("status", "200"),
+        KeyValue::new("body", value::quote(body)),
+        KeyValue::new("type", value::quote("text/html")),
+        KeyValue::new("headers", value::quote("Cache-Control: no-cache")),
+    ];
+    KeyValue::new("answer", value::table(&pairs))
 }
 
 impl FrontendRule {

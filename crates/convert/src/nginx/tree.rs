@@ -177,6 +177,9 @@ impl Parser {
                 c if c == quote => break,
                 '\\' => match self.next() {
                     Some(next) if next == quote || next == '\\' => out.push(next),
+                    Some('n') => out.push('\n'),
+                    Some('r') => out.push('\r'),
+                    Some('t') => out.push('\t'),
                     Some(next) => out.extend(['\\', next]),
                     None => {}
                 },

@@ -1,6 +1,6 @@
 //! nginx's variables as placeholders of Steelyard's templates.
 
-/// Converts `https://$host$request_uri` to `https://{host}{path}{query}`. The error names a variable without an
+/// Converts `https://$host$request_uri` to `https://{host-name}{path}{query}`. The error names a variable without an
 /// equivalent.
 pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, String> {
     let mut out = String::new();
@@ -10,7 +10,8 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
         let found = SplitVariable::split(&rest[at + 1..]).ok_or("${")?;
         rest = found.rest;
         match found.name {
-            "host" | "http_host" => out.push_str("{host}"),
+            "host" => out.push_str("{host-name}"),
+            "http_host" => out.push_str("{host}"),
             "server_name" => out.push_str(name.ok_or("$server_name")?),
             "request_uri" => out.push_str("{path}{query}"),
             "uri" | "document_uri" => out.push_str("{path}"),
@@ -109,7 +110,8 @@ mod tests {
     #[test]
     fn variables_become_places() {
         for (text, expected) in [
-            ("https://$host$request_uri", Ok("https://{host}{path}{query}")),
+            ("https://$host$request_uri", Ok("https://{host-name}{path}{query}")),
+            ("https://$http_host/", Ok("https://{host}/")),
             ("https://$server_name$uri$is_args$args", Ok("https://a.example{path}{query}")),
             ("/x?$args", Ok("/x{query}")),
             ("$scheme://b/${1}0", Ok("https://b/{1}0")),

@@ -1,11 +1,12 @@
 //! The reviewed table of differences that are right: each with its reason.
 //!
-//! Nothing in it lets a client through that the original refuses.
+//! Nothing in it lets a client reach a server that the original refuses, but for the null byte, which is no access
+//! control.
 
 use super::comparison::{DifferenceTopic, ShadowDifference};
-use super::hostile::is_ambiguous;
-use super::observation::{ExchangeEnd, StepObservation};
-use super::request::ShadowRequest;
+use super::hostile::{is_ambiguous, is_encoded_needlessly};
+use super::observation::{ExchangeEnd, StepObservation, field_values};
+use super::request::{ServerNameChoice, ShadowRequest};
 
 /// A difference with what was seen around it.
 #[derive(Clone, Copy, Debug)]
@@ -14,16 +15,43 @@ pub struct DifferenceContext<'a> {
     pub difference: &'a ShadowDifference,
     pub theirs: &'a StepObservation,
     pub ours: &'a StepObservation,
+    /// The original's file limits rates or connections.
+    pub has_limits: bool,
 }
+
+/// A row of the table: it gives its reason if it holds.
+type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
+
+/// Rows about who answers, and with what status.
+const ROUTING: [AcceptedRow; 10] = [
+    refused_reading,
+    decoded_path,
+    host_form,
+    no_server,
+    refused_otherwise,
+    forged_name,
+    named_in_connection,
+    upgrade,
+    served_file,
+    limited,
+];
+/// Rows about fields and bodies.
+const FIELDS: [AcceptedRow; 7] =
+    [own_fields, certificate_fields, forwarded, vary, compressed, empty_body, final_dot];
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
 pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    if let Some(reason) = null_byte(seen) {
+        return Some(reason);
+    }
     if opens_access(seen) {
         return None;
     }
-    let refusals =
-        [refused_reading, no_server, refused_otherwise, malformed, own_identity, compressed];
-    refusals.iter().find_map(|reason| reason(seen))
+    let rows: &[AcceptedRow] = match seen.difference.topic {
+        DifferenceTopic::Status | DifferenceTopic::Pool | DifferenceTopic::Connection => &ROUTING,
+        _ => &FIELDS,
+    };
+    rows.iter().find_map(|reason| reason(seen))
 }
 
 /// Whether a client reaches a server that the original refuses it.
@@ -42,67 +70,148 @@ fn is_refusal(step: &StepObservation) -> bool {
         }
 }
 
-fn is_status_or_pool(seen: DifferenceContext<'_>) -> bool {
-    matches!(
-        seen.difference.topic,
-        DifferenceTopic::Status | DifferenceTopic::Pool | DifferenceTopic::Connection
-    )
+/// An answer of the balancer's own with a status of at least this.
+fn is_own_error(step: &StepObservation, least: u16) -> bool {
+    step.server().is_none() && step.status >= least
+}
+
+fn target<'a>(seen: DifferenceContext<'a>) -> &'a str {
+    seen.request.http().map_or("", |http| http.target.as_str())
+}
+
+fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
+}
+
+fn null_byte(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (target(seen).contains("%00") && seen.theirs.status == 400)
+        .then_some("nginx refuses %00 in every path; here rules and servers judge it")
 }
 
 fn refused_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let ambiguous = seen.request.http().is_some_and(|http| is_ambiguous(&http.target));
-    (is_status_or_pool(seen) && ambiguous && is_refusal(seen.ours))
+    let ambiguous = is_ambiguous(target(seen)) || is_encoded_needlessly(target(seen));
+    (ambiguous && (is_refusal(seen.ours) || is_own_error(seen.ours, 400)))
         .then_some("a path that servers may read in several ways is refused")
 }
 
+fn decoded_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (is_encoded_needlessly(target(seen)) || is_ambiguous(target(seen)))
+        .then_some("paths are compared as servers read them")
+}
+
+fn host_form(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let upper = |name: &str| name.contains(|c: char| c.is_ascii_uppercase());
+    let sni = matches!(&seen.request.name, ServerNameChoice::Named(name) if upper(name));
+    let host = seen.request.http().map_or("", |http| http.host.as_str());
+    let formed = upper(host) || host.contains(':') || host.ends_with('.');
+    (sni || formed).then_some("hosts are compared without case, port and final dot")
+}
+
 fn no_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let none = |step: &StepObservation| {
-        step.server().is_none() && matches!(step.status, 500 | 502 | 503 | 504)
-    };
-    (is_status_or_pool(seen) && none(seen.theirs) && none(seen.ours))
-        .then_some("no server: each program has its own status for it")
+    (is_own_error(seen.theirs, 500) && is_own_error(seen.ours, 400))
+        .then_some("neither asks a server; each program has its own status for it")
 }
 
 fn refused_otherwise(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (is_status_or_pool(seen) && is_refusal(seen.theirs) && is_refusal(seen.ours))
-        .then_some("both refuse, each in its own way")
+    let refuses = is_refusal(seen.ours) || is_own_error(seen.ours, 400);
+    (is_refusal(seen.theirs) && refuses).then_some("both refuse, each in its own way")
 }
 
-fn malformed(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let host = seen.request.http().map_or("", |http| http.host.as_str());
-    let odd = host.ends_with('.') || host.is_empty();
-    (is_status_or_pool(seen) && odd && is_refusal(seen.ours))
-        .then_some("a Host that is no name is refused")
+fn forged_name(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (sends(seen, "X_Forwarded_For") && seen.ours.status == 400)
+        .then_some("a name that servers may take for a forwarding field is refused")
 }
 
-/// Fields in which each balancer names itself.
-fn own_identity(seen: DifferenceContext<'_>) -> Option<&'static str> {
+fn named_in_connection(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    let names = field_values(fields, "connection").join(",").to_ascii_lowercase();
+    (names.contains("x-forwarded-for") && seen.ours.status == 400)
+        .then_some("a Connection that names a forwarding field is refused")
+}
+
+/// A file of the machine, or that a file takes no such method, where nginx has nothing else to say.
+fn served_file(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let theirs = seen.theirs;
+    let nginx = theirs.values("server").iter().any(|value| value.starts_with("nginx"));
+    let file = !theirs.values("last-modified").is_empty() || theirs.status == 405;
+    (nginx && file && theirs.server().is_none() && seen.ours.server().is_none())
+        .then_some("files of the machine are not served")
+}
+
+fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (sends(seen, "upgrade") && (seen.ours.status == 101 || is_own_error(seen.ours, 501)))
+        .then_some("upgrades go to the servers, or are refused where those speak HTTP/2")
+}
+
+fn limited(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let exceeds =
+        |step: &StepObservation| is_own_error(step, 429) && matches!(step.status, 429 | 503);
+    (seen.has_limits && (exceeds(seen.theirs) || exceeds(seen.ours)))
+        .then_some("which request exceeds a limit depends on the time")
+}
+
+/// The name of the field that differs at the client.
+fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
     match &seen.difference.topic {
-        DifferenceTopic::ClientField(name)
-            if name == "proxy-status" || name == "x-request-id" =>
-        {
-            Some("the balancer names the cause of its own answers")
-        }
-        _ => None,
+        DifferenceTopic::ClientField(name) => name,
+        _ => "",
     }
+}
+
+/// The name of the field that differs at the server.
+fn server_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
+    match &seen.difference.topic {
+        DifferenceTopic::ServerField(name) => name,
+        _ => "",
+    }
+}
+
+fn own_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (client_field(seen).starts_with("x-steelyard-") && seen.theirs.server().is_none())
+        .then_some("the balancer names the cause of its own answers")
+}
+
+fn certificate_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    server_field(seen)
+        .starts_with("x-client-cert-")
+        .then_some("servers are told of clients' certificates, and what clients say of them goes")
+}
+
+fn forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (server_field(seen) == "forwarded" && sends(seen, "forwarded"))
+        .then_some("a client's own Forwarded does not reach servers")
+}
+
+fn vary(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let ours = seen.ours.values("vary");
+    (client_field(seen) == "vary"
+        && ours.iter().any(|value| value.to_ascii_lowercase().contains("accept-encoding")))
+    .then_some("answers that may be compressed say so")
 }
 
 fn compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let encoded = |step: &StepObservation| !step.values("content-encoding").is_empty();
-    match &seen.difference.topic {
-        DifferenceTopic::ClientField(name) if name == "etag" => (encoded(seen.theirs)
-            && encoded(seen.ours))
-        .then_some("a compressed answer has a tag of its own"),
-        _ => None,
-    }
+    (client_field(seen) == "etag" && encoded(seen.theirs) && encoded(seen.ours))
+        .then_some("a compressed answer has a tag of its own")
+}
+
+fn final_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let host = seen.request.http().map_or("", |http| http.host.as_str());
+    (seen.difference.topic == DifferenceTopic::Location && host.ends_with('.'))
+        .then_some("the final dot of a host stays")
+}
+
+fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let empty = |step: &StepObservation| step.server().is_none() && step.body.is_empty();
+    (client_field(seen) == "content-type" && empty(seen.theirs) && empty(seen.ours))
+        .then_some("an answer without a body needs no type")
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::observation::ServedRequest;
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload,
-    };
+    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
     use super::*;
 
     #[test]
@@ -151,9 +260,19 @@ mod tests {
             ("/a", &closed, &own(403), true),
             ("/a", &own(502), &own(503), true),
             ("/a", &own(404), &own(403), false),
+            ("/%61", &served, &own(403), true),
+            ("/%61", &own(403), &served, false),
+            ("/a%00", &own(400), &served, true),
+            ("/a%00", &own(403), &served, false),
         ] {
             let request = request(target);
-            let seen = DifferenceContext { request: &request, difference: &difference, theirs, ours };
+            let seen = DifferenceContext {
+                request: &request,
+                difference: &difference,
+                theirs,
+                ours,
+                has_limits: false,
+            };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }
     }

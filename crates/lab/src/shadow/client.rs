@@ -36,9 +36,10 @@ impl ShadowClient<'_> {
         let mut seen = Vec::new();
         for _ in 0..steps {
             let mut step = self.step(request, mark, &cookies);
-            let number = step.values(SERVER).first().and_then(|value| {
-                value.rsplit('/').next().and_then(|number| number.parse().ok())
-            });
+            let number = step
+                .values(SERVER)
+                .first()
+                .and_then(|value| value.rsplit('/').next().and_then(|number| number.parse().ok()));
             step.served.extend(self.record.take(mark, number));
             for cookie in step.values("set-cookie") {
                 remember(&mut cookies, cookie);

@@ -172,7 +172,9 @@ impl StepPair<'_> {
         };
         let line = |one: &super::observation::ServedRequest| {
             let tls = if one.tls { " over TLS" } else { "" };
-            let proxy = if one.proxy_header { " with a PROXY header" } else { "" };
+            // Servers of one pool may differ in this.
+            let proxy = one.proxy_header && theirs.server == ours.server;
+            let proxy = if proxy { " with a PROXY header" } else { "" };
             format!("{} {} {} bytes{tls}{proxy}", one.method, one.target, one.body_bytes)
         };
         if line(theirs) != line(ours) {
@@ -277,11 +279,40 @@ fn resolve(request: &ShadowRequest, to: &str) -> String {
         let rest = lower.strip_prefix(&base).map(|rest| &to[to.len() - rest.len()..]);
         match rest {
             Some("") => return "/".to_owned(),
-            Some(path) if path.starts_with(['/', '?']) => return path.to_owned(),
+            Some(path) if path.starts_with(['/', '?']) => return without_dots(path),
             _ => {}
         }
     }
-    to.to_owned()
+    // Scheme and host are compared without case (RFC 3986 section 6.2.2.1).
+    let begin = to.find("://").map_or(0, |at| at + 3);
+    let end = to[begin..].find('/').map_or(to.len(), |at| begin + at);
+    let path = if begin == 0 { to } else { &to[end..] };
+    let origin = if begin == 0 { "" } else { &lower[..end] };
+    format!("{origin}{}", without_dots(path))
+}
+
+/// A path without dot segments, as a browser asks for it (RFC 3986 section 5.2.4).
+fn without_dots(target: &str) -> String {
+    let end = target.find(['?', '#']).unwrap_or(target.len());
+    let mut out = Vec::new();
+    let last = target[..end].split('/').count();
+    for (at, segment) in target[..end].split('/').enumerate() {
+        let closing = at + 1 == last;
+        match segment.to_ascii_lowercase().replace("%2e", ".").as_str() {
+            "." if closing => out.push(""),
+            "." => {}
+            ".." => {
+                if out.len() > 1 {
+                    out.pop();
+                }
+                if closing {
+                    out.push("");
+                }
+            }
+            _ => out.push(segment),
+        }
+    }
+    format!("{}{}", out.join("/"), &target[end..])
 }
 
 #[cfg(test)]
@@ -335,7 +366,10 @@ mod tests {
             .map(|(address, name)| (address.parse().unwrap(), vec![pool(name)]))
             .into();
         let found = compare(&request(), &[theirs], &[ours], &pools);
-        found.iter().map(|one| format!("{}: {} {}", one.topic.describe(), one.theirs, one.ours)).collect()
+        found
+            .iter()
+            .map(|one| format!("{}: {} {}", one.topic.describe(), one.theirs, one.ours))
+            .collect()
     }
 
     #[test]
@@ -348,11 +382,23 @@ mod tests {
         );
         assert!(topics(a(&[]), same).is_empty());
         let rows = [
-            (a(&[]), step(403, &[], None), vec!["status: 200 403 of its own", "pool: 10.0.0.1:80 (a) the balancer itself"]),
-            (a(&[]), step(200, &[], served("10.0.0.3:80", &[])), vec!["pool: 10.0.0.1:80 (a) 10.0.0.3:80 (b)"]),
+            (
+                a(&[]),
+                step(403, &[], None),
+                vec!["status: 200 403 of its own", "pool: 10.0.0.1:80 (a) the balancer itself"],
+            ),
+            (
+                a(&[]),
+                step(200, &[], served("10.0.0.3:80", &[])),
+                vec!["pool: 10.0.0.1:80 (a) 10.0.0.3:80 (b)"],
+            ),
             (a(&[field("X-Real-IP", "1")]), a(&[]), vec!["x-real-ip at the server: `1` none"]),
             (a(&[field("x-f", "1"), field("X-F", "2")]), a(&[field("X-F", "1, 2")]), vec![]),
-            (step(200, &[], None), StepObservation::ended(ExchangeEnd::TlsFailed), vec!["connection: 200 by the balancer itself TlsFailed"]),
+            (
+                step(200, &[], None),
+                StepObservation::ended(ExchangeEnd::TlsFailed),
+                vec!["connection: 200 by the balancer itself TlsFailed"],
+            ),
             (
                 step(200, &[field("Set-Cookie", "S=1; Path=/; Secure")], None),
                 step(200, &[field("Set-Cookie", "S=2; path=/")], None),
@@ -361,6 +407,11 @@ mod tests {
             (
                 step(301, &[field("Location", "http://shop.example:8080/a")], None),
                 step(301, &[field("Location", "/a")], None),
+                vec![],
+            ),
+            (
+                step(301, &[field("Location", "https://SHOP.example/b/./c/../a?x=..")], None),
+                step(301, &[field("Location", "https://shop.example/b/a?x=..")], None),
                 vec![],
             ),
             (

@@ -81,7 +81,9 @@ impl ListenerRequests<'_> {
         }
         for client in clients {
             for path in self.paths(12) {
-                self.push(&first, &path, "client of a network", |one| one.connection.from = Some(*client));
+                self.push(&first, &path, "client of a network", |one| {
+                    one.connection.from = Some(*client)
+                });
             }
         }
         self.add_orders(&first);
@@ -184,7 +186,9 @@ impl ListenerRequests<'_> {
 
     fn add_tls(&mut self, first: &str) {
         for path in self.paths(2) {
-            self.push(first, &path, "without SNI", |one| one.connection.name = ServerNameChoice::Unnamed);
+            self.push(first, &path, "without SNI", |one| {
+                one.connection.name = ServerNameChoice::Unnamed
+            });
             self.push(first, &path, "SNI of nobody", |one| {
                 one.connection.name = ServerNameChoice::Named("nobody.invalid".to_owned());
             });
@@ -345,11 +349,13 @@ mod tests {
             "with a foreign certificate",
             "from 198.51.100.7",
             "bytes at 10.0.0.5:5432",
-            "//api/",
+            "/api%2Fx",
         ] {
             assert!(texts.iter().any(|text| text.contains(wanted)), "{wanted}");
         }
-        let field = |one: &ShadowRequest| one.http().is_some_and(|http| http.fields.iter().any(|field| field.name == "x-a"));
+        let field = |one: &ShadowRequest| {
+            one.http().is_some_and(|http| http.fields.iter().any(|field| field.name == "x-a"))
+        };
         assert!(all.iter().any(field));
         let quick = build_corpus(&plan, converted, &inventory, CorpusSize::Quick);
         assert!(quick.len() < all.len() && quick.len() > 100, "{} {}", quick.len(), all.len());

@@ -3,23 +3,20 @@
 //! A field is explained by a note that names it. Anything else is explained by what was left out in the blocks of the
 //! request's own rule, service and pool. What opens access is never explained.
 
-use std::collections::BTreeSet;
-
 use convert::notes::{ConversionNote, NoteKind};
 
 use super::accepted::{DifferenceContext, opens_access};
 use super::comparison::DifferenceTopic;
 use super::observation::ExchangeEnd;
+use super::pattern_sample::sample_hosts;
+use super::source_route::RouteLines;
 
-/// Directives that change no answer, so that they explain none.
-const SILENT: [&str; 16] = [
+/// Beginnings of directives that change neither the server nor the status of a request, so that they explain neither.
+const SILENT: [&str; 35] = [
     "log",
-    "option httplog",
-    "option tcplog",
-    "option dontlog",
-    "log_format",
-    "access_log",
+    "option",
     "error_log",
+    "access_log",
     "user",
     "group",
     "daemon",
@@ -29,44 +26,97 @@ const SILENT: [&str; 16] = [
     "events",
     "stats socket",
     "nbthread",
+    "lua-load",
+    "errorfile",
+    "error_page",
+    "timeout",
+    "ssl",
+    "crt-base",
+    "client_max_body_size",
+    "client_body",
+    "proxy_cache",
+    "proxy_buffer",
+    "auth_basic_user_file",
+    "compression",
+    "gzip",
+    "keepalive",
+    "hash-type",
+    "hash-balance-factor",
+    "listen",
+    "bind",
+    "sendfile",
+    "expires",
+    "resolver",
+    "stick-table",
 ];
 
 /// The note that explains a difference. `route` holds the source lines behind the request.
 pub fn find_note<'n>(
     seen: DifferenceContext<'_>,
     notes: &'n [ConversionNote],
-    route: &BTreeSet<u32>,
+    route: &RouteLines,
 ) -> Option<&'n ConversionNote> {
     if opens_access(seen) {
         return None;
     }
-    let told = |note: &&ConversionNote| {
-        matches!(note.kind, NoteKind::LeftOut | NoteKind::Changed)
-            && !SILENT.iter().any(|silent| note.directive.starts_with(silent))
+    let told = |note: &&ConversionNote| matches!(note.kind, NoteKind::LeftOut | NoteKind::Changed);
+    let mut near: Vec<&ConversionNote> =
+        notes.iter().filter(told).filter(|note| route.contains_key(&note.line)).collect();
+    near.sort_by_key(|note| (route.get(&note.line), note.kind));
+    let named = |words: &[&str]| {
+        let names = |note: &&ConversionNote| words.iter().any(|word| mentions(note, word));
+        let first = near.iter().copied().find(|note| names(&note));
+        first.or_else(|| notes.iter().filter(told).find(names))
     };
-    let on_route = |note: &&ConversionNote| note.line == 0 || route.contains(&note.line);
-    let notes = || notes.iter().filter(told);
-    let topic = &seen.difference.topic;
-    match topic {
-        DifferenceTopic::ServerField(name) | DifferenceTopic::ClientField(name) => {
-            let word = if name == "set-cookie" { "cookie" } else { name };
-            let names = |note: &&ConversionNote| mentions(note, word);
-            notes().filter(on_route).find(names).or_else(|| notes().find(names))
+    match &seen.difference.topic {
+        DifferenceTopic::ServerField(name) => named(&[name]),
+        DifferenceTopic::ClientField(name) => {
+            let words: &[&str] = match name.as_str() {
+                "set-cookie" => &["cookie"],
+                // HAProxy's `cookie … nocache` sets it.
+                "cache-control" => &["cache-control", "nocache"],
+                name => &[name],
+            };
+            // The fields of a balancer's own answer belong to what it answers with.
+            let own = seen.theirs.server().is_none();
+            named(words).or_else(|| routing_note(&near).filter(|_| own))
         }
-        DifferenceTopic::Location => notes().filter(on_route).find(|note| {
-            ["redirect", "location", "return", "rewrite"].iter().any(|word| mentions(note, word))
-        }),
-        DifferenceTopic::Connection if ended_by_tls(seen) => notes().find(|note| {
-            ["ssl", "tls", "verify", "crt", "bind", "listen"].iter().any(|word| mentions(note, word))
-        }),
+        DifferenceTopic::Location => named(&["redirect", "location", "return", "rewrite"]),
+        DifferenceTopic::Connection if ended_by_tls(seen) => {
+            named(&["ssl", "tls", "verify", "crt", "bind", "listen"])
+        }
         DifferenceTopic::Status
         | DifferenceTopic::Pool
         | DifferenceTopic::Connection
-        | DifferenceTopic::ServerRequest
-        | DifferenceTopic::Body => {
-            notes().filter(on_route).find(|note| note.kind == NoteKind::LeftOut)
+        | DifferenceTopic::Body => routing_note(&near).or_else(|| host_note(seen, notes)),
+        DifferenceTopic::ServerRequest => {
+            named(&["send-proxy", "proxy_protocol", "spoken to"]).or_else(|| routing_note(&near))
         }
     }
+}
+
+/// The nearest note that can explain another server, status or body.
+fn routing_note<'n>(near: &[&'n ConversionNote]) -> Option<&'n ConversionNote> {
+    let routes = |note: &&&ConversionNote| {
+        note.kind == NoteKind::LeftOut
+            && !SILENT.iter().any(|silent| note.directive.starts_with(silent))
+    };
+    near.iter().find(routes).copied()
+}
+
+/// What was left out of the names of another server, whose host this request has.
+fn host_note<'n>(
+    seen: DifferenceContext<'_>,
+    notes: &'n [ConversionNote],
+) -> Option<&'n ConversionNote> {
+    let host = seen.request.http().map_or("", |http| http.host.as_str());
+    let names = |note: &&ConversionNote| {
+        let words = note.directive.split_whitespace();
+        note.kind == NoteKind::LeftOut
+            && note.directive.starts_with("server_name")
+            && words.flat_map(sample_hosts).any(|sample| sample == host)
+    };
+    notes.iter().find(names)
 }
 
 fn ended_by_tls(seen: DifferenceContext<'_>) -> bool {
@@ -88,6 +138,7 @@ mod tests {
     use super::super::request::{
         ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
     };
+    use super::super::source_route::RouteNearness;
     use super::*;
 
     #[test]
@@ -104,12 +155,24 @@ mod tests {
             payload: ShadowPayload::Http(HttpRequest::default()),
             purpose: String::new(),
         };
-        let own = |status| StepObservation { status, end: ExchangeEnd::Answered, ..StepObservation::default() };
+        let own = |status| StepObservation {
+            status,
+            end: ExchangeEnd::Answered,
+            ..StepObservation::default()
+        };
         let line = |topic, route: &[u32]| {
-            let difference = ShadowDifference { step: 0, topic, theirs: String::new(), ours: String::new() };
+            let difference =
+                ShadowDifference { step: 0, topic, theirs: String::new(), ours: String::new() };
             let (theirs, ours) = (own(200), own(404));
-            let seen = DifferenceContext { request: &request, difference: &difference, theirs: &theirs, ours: &ours };
-            find_note(seen, &converted.notes, &route.iter().copied().collect()).map(|note| note.line)
+            let seen = DifferenceContext {
+                request: &request,
+                difference: &difference,
+                theirs: &theirs,
+                ours: &ours,
+                has_limits: false,
+            };
+            let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
+            find_note(seen, &converted.notes, &route).map(|note| note.line)
         };
         assert_eq!(line(DifferenceTopic::Status, &[1, 2, 3]), Some(3));
         assert_eq!(line(DifferenceTopic::Status, &[1, 2]), None);

@@ -26,7 +26,7 @@ const fn one(purpose: &'static str, fields: &'static [ForgedField]) -> ForgedFie
     ForgedFields { purpose, fields }
 }
 
-pub const FORGED: [ForgedFields; 19] = [
+pub const FORGED: [ForgedFields; 20] = [
     one("forged X-Forwarded-For", &[forged("X-Forwarded-For", "203.0.113.99")]),
     one(
         "forged X-Forwarded-For twice",
@@ -47,7 +47,8 @@ pub const FORGED: [ForgedFields; 19] = [
             forged("X-SSL-Client-CN", "admin"),
         ],
     ),
-    one("name with an underscore", &[forged("X_Forwarded_For", "203.0.113.99")]),
+    one("look-alike of X-Forwarded-For", &[forged("X_Forwarded_For", "203.0.113.99")]),
+    one("name with an underscore", &[forged("X_Under_Score", "1")]),
     one("name with a dot", &[forged("X.Y", "1")]),
     one("field twice", &[forged("X-Twice", "a"), forged("X-Twice", "b")]),
     one("empty field", &[forged("X-Empty", "")]),
@@ -64,7 +65,12 @@ pub const FORGED: [ForgedFields; 19] = [
     ),
     one(
         "Upgrade in other letters",
-        &[forged("Connection", "keep-alive, upGrade"), forged("Upgrade", "WebSocket")],
+        &[
+            forged("Connection", "keep-alive, upGrade"),
+            forged("Upgrade", "WebSocket"),
+            forged("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            forged("Sec-WebSocket-Version", "13"),
+        ],
     ),
     one(
         "Connection names a field",
@@ -138,6 +144,14 @@ pub fn is_ambiguous(target: &str) -> bool {
     ["//", "/.", "%2f", "%2e", "%00", ";", "%5c"].iter().any(|one| path.contains(one))
 }
 
+/// Whether a letter, a digit or another plain character of a path is written as `%XX`.
+pub fn is_encoded_needlessly(target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or("");
+    let byte = |rest: &str| rest.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    path.split('%').skip(1).any(|rest| byte(rest).is_some_and(plain))
+}
+
 pub fn field(name: &str, value: &str) -> FieldLine {
     FieldLine { name: name.to_owned(), value: value.to_owned() }
 }
@@ -165,6 +179,7 @@ mod tests {
             "/admin/x%00",
         ];
         assert_eq!(all, expected);
+        assert!(is_encoded_needlessly("/%61dmin") && !is_encoded_needlessly("/a%20b?%61"));
         assert!(is_ambiguous("/admin%2Fx") && !is_ambiguous("/admin/x?a=//"));
     }
 }

@@ -121,7 +121,10 @@ impl SourceInventory {
             ("location", 3) if statement.word(1).starts_with('~') => {
                 add(&mut self.paths, sampled(statement.word(2)));
             }
-            ("rewrite" | "locationmatch" | "proxypassmatch" | "redirectmatch" | "rewriterule", _) => {
+            (
+                "rewrite" | "locationmatch" | "proxypassmatch" | "redirectmatch" | "rewriterule",
+                _,
+            ) => {
                 add(&mut self.paths, sampled(statement.word(1)));
             }
             ("location" | "proxypass" | "redirect" | "alias", _) => {
@@ -178,10 +181,10 @@ impl SourceInventory {
                 "ca-file" | "ca-verify-file" if !value.starts_with('@') => {
                     file(FileContent::Authority, rooted(&bases.authorities, value))
                 }
-                "crl-file" => {
-                    file(FileContent::RevocationList, rooted(&bases.authorities, value))
+                "crl-file" => file(FileContent::RevocationList, rooted(&bases.authorities, value)),
+                "-f" | "lua-load" | "lua-load-per-thread" => {
+                    file(FileContent::Empty, value.clone())
                 }
-                "-f" | "lua-load" | "lua-load-per-thread" => file(FileContent::Empty, value.clone()),
                 "socket" | "pidfile" => file(FileContent::Parent, value.clone()),
                 "chroot" => file(FileContent::Parent, format!("{value}/x")),
                 _ => None,
@@ -204,20 +207,34 @@ impl SourceInventory {
     fn read_directive_files(&mut self, statement: &SourceStatement) {
         let directive = statement.directive();
         let content = match directive.as_str() {
-            "ssl_certificate" | "proxy_ssl_certificate" | "grpc_ssl_certificate"
-            | "sslcertificatefile" | "sslproxymachinecertificatefile" => FileContent::Certificate,
-            "ssl_certificate_key" | "proxy_ssl_certificate_key" | "grpc_ssl_certificate_key"
+            "ssl_certificate"
+            | "proxy_ssl_certificate"
+            | "grpc_ssl_certificate"
+            | "sslcertificatefile"
+            | "sslproxymachinecertificatefile" => FileContent::Certificate,
+            "ssl_certificate_key"
+            | "proxy_ssl_certificate_key"
+            | "grpc_ssl_certificate_key"
             | "sslcertificatekeyfile" => FileContent::Key,
-            "ssl_client_certificate" | "ssl_trusted_certificate"
-            | "proxy_ssl_trusted_certificate" | "grpc_ssl_trusted_certificate"
-            | "sslcacertificatefile" | "sslproxycacertificatefile"
+            "ssl_client_certificate"
+            | "ssl_trusted_certificate"
+            | "proxy_ssl_trusted_certificate"
+            | "grpc_ssl_trusted_certificate"
+            | "sslcacertificatefile"
+            | "sslproxycacertificatefile"
             | "sslcertificatechainfile" => FileContent::Authority,
             "ssl_crl" | "proxy_ssl_crl" | "grpc_ssl_crl" | "sslcarevocationfile" => {
                 FileContent::RevocationList
             }
             "auth_basic_user_file" | "authuserfile" | "include" => FileContent::Empty,
-            "access_log" | "error_log" | "pid" | "proxy_cache_path" | "proxy_temp_path"
-            | "client_body_temp_path" | "customlog" | "errorlog" => FileContent::Parent,
+            "access_log"
+            | "error_log"
+            | "pid"
+            | "proxy_cache_path"
+            | "proxy_temp_path"
+            | "client_body_temp_path"
+            | "customlog"
+            | "errorlog" => FileContent::Parent,
             _ => return,
         };
         let path = statement.word(1).to_owned();

@@ -44,7 +44,9 @@ pub fn find_program(dialect: Dialect) -> Option<OriginalProgram> {
 /// Why a dialect has no such program.
 pub fn missing_reason(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Keepalived => "keepalived only writes IPVS's tables, and has no listener to compare",
+        Dialect::Keepalived => {
+            "keepalived only writes IPVS's tables, and has no listener to compare"
+        }
         Dialect::Dispatcher => "its program cannot be had",
         _ => "only haproxy and nginx can be run beside the conversion",
     }
@@ -136,8 +138,10 @@ mod tests {
 
     #[test]
     fn only_high_limits_of_connections_are_lowered() {
-        let text = "global\n maxconn 20000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
-        let lowered = "global\n    maxconn 1000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
+        let text =
+            "global\n maxconn 20000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
+        let lowered =
+            "global\n    maxconn 1000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
         assert_eq!(lower_limits(text), lowered);
     }
 

@@ -118,9 +118,9 @@ impl ExpressionReader {
     }
 }
 
-/// A path that fits a glob of rules: each `*` and `**` becomes `x`.
+/// A path that fits a glob of rules: each `*` and `**` becomes `x`, and at the end nothing.
 pub fn sample_glob(glob: &str) -> String {
-    let path = glob.replace("**", "*").replace('*', "x");
+    let path = glob.trim_end_matches('*').replace("**", "*").replace('*', "x");
     if path.starts_with('/') { path } else { format!("/{path}") }
 }
 
@@ -165,6 +165,7 @@ mod tests {
             assert_eq!(sample_expression(expression), sample, "{expression}");
         }
         assert_eq!(sample_glob("/**.css"), "/x.css");
+        assert_eq!(sample_glob("/admin*"), "/admin");
         assert_eq!(sample_hosts("*.wiki.example"), ["below.wiki.example"]);
         assert_eq!(sample_hosts(".blog.example"), ["blog.example", "below.blog.example"]);
         assert_eq!(sample_hosts("~^b[0-9]+\\.example$"), ["b0.example"]);

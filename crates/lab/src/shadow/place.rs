@@ -60,9 +60,8 @@ impl ShadowPlace {
         ];
         create_veth(ends[0], ends[1], 1500, ChecksumMode::Offloaded)?;
         let [near_v4, far_v4, near_v6, far_v6] = CABLE;
-        let mut near = format!(
-            "addr add {near_v4}/30 dev servers\naddr add {near_v6}/64 dev servers nodad\n"
-        );
+        let mut near =
+            format!("addr add {near_v4}/30 dev servers\naddr add {near_v6}/64 dev servers nodad\n");
         let mut far = format!(
             "addr add {far_v4}/30 dev balancer\naddr add {far_v6}/64 dev balancer nodad\n\
              route add default via {near_v4}\nroute add ::/0 via {near_v6}\n"

@@ -106,6 +106,11 @@ impl ShadowPlan {
             return;
         }
         let tls = service.get("tls");
+        let http2 = service.get("http2").and_then(Value::as_str);
+        if http2 == Some("always") && tls.is_none() {
+            self.skipped.push(format!("{name}: HTTP/2 without TLS"));
+            return;
+        }
         for listen in texts(service.get("listen")) {
             for to in reachable(&listen) {
                 if self.listeners.len() >= LISTED {
@@ -288,8 +293,7 @@ mod tests {
         let to: Vec<String> = plan.listeners.iter().map(|one| one.to.to_string()).collect();
         assert_eq!(to, ["127.0.0.1:80", "10.0.0.5:81"]);
         assert!(plan.listeners[0].is_tls && plan.listeners[0].asks_certificate);
-        let servers: Vec<String> =
-            plan.servers.iter().map(|one| one.address.to_string()).collect();
+        let servers: Vec<String> = plan.servers.iter().map(|one| one.address.to_string()).collect();
         assert_eq!(
             servers,
             ["10.0.0.1:8080", "10.0.0.1:99", "198.18.0.1:8080", "198.18.0.1:99", "10.9.9.9:80"]

@@ -42,7 +42,12 @@ exec chroot "$new" "$@"
 "#;
 
 /// The arguments of `unshare` that run a command in a private root.
-pub fn unshare_arguments(dir: &Path, files: &Path, program: &Path, command: &[String]) -> Vec<String> {
+pub fn unshare_arguments(
+    dir: &Path,
+    files: &Path,
+    program: &Path,
+    command: &[String],
+) -> Vec<String> {
     let text = |path: &Path| path.display().to_string();
     let mut all: Vec<String> = [
         "--mount",

@@ -71,7 +71,8 @@ impl BalancerProcess {
         let files = place.dir.join("files");
         starting.args(unshare_arguments(place.dir, &files, place.program, command));
         starting.stdin(Stdio::null()).stdout(output).stderr(errors);
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "STEELYARD_SOCKET"]
+        for name in
+            ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "STEELYARD_SOCKET"]
         {
             starting.env_remove(name);
         }

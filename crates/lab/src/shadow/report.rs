@@ -53,13 +53,15 @@ pub struct ShadowReport {
 impl ShadowReport {
     /// Adds a difference to the row of its equals.
     pub fn add(&mut self, row: DifferenceRow) {
+        let accepted = row.verdict == DifferenceVerdict::Accepted;
         let same = |known: &&mut DifferenceRow| {
+            let values = known.theirs == row.theirs && known.ours == row.ours;
             known.verdict == row.verdict
                 && known.what == row.what
-                && known.theirs == row.theirs
-                && known.ours == row.ours
                 && known.reason == row.reason
                 && known.line == row.line
+                // What is accepted for one reason is one row, whatever the values are.
+                && (accepted || values)
         };
         match self.rows.iter_mut().find(same) {
             Some(known) => known.count += row.count,
@@ -105,6 +107,8 @@ mod tests {
         report.sort();
         let rows: Vec<u64> = report.rows.iter().map(|row| row.count).collect();
         assert_eq!(rows, [1, 2]);
-        assert!(report.has(DifferenceVerdict::Unexplained) && !report.has(DifferenceVerdict::Explained));
+        assert!(
+            report.has(DifferenceVerdict::Unexplained) && !report.has(DifferenceVerdict::Explained)
+        );
     }
 }

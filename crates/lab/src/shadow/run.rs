@@ -72,9 +72,14 @@ pub enum ShadowError {
 pub enum ShadowProgress {
     Starting,
     /// Requests that both sides answered, of all.
-    Asking { done: usize, all: usize },
+    Asking {
+        done: usize,
+        all: usize,
+    },
 }
 
+/// Words of configurations that limit rates or connections of clients.
+const LIMITS: [&str; 4] = ["limit_req", "limit_conn", "_rate(", "_cnt("];
 /// Between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
 
@@ -111,6 +116,7 @@ pub fn run_shadow(
         dir: &our_dir,
         pools: plan.pools(),
         objects: ObjectLines::read(input.converted),
+        has_limits: LIMITS.iter().any(|word| input.source.contains(word)),
     };
     let [theirs, ours] = &seen;
     for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
@@ -212,9 +218,8 @@ fn ask_both(
             progress(ShadowProgress::Asking { done: slowest(), all: requests.len() });
             std::thread::park_timeout(REPORT);
         }
-        let [theirs, ours] = running.map(|one| {
-            one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let [theirs, ours] =
+            running.map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         Ok([theirs?, ours?])
     })
 }
@@ -225,6 +230,7 @@ struct DifferenceJudge<'a> {
     dir: &'a Path,
     pools: ServerPools,
     objects: ObjectLines,
+    has_limits: bool,
 }
 
 impl DifferenceJudge<'_> {
@@ -240,12 +246,17 @@ impl DifferenceJudge<'_> {
         report.equal += u64::from(differences.is_empty());
         let matched = OnceCell::new();
         for difference in &differences {
-            let (Some(their), Some(our)) =
-                (theirs.get(difference.step), ours.get(difference.step))
+            let (Some(their), Some(our)) = (theirs.get(difference.step), ours.get(difference.step))
             else {
                 continue;
             };
-            let seen = DifferenceContext { request, difference, theirs: their, ours: our };
+            let seen = DifferenceContext {
+                request,
+                difference,
+                theirs: their,
+                ours: our,
+                has_limits: self.has_limits,
+            };
             report.add(self.row(seen, &matched));
         }
     }

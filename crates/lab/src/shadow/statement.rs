@@ -89,7 +89,10 @@ mod tests {
             ["location = /a", "return 200 x y"]
         );
         assert_eq!(words("  acl a path_beg /b # c", Dialect::Haproxy), ["acl a path_beg /b"]);
-        assert_eq!(words("<Location /a>\nRequire all", Dialect::Apache), ["Location /a", "Require all"]);
+        assert_eq!(
+            words("<Location /a>\nRequire all", Dialect::Apache),
+            ["Location /a", "Require all"]
+        );
         assert_eq!(words("location ~ ^/[a]{2}$ { }", Dialect::Nginx), ["location ~ ^/[a]{2}$"]);
     }
 }

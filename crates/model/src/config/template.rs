@@ -19,6 +19,8 @@ pub struct Template(Vec<TemplatePart>);
 enum TemplatePart {
     Text(String),
     Host,
+    /// The host without its port.
+    HostName,
     Path,
     Query,
     Rest,
@@ -57,6 +59,7 @@ impl Template {
             }
             pieces.push(match name {
                 "host" => TemplatePart::Host,
+                "host-name" => TemplatePart::HostName,
                 "path" => TemplatePart::Path,
                 "query" => TemplatePart::Query,
                 "rest" => TemplatePart::Rest,
@@ -99,9 +102,10 @@ impl Template {
         for (at, piece) in self.0.iter().enumerate() {
             let value = piece.value(with);
             match piece {
-                TemplatePart::Text(_) | TemplatePart::Host | TemplatePart::Query => {
-                    filled.extend_from_slice(value)
-                }
+                TemplatePart::Text(_)
+                | TemplatePart::Host
+                | TemplatePart::HostName
+                | TemplatePart::Query => filled.extend_from_slice(value),
                 TemplatePart::Rest if value.is_empty() && self.path_ends_after(at) => {
                     drop_last_slash(&mut filled);
                 }
@@ -121,8 +125,15 @@ impl Template {
             }
         }
         // A value at the start must be a path.
-        let begins =
-            matches!(first, Some(TemplatePart::Host | TemplatePart::Rest | TemplatePart::Group(_)));
+        let begins = matches!(
+            first,
+            Some(
+                TemplatePart::Host
+                    | TemplatePart::HostName
+                    | TemplatePart::Rest
+                    | TemplatePart::Group(_)
+            )
+        );
         if begins && !filled.starts_with(b"/") {
             filled.insert(0, b'/');
         }
@@ -184,7 +195,7 @@ impl Template {
             behind.find(|piece| !matches!(piece, TemplatePart::Rest | TemplatePart::Group(_)));
         match next {
             Some(TemplatePart::Text(text)) => !text.starts_with(['/', '?', '#']),
-            Some(TemplatePart::Host) => true,
+            Some(TemplatePart::Host | TemplatePart::HostName) => true,
             _ => false,
         }
     }
@@ -220,12 +231,20 @@ impl TemplatePart {
         match self {
             TemplatePart::Text(text) => text.as_bytes(),
             TemplatePart::Host => with.host,
+            TemplatePart::HostName => without_port(with.host),
             TemplatePart::Path => with.path,
             TemplatePart::Query => with.query,
             TemplatePart::Rest => with.rest,
             TemplatePart::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
         }
     }
+}
+
+/// A host without its port. Colons within brackets are those of an IPv6 address.
+fn without_port(host: &[u8]) -> &[u8] {
+    let begin = host.iter().position(|byte| *byte == b']').unwrap_or(0);
+    let port = host[begin..].iter().position(|byte| *byte == b':');
+    port.map_or(host, |at| &host[..begin + at])
 }
 
 fn strip_leading_slashes(value: &[u8]) -> &[u8] {
@@ -342,6 +361,8 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         assert_eq!(filled("https://{host}{path}{query}"), "https://shop.example:8080/a/b?q=1");
+        assert_eq!(filled("https://{host-name}{path}"), "https://shop.example/a/b");
+        assert_eq!(without_port(b"[::1]:80"), b"[::1]");
         assert_eq!(filled("/new/{rest}/{2}{1}{3}"), "/new/b/twoone");
         for text in ["", "{", "}", "{none}", "{0}", "{10}", "a}b{host}", &"a".repeat(3_000)] {
             assert_eq!(Template::parse(text), None, "{text}");

@@ -140,7 +140,7 @@ static REDIRECT_TABLE: TableSchema = TableSchema {
             "to",
             ValueKind::Text { form: TextFormat::Template, unset: None },
             DefaultValue::Required,
-            "Where to. `{host}`, `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
+            "Where to. `{host}`, `{host-name}` (without its port), `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
              to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
              before it along.",
         ),

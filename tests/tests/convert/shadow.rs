@@ -1,0 +1,182 @@
+//! `convert --verify`: the shipped examples behave as their originals, and planted faults of a conversion are found.
+//!
+//! The quick corpus is sent; with `STEELYARD_LONG=1` the whole one. It needs root, HAProxy and nginx.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use convert::dialect::Dialect;
+use convert::run::{ConversionResult, convert};
+use lab::shadow::corpus::CorpusSize;
+use lab::shadow::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
+use lab::shadow::run::{ShadowInput, run_shadow};
+use tests::e2e::balancer::{figure, program};
+use tests::e2e::dir::TestDir;
+use tests::skip::skip;
+
+use super::stage::data;
+
+/// An example, and the words that its program does not take on this machine.
+struct ShadowExample {
+    file: &'static str,
+    replaced: &'static [WordReplacement],
+}
+
+struct WordReplacement {
+    from: &'static str,
+    to: &'static str,
+}
+
+const fn replace(from: &'static str, to: &'static str) -> WordReplacement {
+    WordReplacement { from, to }
+}
+
+const fn whole(file: &'static str) -> ShadowExample {
+    ShadowExample { file, replaced: &[] }
+}
+
+const HAPROXY: [ShadowExample; 5] = [
+    whole("haproxy-shop.cfg"),
+    whole("haproxy-sni.cfg"),
+    whole("haproxy-database.cfg"),
+    whole("haproxy-grpc.cfg"),
+    ShadowExample {
+        file: "haproxy-limits.cfg",
+        // The section `resolvers dns` is not in the example.
+        replaced: &[replace(
+            "server-template m 1-5 mobile.internal:8080 check resolvers dns",
+            "server m1 mobile.internal:8080 check",
+        )],
+    },
+];
+
+const NGINX: [ShadowExample; 5] = [
+    whole("nginx-shop.conf"),
+    ShadowExample {
+        file: "nginx-hosts.conf",
+        // Only the commercial nginx has this parameter.
+        replaced: &[replace(" slow_start=30s", "")],
+    },
+    whole("nginx-rewrites.conf"),
+    ShadowExample {
+        file: "nginx-dump.conf",
+        // Only the commercial nginx has the first. The second is the syntax from nginx 1.25.1 on.
+        replaced: &[
+            replace("sticky cookie srv_id expires=1h;", ""),
+            replace("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
+        ],
+    },
+    whole("nginx-stream.conf"),
+];
+
+fn source(example: &ShadowExample) -> String {
+    let mut text = std::fs::read_to_string(data().join(example.file)).unwrap();
+    for WordReplacement { from, to } in example.replaced {
+        assert!(text.contains(from), "{} has no {from:?}", example.file);
+        text = text.replace(from, to);
+    }
+    text
+}
+
+fn run(source: &str, converted: &ConversionResult, text: &str) -> ShadowReport {
+    let proving = std::env::var("STEELYARD_LONG").is_ok();
+    let input = ShadowInput {
+        source,
+        dialect: converted.from,
+        converted: text,
+        notes: &converted.notes,
+        program: Path::new(&program()),
+        size: if proving { CorpusSize::Full } else { CorpusSize::Quick },
+    };
+    run_shadow(input, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skip("namespaces need root");
+    }
+    root
+}
+
+fn rows(report: &ShadowReport, verdict: DifferenceVerdict) -> String {
+    let row = |row: &DifferenceRow| {
+        let DifferenceRow { what, theirs, ours, request, reason, .. } = row;
+        format!("{what}: {theirs}, ours {ours}: {request}; {reason}")
+    };
+    report.of(verdict).map(row).collect::<Vec<_>>().join("\n")
+}
+
+fn behaves_as_its_original(example: &ShadowExample, from: Dialect) {
+    let source = source(example);
+    let converted = convert(&source, example.file, from);
+    let report = run(&source, &converted, converted.text.as_ref().unwrap());
+    let unexplained = rows(&report, DifferenceVerdict::Unexplained);
+    assert!(unexplained.is_empty(), "{}:\n{unexplained}", example.file);
+    let ShadowReport { requests, equal, .. } = report;
+    figure(format!("shadow {}: {requests} requests, {equal} equal", example.file));
+    assert!(requests >= 15 && equal * 4 > requests, "{}: {equal} of {requests}", example.file);
+}
+
+#[test]
+fn examples_of_haproxy_behave_as_haproxy() {
+    if is_root() {
+        HAPROXY.iter().for_each(|example| behaves_as_its_original(example, Dialect::Haproxy));
+    }
+}
+
+#[test]
+fn examples_of_nginx_behave_as_nginx() {
+    if is_root() {
+        NGINX.iter().for_each(|example| behaves_as_its_original(example, Dialect::Nginx));
+    }
+}
+
+#[test]
+fn planted_faults_of_a_conversion_are_found() {
+    if !is_root() {
+        return;
+    }
+    for (example, from, fault, to, found) in [
+        (&HAPROXY[0], Dialect::Haproxy, "deny = true", "pool = \"app\"", "status: 403 of its own"),
+        (&NGINX[0], Dialect::Nginx, "\"X-Real-IP: {client}\", ", "", "x-real-ip at the server"),
+    ] {
+        let source = source(example);
+        let converted = convert(&source, example.file, from);
+        let text = converted.text.as_ref().unwrap();
+        assert!(text.contains(fault), "{}: {fault}", example.file);
+        let report = run(&source, &converted, &text.replace(fault, to));
+        let unexplained = rows(&report, DifferenceVerdict::Unexplained);
+        assert!(unexplained.contains(found), "{}:\n{unexplained}", example.file);
+    }
+}
+
+#[test]
+fn the_command_compares_and_says_what_cannot_be_compared() {
+    if !is_root() {
+        return;
+    }
+    let verify = |file: &Path, more: &[&str]| {
+        let mut command = Command::new(program());
+        command.arg("convert").arg(file).arg("--verify").args(more).output().unwrap()
+    };
+    let compared = verify(&data().join("haproxy-database.cfg"), &["--quick", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    assert_eq!((compared.status.code(), &report["original"]), (Some(0), &"haproxy".into()));
+    assert_eq!(report["requests"], report["equal"], "{report}");
+    let table = verify(&data().join("haproxy-database.cfg"), &["--quick"]);
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(text.contains("requests to haproxy and to Steelyard"), "{text}");
+    let keepalived = verify(&data().join("keepalived-web.conf"), &[]);
+    let why = String::from_utf8_lossy(&keepalived.stderr).into_owned();
+    assert_eq!(keepalived.status.code(), Some(2), "{why}");
+    assert!(why.contains("IPVS"), "{why}");
+    let dir = TestDir::new();
+    let broken = dir
+        .write("haproxy.cfg", "listen a\n bind 127.0.0.1:80\n server s 10.0.0.1:80\n nonsense\n");
+    let refused = verify(&broken, &[]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.contains("the original does not run") && why.contains("nonsense"), "{why}");
+}
