@@ -11,6 +11,7 @@ mod files;
 mod hostile;
 mod identity;
 pub mod inventory;
+mod location;
 mod message;
 pub mod observation;
 mod original;

@@ -95,7 +95,11 @@ const HAPROXY: &[ConversionCase] = &[
         "set = \"X-Forwarded-For: {client}\"",
         false,
     ),
-    ("monitor-uri /up", "when = { path = \"/up\" } answer = 200", false),
+    (
+        "monitor-uri /up",
+        "when = { path = \"/up\" } answer = { status = 200, body = \"<html><body><h1>200 OK</h1>",
+        false,
+    ),
     ("unheard-of x", "pool = \"b\"", true),
 ];
 

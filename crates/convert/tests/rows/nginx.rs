@@ -77,6 +77,16 @@ const NGINX: &[ConversionCase] = &[
     ),
     ("location /a { auth_ldap x; proxy_pass http://c; }", "answer = 401", true),
     ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "answer = 401", true),
+    (
+        "location = /a { return 200 \"a\\tb\\n\"; }",
+        "answer = { status = 200, body = \"a\\tb\\n\" }",
+        false,
+    ),
+    (
+        "location = /a { return 301 https://$host$request_uri; }",
+        "redirect = { to = \"https://{host-name}{path}{query}\", status = 301 }",
+        false,
+    ),
     ("if ($blocked) { return 403; }", "answer = 403", true),
     ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
     (

@@ -19,6 +19,9 @@ pub struct DifferenceContext<'a> {
     pub has_limits: bool,
 }
 
+/// The reason of differences by limits. A note comes before it, since what is refused always is no limit.
+pub const LIMITED: &str = "which request exceeds a limit depends on the time";
+
 /// A row of the table: it gives its reason if it holds.
 type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
 
@@ -36,8 +39,16 @@ const ROUTING: [AcceptedRow; 10] = [
     limited,
 ];
 /// Rows about fields and bodies.
-const FIELDS: [AcceptedRow; 7] =
-    [own_fields, certificate_fields, forwarded, vary, compressed, empty_body, final_dot];
+const FIELDS: [AcceptedRow; 8] = [
+    own_fields,
+    certificate_fields,
+    forwarded,
+    vary,
+    compressed,
+    empty_body,
+    final_dot,
+    passed_host,
+];
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
 pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -86,7 +97,7 @@ fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
 
 fn null_byte(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (target(seen).contains("%00") && seen.theirs.status == 400)
-        .then_some("nginx refuses %00 in every path; here rules and servers judge it")
+        .then_some("nginx refuses %00 in every path; here it passes to rules and servers")
 }
 
 fn refused_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -147,8 +158,7 @@ fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
 fn limited(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let exceeds =
         |step: &StepObservation| is_own_error(step, 429) && matches!(step.status, 429 | 503);
-    (seen.has_limits && (exceeds(seen.theirs) || exceeds(seen.ours)))
-        .then_some("which request exceeds a limit depends on the time")
+    (seen.has_limits && (exceeds(seen.theirs) || exceeds(seen.ours))).then_some(LIMITED)
 }
 
 /// The name of the field that differs at the client.
@@ -175,7 +185,7 @@ fn own_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
 fn certificate_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
     server_field(seen)
         .starts_with("x-client-cert-")
-        .then_some("servers are told of clients' certificates, and what clients say of them goes")
+        .then_some("fields about certificates of clients are the balancer's own")
 }
 
 fn forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -202,6 +212,11 @@ fn final_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("the final dot of a host stays")
 }
 
+fn passed_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (server_field(seen) == "host" && host_form(seen).is_some())
+        .then_some("the Host reaches servers as it came")
+}
+
 fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let empty = |step: &StepObservation| step.server().is_none() && step.body.is_empty();
     (client_field(seen) == "content-type" && empty(seen.theirs) && empty(seen.ours))
@@ -210,7 +225,7 @@ fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observation::ServedRequest;
+    use super::super::observation::SeenRequest;
     use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
     use super::*;
 
@@ -236,7 +251,7 @@ mod tests {
             ..StepObservation::default()
         };
         let mut served = own(200);
-        served.served.push(ServedRequest {
+        served.served.push(SeenRequest {
             server: "10.0.0.1:80".parse().unwrap(),
             method: "GET".into(),
             target: "/".into(),

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use rustls::StreamOwned;
 
 use super::identity::ShadowIdentity;
-use super::message::{BodyEnd, MessageHead, MessageStream};
+use super::message::{BodyEnd, MessageStream, SeenHead};
 use super::observation::{ExchangeEnd, StepObservation};
 use super::request::{HttpRequest, SERVER, ServerNameChoice, ShadowPayload, ShadowRequest};
 use super::served_record::ServedRecord;
@@ -25,8 +25,8 @@ pub struct ShadowClient<'a> {
     pub record: &'a ServedRecord,
 }
 
-trait Connection: Read + Write {}
-impl<T: Read + Write> Connection for T {}
+trait ByteConnection: Read + Write {}
+impl<T: Read + Write> ByteConnection for T {}
 
 impl ShadowClient<'_> {
     /// Sends a request with its further steps, each on a connection of its own.
@@ -62,7 +62,7 @@ impl ShadowClient<'_> {
             let _ = stream.write_all(line.as_bytes());
         }
         let connection = self.identity.connection(&request.name, request.certificate);
-        let stream: Box<dyn Connection> = match connection {
+        let stream: Box<dyn ByteConnection> = match connection {
             Ok(None) => Box::new(stream),
             Ok(Some(machine)) => {
                 let mut secure = StreamOwned::new(machine, stream);
@@ -109,7 +109,7 @@ fn open(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
 }
 
 fn exchange(
-    stream: Box<dyn Connection>,
+    stream: Box<dyn ByteConnection>,
     request: &HttpRequest,
     mark: u32,
     cookies: &[String],
@@ -130,8 +130,8 @@ fn exchange(
 }
 
 fn observed(
-    stream: &mut MessageStream<Box<dyn Connection>>,
-    head: &MessageHead,
+    stream: &mut MessageStream<Box<dyn ByteConnection>>,
+    head: &SeenHead,
     method: &str,
 ) -> StepObservation {
     let body = stream.body(BodyEnd::of_answer(head, method)).unwrap_or_default();
@@ -144,7 +144,7 @@ fn observed(
     }
 }
 
-fn raw(mut stream: Box<dyn Connection>, bytes: &[u8]) -> StepObservation {
+fn raw(mut stream: Box<dyn ByteConnection>, bytes: &[u8]) -> StepObservation {
     let mut body = Vec::new();
     if stream.write_all(bytes).and_then(|()| stream.flush()).is_err() {
         return StepObservation::ended(ExchangeEnd::Closed);

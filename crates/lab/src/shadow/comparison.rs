@@ -1,16 +1,17 @@
 //! Compares what was seen of one request on both sides.
 //!
 //! Pure. Fields that belong to a connection, or that each balancer has of its own, are left out here; `accepted` and
-//! `explanation` judge what remains.
+//! `explanation` review what remains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use serde::Serialize;
 
-use super::observation::{ExchangeEnd, FieldLine, StepObservation, field_values};
+use super::location::resolve;
+use super::observation::{ExchangeEnd, SeenField, StepObservation, field_values};
 use super::plan::PoolMembership;
-use super::request::{HttpRequest, MARK, ORDER, SERVER, ServerNameChoice, ShadowRequest};
+use super::request::{MARK, ORDER, SERVER, ShadowRequest};
 
 /// What differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -123,10 +124,10 @@ struct StepPair<'a> {
     pools: &'a ServerPools,
 }
 
-type Report<'r> = dyn FnMut(DifferenceTopic, String, String) + 'r;
+type DifferenceSink<'r> = dyn FnMut(DifferenceTopic, String, String) + 'r;
 
 impl StepPair<'_> {
-    fn compare(&self, report: &mut Report<'_>) {
+    fn compare(&self, report: &mut DifferenceSink<'_>) {
         if self.theirs.end != self.ours.end {
             let text = |step: &StepObservation| match step.end {
                 ExchangeEnd::Answered => {
@@ -161,16 +162,16 @@ impl StepPair<'_> {
     fn has_same_pool(&self) -> bool {
         let theirs = server_address(self.theirs);
         let ours = server_address(self.ours);
-        let (Some(theirs), Some(ours)) = (theirs, ours) else { return theirs == ours };
-        let of = |address| self.pools.get(&address).map_or(&[][..], Vec::as_slice);
+        let of = |address: Option<SocketAddr>| {
+            address.and_then(|address| self.pools.get(&address)).map_or(&[][..], Vec::as_slice)
+        };
         theirs == ours || of(theirs).iter().any(|pool| of(ours).contains(pool))
     }
 
-    fn compare_at_server(&self, report: &mut Report<'_>) {
-        let (Some(theirs), Some(ours)) = (self.theirs.server(), self.ours.server()) else {
-            return;
-        };
-        let line = |one: &super::observation::ServedRequest| {
+    fn compare_at_server(&self, report: &mut DifferenceSink<'_>) {
+        let Some(theirs) = self.theirs.server() else { return };
+        let Some(ours) = self.ours.server() else { return };
+        let line = |one: &super::observation::SeenRequest| {
             let tls = if one.tls { " over TLS" } else { "" };
             // Servers of one pool may differ in this.
             let proxy = one.proxy_header && theirs.server == ours.server;
@@ -183,16 +184,17 @@ impl StepPair<'_> {
         let excluded = |name: &str| NOT_AT_SERVER.iter().any(|one| one.eq_ignore_ascii_case(name));
         for name in all_names(&theirs.fields, &ours.fields) {
             let joint = if name == "cookie" { "; " } else { ", " };
-            let text = |fields: &[FieldLine]| joined(fields, &name, joint);
+            let text = |fields: &[SeenField]| joined(fields, &name, joint);
             if !excluded(&name) && text(&theirs.fields) != text(&ours.fields) {
-                let (theirs, ours) = (text(&theirs.fields), text(&ours.fields));
-                report(DifferenceTopic::ServerField(name), theirs, ours);
+                let their_text = text(&theirs.fields);
+                report(DifferenceTopic::ServerField(name.clone()), their_text, text(&ours.fields));
             }
         }
     }
 
-    fn compare_at_client(&self, report: &mut Report<'_>) {
-        let (theirs, ours) = (self.theirs, self.ours);
+    fn compare_at_client(&self, report: &mut DifferenceSink<'_>) {
+        let theirs = self.theirs;
+        let ours = self.ours;
         let own = theirs.server().is_none();
         let excluded = |name: &str| {
             NOT_AT_CLIENT.iter().any(|one| one.eq_ignore_ascii_case(name))
@@ -203,7 +205,8 @@ impl StepPair<'_> {
                 "set-cookie" => cookies(step),
                 _ => joined(&step.fields, &name, ", "),
             };
-            let (their_text, our_text) = (text(theirs), text(ours));
+            let their_text = text(theirs);
+            let our_text = text(ours);
             if !excluded(&name) && their_text != our_text {
                 report(DifferenceTopic::ClientField(name), their_text, our_text);
             }
@@ -240,12 +243,12 @@ fn describe_server(step: &StepObservation, pools: &ServerPools) -> String {
     format!("{address} ({})", if of.is_empty() { "no pool".to_owned() } else { of.join(", ") })
 }
 
-fn all_names(theirs: &[FieldLine], ours: &[FieldLine]) -> BTreeSet<String> {
+fn all_names(theirs: &[SeenField], ours: &[SeenField]) -> BTreeSet<String> {
     theirs.iter().chain(ours).map(|field| field.name.to_ascii_lowercase()).collect()
 }
 
 /// All values of a field in one text, since lines of a list may be joined (RFC 9110 section 5.3).
-fn joined(fields: &[FieldLine], name: &str, joint: &str) -> String {
+fn joined(fields: &[SeenField], name: &str, joint: &str) -> String {
     let values = field_values(fields, name);
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join(joint)) }
 }
@@ -264,62 +267,11 @@ fn cookies(step: &StepObservation) -> String {
     if all.is_empty() { "none".to_owned() } else { all.join(" | ") }
 }
 
-/// A Location as a browser resolves it; URLs of the balancer itself become paths, with or without its port.
-fn resolve(request: &ShadowRequest, to: &str) -> String {
-    let scheme = if request.name == ServerNameChoice::Plain { "http" } else { "https" };
-    let host = request.http().map_or("", |HttpRequest { host, .. }| host.as_str()).to_lowercase();
-    let bare = host.split(':').next().unwrap_or("").trim_end_matches('.');
-    let own = [
-        format!("{scheme}://{host}"),
-        format!("{scheme}://{bare}"),
-        format!("{scheme}://{bare}:{}", request.to.port()),
-    ];
-    let lower = to.to_ascii_lowercase();
-    for base in own {
-        let rest = lower.strip_prefix(&base).map(|rest| &to[to.len() - rest.len()..]);
-        match rest {
-            Some("") => return "/".to_owned(),
-            Some(path) if path.starts_with(['/', '?']) => return without_dots(path),
-            _ => {}
-        }
-    }
-    // Scheme and host are compared without case (RFC 3986 section 6.2.2.1).
-    let begin = to.find("://").map_or(0, |at| at + 3);
-    let end = to[begin..].find('/').map_or(to.len(), |at| begin + at);
-    let path = if begin == 0 { to } else { &to[end..] };
-    let origin = if begin == 0 { "" } else { &lower[..end] };
-    format!("{origin}{}", without_dots(path))
-}
-
-/// A path without dot segments, as a browser asks for it (RFC 3986 section 5.2.4).
-fn without_dots(target: &str) -> String {
-    let end = target.find(['?', '#']).unwrap_or(target.len());
-    let mut out = Vec::new();
-    let last = target[..end].split('/').count();
-    for (at, segment) in target[..end].split('/').enumerate() {
-        let closing = at + 1 == last;
-        match segment.to_ascii_lowercase().replace("%2e", ".").as_str() {
-            "." if closing => out.push(""),
-            "." => {}
-            ".." => {
-                if out.len() > 1 {
-                    out.pop();
-                }
-                if closing {
-                    out.push("");
-                }
-            }
-            _ => out.push(segment),
-        }
-    }
-    format!("{}{}", out.join("/"), &target[end..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::hostile::field;
-    use super::super::observation::ServedRequest;
-    use super::super::request::{ClientCertificate, ShadowPayload};
+    use super::super::observation::SeenRequest;
+    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
     use super::*;
 
     fn request() -> ShadowRequest {
@@ -338,7 +290,7 @@ mod tests {
         }
     }
 
-    fn step(status: u16, fields: &[FieldLine], server: Option<ServedRequest>) -> StepObservation {
+    fn step(status: u16, fields: &[SeenField], server: Option<SeenRequest>) -> StepObservation {
         StepObservation {
             end: ExchangeEnd::Answered,
             status,
@@ -348,8 +300,8 @@ mod tests {
         }
     }
 
-    fn served(server: &str, fields: &[FieldLine]) -> Option<ServedRequest> {
-        Some(ServedRequest {
+    fn served(server: &str, fields: &[SeenField]) -> Option<SeenRequest> {
+        Some(SeenRequest {
             server: server.parse().unwrap(),
             method: "GET".into(),
             target: "/".into(),
@@ -374,7 +326,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_difference_is_seen_and_what_belongs_to_each_program_is_not() {
-        let a = |fields: &[FieldLine]| step(200, &[], served("10.0.0.1:80", fields));
+        let a = |fields: &[SeenField]| step(200, &[], served("10.0.0.1:80", fields));
         let same = step(
             200,
             &[field("Date", "x"), field("Server", "y")],

@@ -16,7 +16,7 @@ use super::request::{
 };
 use super::service_words::{ServiceWords, UNKNOWN};
 
-/// How much is asked.
+/// How many requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CorpusSize {
     /// Each kind once.
@@ -339,7 +339,8 @@ mod tests {
         let all = build_corpus(&plan, converted, &inventory, CorpusSize::Full);
         let texts: Vec<String> = all.iter().map(ShadowRequest::describe).collect();
         for wanted in [
-            "GET below.shop.example /adminx at 127.0.0.1:443",
+            "GET below.shop.example /admin at 127.0.0.1:443",
+            "GET below.shop.example /adminbeside at 127.0.0.1:443",
             "GET below.shop.example /api/below?q=1",
             "GET below.shop.example /api at",
             "GET below.shop.example /apibeside",

@@ -59,14 +59,15 @@ pub fn find_note<'n>(
     if opens_access(seen) {
         return None;
     }
-    let told = |note: &&ConversionNote| matches!(note.kind, NoteKind::LeftOut | NoteKind::Changed);
+    let relevant =
+        |note: &&ConversionNote| matches!(note.kind, NoteKind::LeftOut | NoteKind::Changed);
     let mut near: Vec<&ConversionNote> =
-        notes.iter().filter(told).filter(|note| route.contains_key(&note.line)).collect();
+        notes.iter().filter(relevant).filter(|note| route.contains_key(&note.line)).collect();
     near.sort_by_key(|note| (route.get(&note.line), note.kind));
     let named = |words: &[&str]| {
         let names = |note: &&ConversionNote| words.iter().any(|word| mentions(note, word));
         let first = near.iter().copied().find(|note| names(&note));
-        first.or_else(|| notes.iter().filter(told).find(names))
+        first.or_else(|| notes.iter().filter(relevant).find(names))
     };
     match &seen.difference.topic {
         DifferenceTopic::ServerField(name) => named(&[name]),
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_note_explains_a_difference_of_its_own_block_or_field_alone() {
-        let text = "listen web\n bind 127.0.0.1:80\n filter trace\n http-request set-header X-Trace %[uuid()]\n server a 10.0.0.1:80\n";
+        let text = "listen web\n mode http\n bind 127.0.0.1:80\n filter trace\n http-request set-header X-Trace %[uuid()]\n server a 10.0.0.1:80\n";
         let converted = convert(text, "haproxy.cfg", Dialect::Haproxy);
         let request = ShadowRequest {
             service: "web".into(),
@@ -163,7 +164,8 @@ mod tests {
         let line = |topic, route: &[u32]| {
             let difference =
                 ShadowDifference { step: 0, topic, theirs: String::new(), ours: String::new() };
-            let (theirs, ours) = (own(200), own(404));
+            let theirs = own(200);
+            let ours = own(404);
             let seen = DifferenceContext {
                 request: &request,
                 difference: &difference,
@@ -174,9 +176,9 @@ mod tests {
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)
         };
-        assert_eq!(line(DifferenceTopic::Status, &[1, 2, 3]), Some(3));
-        assert_eq!(line(DifferenceTopic::Status, &[1, 2]), None);
-        assert_eq!(line(DifferenceTopic::ServerField("x-trace".into()), &[]), Some(4));
-        assert_eq!(line(DifferenceTopic::ServerField("x-other".into()), &[1, 2, 3, 4]), None);
+        assert_eq!(line(DifferenceTopic::Status, &[1, 2, 3, 4]), Some(4));
+        assert_eq!(line(DifferenceTopic::Status, &[1, 2, 3]), None);
+        assert_eq!(line(DifferenceTopic::ServerField("x-trace".into()), &[]), Some(5));
+        assert_eq!(line(DifferenceTopic::ServerField("x-other".into()), &[1, 2, 3, 4, 5]), None);
     }
 }

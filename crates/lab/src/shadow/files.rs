@@ -1,6 +1,6 @@
 //! The files that a shadow run puts into the private root of both sides.
 //!
-//! Certificates, keys and authorities are replaced, so that clients of the run can be judged by them. Other files are
+//! Certificates, keys and authorities are replaced, so that clients of the run can be verified by them. Other files are
 //! only made where the machine has none.
 
 use std::fs;

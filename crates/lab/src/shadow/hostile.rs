@@ -2,7 +2,7 @@
 //!
 //! Tables of constants; `corpus` applies them.
 
-use super::observation::FieldLine;
+use super::observation::SeenField;
 
 /// A field of a table.
 #[derive(Clone, Copy, Debug)]
@@ -152,11 +152,11 @@ pub fn is_encoded_needlessly(target: &str) -> bool {
     path.split('%').skip(1).any(|rest| byte(rest).is_some_and(plain))
 }
 
-pub fn field(name: &str, value: &str) -> FieldLine {
-    FieldLine { name: name.to_owned(), value: value.to_owned() }
+pub fn field(name: &str, value: &str) -> SeenField {
+    SeenField { name: name.to_owned(), value: value.to_owned() }
 }
 
-pub fn fields(forged: &[ForgedField]) -> Vec<FieldLine> {
+pub fn fields(forged: &[ForgedField]) -> Vec<SeenField> {
     forged.iter().map(|one| field(one.name, one.value)).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::load::AcceptAnyCertificate;
 
 /// Why certificates could not be made.
 #[derive(Debug, Error)]
-pub enum IdentityError {
+pub enum ShadowIdentityError {
     #[error("certificates cannot be made")]
     Generate(#[from] rcgen::Error),
     #[error("TLS cannot be set up")]
@@ -53,9 +53,12 @@ pub struct ShadowIdentity {
 
 impl ShadowIdentity {
     /// Makes certificates for these host names and addresses.
-    pub fn new(names: &[String], addresses: &[IpAddr]) -> Result<ShadowIdentity, IdentityError> {
-        let authority = Authority::new("shadow authority")?;
-        let foreign = Authority::new("another authority")?;
+    pub fn new(
+        names: &[String],
+        addresses: &[IpAddr],
+    ) -> Result<ShadowIdentity, ShadowIdentityError> {
+        let authority = ShadowAuthority::new("shadow authority")?;
+        let foreign = ShadowAuthority::new("another authority")?;
         let leaf = authority.sign("balancer", names, addresses)?;
         let right = authority.sign("client", &[], &[])?;
         let wrong = foreign.sign("client", &[], &[])?;
@@ -83,7 +86,7 @@ impl ShadowIdentity {
         &self,
         name: &ServerNameChoice,
         certificate: ClientCertificate,
-    ) -> Result<Option<ClientConnection>, IdentityError> {
+    ) -> Result<Option<ClientConnection>, ShadowIdentityError> {
         let config = match certificate {
             ClientCertificate::None => &self.clients[0],
             ClientCertificate::Right => &self.clients[1],
@@ -108,7 +111,7 @@ impl ShadowIdentity {
     }
 }
 
-fn client(shown: Option<&KeyedCertificate>) -> Result<Arc<ClientConfig>, IdentityError> {
+fn client(shown: Option<&KeyedCertificate>) -> Result<Arc<ClientConfig>, ShadowIdentityError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let anybody = Arc::new(AcceptAnyCertificate::new(provider.clone()));
     let config = ClientConfig::builder_with_provider(provider)
@@ -128,17 +131,17 @@ fn client(shown: Option<&KeyedCertificate>) -> Result<Arc<ClientConfig>, Identit
     Ok(Arc::new(config))
 }
 
-struct Authority {
+struct ShadowAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl Authority {
-    fn new(name: &str) -> Result<Authority, rcgen::Error> {
+impl ShadowAuthority {
+    fn new(name: &str) -> Result<ShadowAuthority, rcgen::Error> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.distinguished_name.push(DnType::CommonName, name);
-        Ok(Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
+        Ok(ShadowAuthority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
 
     fn sign(

@@ -36,7 +36,7 @@ pub struct NamedFile {
 
 /// A server's name or address, and its port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ServerEndpoint {
+pub struct NamedEndpoint {
     pub host: String,
     pub port: u16,
 }
@@ -47,7 +47,7 @@ pub struct SourceInventory {
     pub hosts: Vec<String>,
     pub paths: Vec<String>,
     pub files: Vec<NamedFile>,
-    pub servers: Vec<ServerEndpoint>,
+    pub servers: Vec<NamedEndpoint>,
 }
 
 impl SourceInventory {
@@ -58,7 +58,8 @@ impl SourceInventory {
             let named = statements.iter().find(|one| one.word(0) == name);
             named.map_or(String::new(), |one| format!("{}/", one.word(1).trim_end_matches('/')))
         };
-        let bases = FileBases { certificates: base("crt-base"), authorities: base("ca-base") };
+        let bases =
+            FileDirectories { certificates: base("crt-base"), authorities: base("ca-base") };
         for statement in &statements {
             found.read_hosts(statement, dialect);
             found.read_paths(statement, dialect);
@@ -160,7 +161,7 @@ impl SourceInventory {
         }
     }
 
-    fn read_haproxy_files(&mut self, statement: &SourceStatement, bases: &FileBases) {
+    fn read_haproxy_files(&mut self, statement: &SourceStatement, bases: &FileDirectories) {
         let rooted = |base: &str, path: &str| match path.starts_with('/') {
             true => path.to_owned(),
             false => format!("{base}{path}"),
@@ -253,19 +254,19 @@ impl SourceInventory {
 
 /// Directories of relative names, with a `/` at the end, or empty.
 #[derive(Debug)]
-struct FileBases {
+struct FileDirectories {
     certificates: String,
     authorities: String,
 }
 
 /// A host with a port. A name without dots and port is that of an upstream, and a variable is none.
-fn parse_endpoint(text: &str, default: u16) -> Option<ServerEndpoint> {
+fn parse_endpoint(text: &str, default: u16) -> Option<NamedEndpoint> {
     let written = text.rsplit_once(':').filter(|parts| !parts.1.ends_with(']'));
     let port = written.map_or(Some(default), |parts| parts.1.parse().ok())?;
     let host = written.map_or(text, |parts| parts.0).trim_matches(['[', ']']).to_owned();
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
     let named = written.is_some() || host.contains(['.', ':']);
-    (named && !host.is_empty() && host.chars().all(good)).then_some(ServerEndpoint { host, port })
+    (named && !host.is_empty() && host.chars().all(good)).then_some(NamedEndpoint { host, port })
 }
 
 /// Whether a path can be sent as it is written.
@@ -310,7 +311,7 @@ mod tests {
             ["shop.example", "below.wiki.example", "apps.example", "below.apps.example"]
         );
         assert_eq!(found.paths, ["/any.css", "/api/", "/feed/x"]);
-        assert_eq!(found.servers, [ServerEndpoint { host: "10.0.0.1".into(), port: 443 }]);
+        assert_eq!(found.servers, [NamedEndpoint { host: "10.0.0.1".into(), port: 443 }]);
         assert_eq!(found.files[0].content, FileContent::Certificate);
     }
 }

@@ -1,10 +1,10 @@
 //! Reads heads and bodies of HTTP/1.1 from a blocking stream, for the client and for the stand-in servers.
 //!
-//! It is lenient: what a balancer sends is compared, not judged. Sizes are limited.
+//! It is lenient: what a balancer sends is compared, not validated. Sizes are limited.
 
 use std::io::{self, Read, Write};
 
-use super::observation::{FieldLine, field_values};
+use super::observation::{SeenField, field_values};
 
 /// The largest head and the largest body, bytes.
 const HEAD_MAX: usize = 256 * 1_024;
@@ -12,12 +12,12 @@ const BODY_MAX: usize = 4 * 1_024 * 1_024;
 
 /// The start line and the fields of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MessageHead {
+pub struct SeenHead {
     pub start: String,
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
 }
 
-impl MessageHead {
+impl SeenHead {
     /// A word of the start line, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.start.split(' ').nth(at).unwrap_or("")
@@ -48,7 +48,7 @@ pub enum BodyEnd {
 
 impl BodyEnd {
     /// Of a request (RFC 9112 section 6.3).
-    pub fn of_request(head: &MessageHead) -> BodyEnd {
+    pub fn of_request(head: &SeenHead) -> BodyEnd {
         match (head.lists("transfer-encoding", "chunked"), length(head)) {
             (true, _) => BodyEnd::Chunked,
             (false, Some(length)) => BodyEnd::Length(length),
@@ -57,7 +57,7 @@ impl BodyEnd {
     }
 
     /// Of the answer to a request with this method.
-    pub fn of_answer(head: &MessageHead, method: &str) -> BodyEnd {
+    pub fn of_answer(head: &SeenHead, method: &str) -> BodyEnd {
         let status = head.word(1);
         if method == "HEAD" || status.starts_with('1') || matches!(status, "204" | "304") {
             return BodyEnd::None;
@@ -69,7 +69,7 @@ impl BodyEnd {
     }
 }
 
-fn length(head: &MessageHead) -> Option<usize> {
+fn length(head: &SeenHead) -> Option<usize> {
     head.value("content-length").and_then(|value| value.trim().parse().ok())
 }
 
@@ -114,7 +114,7 @@ impl<S: Read + Write> MessageStream<S> {
     }
 
     /// The next head; `None` at the end of the connection.
-    pub fn head(&mut self) -> io::Result<Option<MessageHead>> {
+    pub fn head(&mut self) -> io::Result<Option<SeenHead>> {
         loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
                 let text = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
@@ -221,15 +221,15 @@ pub fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-fn parse_head(text: &str) -> MessageHead {
+fn parse_head(text: &str) -> SeenHead {
     let mut lines = text.split("\r\n");
     let start = lines.next().unwrap_or("").to_owned();
     let field = |line: &str| {
         let at = line.find(':')?;
         let name = line[..at].to_owned();
-        Some(FieldLine { name, value: line[at + 1..].trim().to_owned() })
+        Some(SeenField { name, value: line[at + 1..].trim().to_owned() })
     };
-    MessageHead { start, fields: lines.filter_map(field).collect() }
+    SeenHead { start, fields: lines.filter_map(field).collect() }
 }
 
 #[cfg(test)]

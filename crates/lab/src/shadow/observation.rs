@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A header field as it came over the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FieldLine {
+pub struct SeenField {
     pub name: String,
     pub value: String,
 }
@@ -29,12 +29,12 @@ pub enum ExchangeEnd {
 
 /// A request, or the bytes of a connection, as a stand-in server saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ServedRequest {
+pub struct SeenRequest {
     pub server: SocketAddr,
     /// Empty for bytes that are not HTTP.
     pub method: String,
     pub target: String,
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
     /// Bytes of the body.
     pub body_bytes: usize,
     /// The connection began with a header of the PROXY protocol.
@@ -49,11 +49,11 @@ pub struct StepObservation {
     pub end: ExchangeEnd,
     /// The status; 0 if there is none.
     pub status: u16,
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
     #[serde(skip)]
     pub body: Vec<u8>,
     /// Requests at servers, in their order: more than one after a retry.
-    pub served: Vec<ServedRequest>,
+    pub served: Vec<SeenRequest>,
 }
 
 impl StepObservation {
@@ -62,7 +62,7 @@ impl StepObservation {
     }
 
     /// The last server that had the request.
-    pub fn server(&self) -> Option<&ServedRequest> {
+    pub fn server(&self) -> Option<&SeenRequest> {
         self.served.last()
     }
 
@@ -73,7 +73,7 @@ impl StepObservation {
 }
 
 /// The values of a field, in their order.
-pub fn field_values<'f>(fields: &'f [FieldLine], name: &str) -> Vec<&'f str> {
+pub fn field_values<'f>(fields: &'f [SeenField], name: &str) -> Vec<&'f str> {
     let named = fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
     named.map(|field| field.value.as_str()).collect()
 }

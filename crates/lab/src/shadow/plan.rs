@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::Serialize;
 use toml::{Table, Value};
 
-use super::inventory::{ServerEndpoint, SourceInventory};
+use super::inventory::{NamedEndpoint, SourceInventory};
 
 /// The most listeners and servers of a run.
 const LISTED: usize = 256;
@@ -258,11 +258,11 @@ fn reachable(listen: &str) -> Vec<SocketAddr> {
     parsed.map(local).into_iter().collect()
 }
 
-fn split_address(written: &str) -> Option<ServerEndpoint> {
+fn split_address(written: &str) -> Option<NamedEndpoint> {
     let at = written.rfind(':')?;
     let port = written[at + 1..].parse().ok()?;
     let host = written[..at].trim_matches(['[', ']']).to_owned();
-    Some(ServerEndpoint { host, port })
+    Some(NamedEndpoint { host, port })
 }
 
 /// The address of a network that is 7 above its first one, or the address itself.

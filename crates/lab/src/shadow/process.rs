@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -82,11 +83,13 @@ impl BalancerProcess {
         Ok(BalancerProcess { name: name.to_owned(), child, log })
     }
 
-    /// Waits until it accepts connections at these addresses. Returns those at which it does not although it runs.
+    /// Waits until it accepts connections at these addresses, or until `stop`. Returns those at which it does not
+    /// although it runs.
     pub fn wait_listening(
         &mut self,
         namespace: &NetworkNamespace,
         listeners: &[SocketAddr],
+        stop: &AtomicBool,
     ) -> Result<Vec<SocketAddr>, BalancerProcessError> {
         let begun = Instant::now();
         let mut missing = listeners.to_vec();
@@ -100,7 +103,7 @@ impl BalancerProcess {
                 let log = self.log();
                 return Err(BalancerProcessError::Ended { name: self.name.clone(), log });
             }
-            if missing.is_empty() {
+            if missing.is_empty() || stop.load(Ordering::Relaxed) {
                 return Ok(missing);
             }
             // Some listeners may be the original's alone, or be missing there: that is for the comparison to show.

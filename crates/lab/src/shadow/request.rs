@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
-use super::observation::FieldLine;
+use super::observation::SeenField;
 
 /// The field by which a stand-in server knows which request it has.
 pub const MARK: &str = "X-Shadow";
@@ -68,7 +68,7 @@ pub struct HttpRequest {
     pub target: String,
     pub host: String,
     /// Further fields, in their order.
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
     pub body: RequestBody,
     /// How often it is sent, with the cookies that were set: 1 to 3.
     pub steps: u8,
@@ -128,7 +128,7 @@ impl HttpRequest {
     pub fn bytes(&self, mark: u32, cookies: &[String]) -> Vec<u8> {
         let HttpRequest { method, target, host, .. } = self;
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{MARK}: {mark}\r\n");
-        for FieldLine { name, value } in &self.fields {
+        for SeenField { name, value } in &self.fields {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         if !cookies.is_empty() {
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_request_has_its_mark_its_fields_and_its_body() {
-        let field = FieldLine { name: "X-A".into(), value: "1".into() };
+        let field = SeenField { name: "X-A".into(), value: "1".into() };
         let mut request = HttpRequest {
             method: "POST".into(),
             target: "/a".into(),

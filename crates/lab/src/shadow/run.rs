@@ -1,4 +1,4 @@
-//! A shadow run from its input to its report: starts both sides, sends the corpus to both, and judges what differs.
+//! A shadow run from its input to its report: starts both sides, sends the corpus to both, and reviews what differs.
 //!
 //! Needs root, for namespaces. Everything that it starts ends with it.
 
@@ -14,12 +14,12 @@ use convert::notes::ConversionNote;
 use files::TemporaryDir;
 use thiserror::Error;
 
-use super::accepted::{DifferenceContext, accept};
+use super::accepted::{DifferenceContext, LIMITED, accept};
 use super::comparison::{ServerPools, compare};
 use super::corpus::{CorpusSize, build_corpus};
 use super::explanation::find_note;
 use super::files::{write, write_files};
-use super::identity::{IdentityError, ShadowIdentity};
+use super::identity::{ShadowIdentity, ShadowIdentityError};
 use super::inventory::{FileContent, NamedFile, SourceInventory};
 use super::observation::StepObservation;
 use super::original::{OriginalProgram, find_program, missing_reason, plan_start};
@@ -30,7 +30,7 @@ use super::request::ShadowRequest;
 use super::side::{ShadowSide, SideError, SideStart};
 use super::source_route::{MatchedObjects, ObjectLines, route_lines};
 use super::steelyard::{configuration, find_matched, wait_known};
-use crate::net::{find, unique_name};
+use crate::net::{find, sweep_orphans, unique_name};
 
 /// What is compared.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub enum ShadowError {
     #[error(transparent)]
     Side(#[from] SideError),
     #[error(transparent)]
-    Identity(#[from] IdentityError),
+    Identity(#[from] ShadowIdentityError),
     #[error("cannot write the files of the run")]
     Files(#[from] io::Error),
 }
@@ -96,10 +96,14 @@ pub fn run_shadow(
         return Err(ShadowError::NoListener);
     }
     progress(ShadowProgress::Starting);
+    // Killed runs leave their networks.
+    sweep_orphans();
     let identity = make_identity(&plan, &inventory)?;
     let dir = TemporaryDir::with_prefix(&unique_name("shadow"))?;
-    let setup = ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity };
-    let (original_dir, our_dir) = (dir.path().join("original"), dir.path().join("ours"));
+    let setup =
+        ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity, stop };
+    let original_dir = dir.path().join("original");
+    let our_dir = dir.path().join("ours");
     let theirs = setup.start_original(original, &original_dir).map_err(ShadowError::Original)?;
     let ours = setup.start_ours(&our_dir).map_err(ShadowError::Ours)?;
     wait_known(input.program, &our_dir, stop);
@@ -111,7 +115,7 @@ pub fn run_shadow(
         interrupted: stop.load(Ordering::Relaxed),
         ..ShadowReport::default()
     };
-    let judge = DifferenceJudge {
+    let review = DifferenceReview {
         input,
         dir: &our_dir,
         pools: plan.pools(),
@@ -120,7 +124,7 @@ pub fn run_shadow(
     };
     let [theirs, ours] = &seen;
     for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
-        judge.add(request, their, our, &mut report);
+        review.add(request, their, our, &mut report);
     }
     report.sort();
     Ok(report)
@@ -141,7 +145,7 @@ fn installed_program(dialect: Dialect) -> Result<OriginalProgram, ShadowError> {
 fn make_identity(
     plan: &ShadowPlan,
     inventory: &SourceInventory,
-) -> Result<ShadowIdentity, IdentityError> {
+) -> Result<ShadowIdentity, ShadowIdentityError> {
     let mut names = inventory.hosts.clone();
     names.extend(plan.hosts.iter().map(|entry| entry.name.clone()));
     let mut addresses: Vec<IpAddr> =
@@ -157,6 +161,7 @@ struct ShadowSetup<'a> {
     plan: &'a ShadowPlan,
     inventory: &'a SourceInventory,
     identity: &'a ShadowIdentity,
+    stop: &'a AtomicBool,
 }
 
 impl ShadowSetup<'_> {
@@ -193,8 +198,9 @@ impl ShadowSetup<'_> {
     }
 
     fn start(&self, name: &str, command: &[String], dir: &Path) -> Result<ShadowSide, SideError> {
-        let start = SideStart { name, command, dir, program: self.input.program };
-        ShadowSide::start(self.plan, self.identity, start)
+        let ShadowSetup { input, plan, identity, stop, .. } = *self;
+        let start = SideStart { name, command, dir, program: input.program, stop };
+        ShadowSide::start(plan, identity, start)
     }
 }
 
@@ -210,7 +216,8 @@ fn ask_both(
     let slowest = || done.iter().map(|one| one.load(Ordering::Relaxed)).min().unwrap_or(0);
     std::thread::scope(|scope| {
         let ask = |at: usize| {
-            let (side, done) = (sides[at], &done[at]);
+            let side = sides[at];
+            let done = &done[at];
             scope.spawn(move || side.ask(identity, requests, done, stop))
         };
         let running = [ask(0), ask(1)];
@@ -224,8 +231,8 @@ fn ask_both(
     })
 }
 
-/// Judges differences, with what the running daemon says of the rule that took a request.
-struct DifferenceJudge<'a> {
+/// Reviews differences, with what the running daemon says of the rule that took a request.
+struct DifferenceReview<'a> {
     input: ShadowInput<'a>,
     dir: &'a Path,
     pools: ServerPools,
@@ -233,7 +240,7 @@ struct DifferenceJudge<'a> {
     has_limits: bool,
 }
 
-impl DifferenceJudge<'_> {
+impl DifferenceReview<'_> {
     fn add(
         &self,
         request: &ShadowRequest,
@@ -246,10 +253,8 @@ impl DifferenceJudge<'_> {
         report.equal += u64::from(differences.is_empty());
         let matched = OnceCell::new();
         for difference in &differences {
-            let (Some(their), Some(our)) = (theirs.get(difference.step), ours.get(difference.step))
-            else {
-                continue;
-            };
+            let Some(their) = theirs.get(difference.step) else { continue };
+            let Some(our) = ours.get(difference.step) else { continue };
             let seen = DifferenceContext {
                 request,
                 difference,
@@ -277,7 +282,8 @@ impl DifferenceJudge<'_> {
             reason: String::new(),
             line: 0,
         };
-        if let Some(reason) = accept(seen) {
+        let reason = accept(seen);
+        if let Some(reason) = reason.filter(|reason| *reason != LIMITED) {
             row.verdict = DifferenceVerdict::Accepted;
             row.reason = reason.to_owned();
             return row;
@@ -291,6 +297,10 @@ impl DifferenceJudge<'_> {
                 row.verdict = DifferenceVerdict::Explained;
                 row.reason = note.directive.clone();
                 row.line = note.line;
+            }
+            None if reason.is_some() => {
+                row.verdict = DifferenceVerdict::Accepted;
+                row.reason = LIMITED.to_owned();
             }
             None if matched.rule > 0 => {
                 row.reason = format!("rule {} of {}", matched.rule, matched.service);

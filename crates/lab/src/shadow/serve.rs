@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
-use super::message::{BodyEnd, MessageHead, MessageStream};
-use super::observation::{FieldLine, ServedRequest};
+use super::message::{BodyEnd, MessageStream, SeenHead};
+use super::observation::{SeenField, SeenRequest};
 use super::request::{MARK, ORDER, SERVER};
 use super::serve_http2;
 use super::served_record::ServerContext;
@@ -115,15 +115,13 @@ fn speak_bytes<S: Read + Write>(
     if stream.ahead().is_empty() {
         return Ok(());
     }
-    context
-        .record
-        .enter(None, facts.served(context, &MessageHead::default(), stream.ahead().len()));
+    context.record.enter(None, facts.served(context, &SeenHead::default(), stream.ahead().len()));
     stream.send(format!("{}\n", context.address).as_bytes())
 }
 
 impl ConnectionFacts {
-    fn served(self, context: &ServerContext, head: &MessageHead, bytes: usize) -> ServedRequest {
-        ServedRequest {
+    fn served(self, context: &ServerContext, head: &SeenHead, bytes: usize) -> SeenRequest {
+        SeenRequest {
             server: context.address,
             method: head.word(0).to_owned(),
             target: head.word(1).to_owned(),
@@ -138,7 +136,7 @@ impl ConnectionFacts {
 /// Answers a request; false: the connection ends.
 fn answer<S: Read + Write>(
     stream: &mut MessageStream<S>,
-    head: &MessageHead,
+    head: &SeenHead,
     facts: ConnectionFacts,
     context: &ServerContext,
 ) -> io::Result<bool> {
@@ -148,7 +146,7 @@ fn answer<S: Read + Write>(
     let body = stream.body(BodyEnd::of_request(head))?;
     let mark = head.value(MARK).and_then(|mark| mark.parse().ok());
     let number = context.record.enter(mark, facts.served(context, head, body.len()));
-    let order = ServerOrder::parse(head.value(ORDER).unwrap_or(""));
+    let order = AnswerOrder::parse(head.value(ORDER).unwrap_or(""));
     if order.drops {
         return Ok(false);
     }
@@ -163,7 +161,7 @@ fn answer<S: Read + Write>(
     let closes = head.lists("connection", "close") || head.start.ends_with("HTTP/1.0");
     let text = format!("{:<2048}\n", format!("stand-in {}", context.address));
     let mut out = format!("HTTP/1.1 {} Ordered\r\n{name}Content-Type: text/html\r\n", order.status);
-    for FieldLine { name, value } in &order.fields {
+    for SeenField { name, value } in &order.fields {
         out.push_str(&format!("{name}: {value}\r\n"));
     }
     if closes {
@@ -183,22 +181,22 @@ fn answer<S: Read + Write>(
 
 /// The answer that a request orders: `status=302; location=/x; set-cookie=a=b; drop`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerOrder {
+pub struct AnswerOrder {
     pub status: u16,
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
     /// The connection is closed without an answer.
     pub drops: bool,
 }
 
-impl ServerOrder {
-    pub fn parse(text: &str) -> ServerOrder {
-        let mut order = ServerOrder { status: 200, fields: Vec::new(), drops: false };
+impl AnswerOrder {
+    pub fn parse(text: &str) -> AnswerOrder {
+        let mut order = AnswerOrder { status: 200, fields: Vec::new(), drops: false };
         // `|` separates, because values of fields contain `;` and `,`.
         for part in text.split('|').map(str::trim).filter(|part| !part.is_empty()) {
             match part.split_once('=') {
                 Some(("status", status)) => order.status = status.parse().unwrap_or(200),
                 Some((name, value)) => {
-                    order.fields.push(FieldLine { name: name.to_owned(), value: value.to_owned() });
+                    order.fields.push(SeenField { name: name.to_owned(), value: value.to_owned() });
                 }
                 None => order.drops |= part == "drop",
             }
@@ -213,10 +211,10 @@ mod tests {
 
     #[test]
     fn orders_name_status_fields_and_silence() {
-        let order = ServerOrder::parse("status=302|Location=http://a/b?c=d|Set-Cookie=a=b; Path=/");
+        let order = AnswerOrder::parse("status=302|Location=http://a/b?c=d|Set-Cookie=a=b; Path=/");
         let values: Vec<&str> = order.fields.iter().map(|field| field.value.as_str()).collect();
         assert_eq!((order.status, values), (302, vec!["http://a/b?c=d", "a=b; Path=/"]));
-        assert!(ServerOrder::parse("drop").drops && !ServerOrder::parse("").drops);
+        assert!(AnswerOrder::parse("drop").drops && !AnswerOrder::parse("").drops);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use h2::server::SendResponse;
 use http::{Request, Response};
 use tokio::runtime::Builder;
 
-use super::observation::{FieldLine, ServedRequest};
+use super::observation::{SeenField, SeenRequest};
 use super::request::{MARK, SERVER};
 use super::served_record::ServerContext;
 
@@ -37,18 +37,18 @@ fn answer(
     context: &ServerContext,
 ) -> Result<(), h2::Error> {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let mut fields: Vec<FieldLine> = Vec::new();
+    let mut fields: Vec<SeenField> = Vec::new();
     if let Some(host) = request.uri().authority() {
-        fields.push(FieldLine { name: "host".to_owned(), value: host.to_string() });
+        fields.push(SeenField { name: "host".to_owned(), value: host.to_string() });
     }
     fields.extend(
         request
             .headers()
             .iter()
-            .map(|(name, value)| FieldLine { name: name.as_str().to_owned(), value: text(value) }),
+            .map(|(name, value)| SeenField { name: name.as_str().to_owned(), value: text(value) }),
     );
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    let served = ServedRequest {
+    let served = SeenRequest {
         server: context.address,
         method: request.method().to_string(),
         target: target.to_owned(),

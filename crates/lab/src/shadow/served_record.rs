@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ServerConfig;
 
-use super::observation::ServedRequest;
+use super::observation::SeenRequest;
 
 /// What a stand-in server is.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct RecordedRequest {
     pub mark: Option<u32>,
     /// Its place in the record, from 1.
     pub number: u64,
-    pub request: ServedRequest,
+    pub request: SeenRequest,
 }
 
 /// What all stand-in servers of one side served.
@@ -43,7 +43,7 @@ pub struct ServedRecord {
 
 impl ServedRecord {
     /// Enters a request and returns its number.
-    pub fn enter(&self, mark: Option<u32>, request: ServedRequest) -> u64 {
+    pub fn enter(&self, mark: Option<u32>, request: SeenRequest) -> u64 {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         if requests.len() >= RECORD_MAX {
@@ -54,7 +54,7 @@ impl ServedRecord {
     }
 
     /// Takes the requests with this mark, or with this number, and forgets all others.
-    pub fn take(&self, mark: u32, number: Option<u64>) -> Vec<ServedRequest> {
+    pub fn take(&self, mark: u32, number: Option<u64>) -> Vec<SeenRequest> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = |one: &RecordedRequest| one.mark == Some(mark) || Some(one.number) == number;
         requests.drain(..).filter(wanted).map(|one| one.request).collect()
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_record_gives_a_request_by_its_mark_or_number_and_forgets_the_rest() {
         let record = ServedRecord::default();
-        let request = |target: &str| ServedRequest {
+        let request = |target: &str| SeenRequest {
             server: SocketAddr::from(([127, 0, 0, 1], 80)),
             method: "GET".into(),
             target: target.into(),

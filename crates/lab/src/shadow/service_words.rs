@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::hostile::field;
 use super::inventory::SourceInventory;
-use super::observation::FieldLine;
+use super::observation::SeenField;
 use super::pattern_sample::{sample_expression, sample_glob, sample_hosts};
 use super::plan::{collect, texts};
 
@@ -25,7 +25,7 @@ pub struct ServiceWords {
     pub named: Vec<String>,
     pub methods: BTreeSet<String>,
     /// Fields that conditions look at.
-    pub fields: Vec<FieldLine>,
+    pub fields: Vec<SeenField>,
     pub queries: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl ServiceWords {
     }
 
     fn read_named(&mut self, key: &str, inner: &Value) {
-        let mut pairs: Vec<FieldLine> = Vec::new();
+        let mut pairs: Vec<SeenField> = Vec::new();
         match inner {
             Value::Table(table) => {
                 for (name, value) in table {
@@ -110,11 +110,11 @@ impl ServiceWords {
                 }
             }
         }
-        for FieldLine { name, value } in pairs {
+        for SeenField { name, value } in pairs {
             match key {
                 "query" => add(&mut self.queries, format!("{name}={value}")),
                 "cookie" => add(&mut self.fields, field("Cookie", &format!("{name}={value}"))),
-                _ => add(&mut self.fields, FieldLine { name, value }),
+                _ => add(&mut self.fields, SeenField { name, value }),
             }
         }
     }

@@ -44,6 +44,8 @@ pub struct SideStart<'a> {
     pub dir: &'a Path,
     /// Steelyard's program.
     pub program: &'a Path,
+    /// Ends the start early.
+    pub stop: &'a AtomicBool,
 }
 
 /// A running side.
@@ -77,7 +79,7 @@ impl ShadowSide {
         let process = BalancerProcess::start(start.name, start.command, within)?;
         let mut side = ShadowSide { process, _servers: servers, place, record };
         let listeners: Vec<_> = plan.listeners.iter().map(|listener| listener.to).collect();
-        side.process.wait_listening(&side.place.balancer, &listeners)?;
+        side.process.wait_listening(&side.place.balancer, &listeners, start.stop)?;
         Ok(side)
     }
 

@@ -47,8 +47,7 @@ pub fn split_statements(text: &str, dialect: Dialect) -> Vec<SourceStatement> {
                 None if matches!(c, '"' | '\'') => quote = Some(c),
                 None if c == '#' && word.is_empty() => break,
                 None if c.is_whitespace() => words.extend(take_word(&mut word)),
-                // Braces within a word belong to an expression such as `{2,3}`.
-                None if ends.contains(&c) && (c != '{' || word.is_empty()) => {
+                None if ends.contains(&c) && !belongs_to_word(&word, c) => {
                     words.extend(take_word(&mut word));
                     push_statement(&mut out, number, &mut words);
                 }
@@ -62,6 +61,15 @@ pub fn split_statements(text: &str, dialect: Dialect) -> Vec<SourceStatement> {
         push_statement(&mut out, number, &mut words);
     }
     out
+}
+
+/// Whether a brace is part of an expression such as `[0-9]{2}`.
+fn belongs_to_word(word: &str, c: char) -> bool {
+    match c {
+        '{' => !word.is_empty(),
+        '}' => word.contains('{'),
+        _ => false,
+    }
 }
 
 fn take_word(word: &mut String) -> Option<String> {
