@@ -350,7 +350,7 @@ mod tests {
             "with a foreign certificate",
             "from 198.51.100.7",
             "bytes at 10.0.0.5:5432",
-            "/api%2Fx",
+            "/admin%2Fx",
         ] {
             assert!(texts.iter().any(|text| text.contains(wanted)), "{wanted}");
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use files::create::create;
+use files::create::{create, make_dir};
 
 use super::identity::ShadowIdentity;
 use super::inventory::{FileContent, NamedFile};
@@ -39,7 +39,7 @@ pub fn write_files(
             FileContent::ErrorAnswer => ERROR_ANSWER,
             FileContent::Empty => "",
             FileContent::Parent => {
-                fs::create_dir_all(inside(root, path).parent().unwrap_or(root))?;
+                make_dir(inside(root, path).parent().unwrap_or(root), 0o755)?;
                 continue;
             }
         };
@@ -63,7 +63,7 @@ pub fn write(root: &Path, path: &str, text: &str) -> io::Result<()> {
     let place = inside(root, path);
     // Two words may name one file. Ignored: usually it is not there.
     let _ = fs::remove_file(&place);
-    fs::create_dir_all(place.parent().unwrap_or(root))?;
+    make_dir(place.parent().unwrap_or(root), 0o755)?;
     // Keys must be readable by their owner alone; a worker of another user reads the rest.
     let mode = if text.contains("PRIVATE KEY") { 0o600 } else { 0o644 };
     create(&place, mode)?.write_all(text.as_bytes())

@@ -26,8 +26,8 @@ pub struct OriginalProgram {
 /// The start of the original.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginalStart {
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
     pub files: Vec<PlacedFile>,
 }
 
@@ -63,7 +63,7 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match dialect {
         Dialect::Haproxy => OriginalStart {
-            command: words(&["haproxy", "-db", "-f", HAPROXY]),
+            arguments: words(&["-db", "-f", HAPROXY]),
             files: vec![PlacedFile { path: HAPROXY.to_owned(), text: lower_limits(text) }],
         },
         _ => {
@@ -72,8 +72,8 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
                 main.text = whole_nginx(&main.text, Path::new(STREAM).exists());
                 main.path = NGINX.to_owned();
             }
-            let command = words(&["nginx", "-e", "stderr", "-c", NGINX, "-g", "daemon off;"]);
-            OriginalStart { command, files }
+            let arguments = words(&["-e", "stderr", "-c", NGINX, "-g", "daemon off;"]);
+            OriginalStart { arguments, files }
         }
     }
 }

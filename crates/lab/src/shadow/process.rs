@@ -2,7 +2,6 @@
 //!
 //! The process and all that it starts end with this value, and also when this program is killed.
 
-use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -11,6 +10,8 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use files::create::create;
+use files::regular_file;
 use thiserror::Error;
 
 use super::private_root::unshare_arguments;
@@ -36,6 +37,8 @@ pub enum BalancerProcessError {
 const LISTENS_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(40);
+/// The largest log that is read, bytes.
+const LOG_MAX: u64 = 16 * 1_024 * 1_024;
 /// Lines of a log that an error quotes.
 const LOG_LINES: usize = 6;
 
@@ -65,7 +68,7 @@ impl BalancerProcess {
     ) -> Result<BalancerProcess, BalancerProcessError> {
         let failed = |source| BalancerProcessError::Start { name: name.to_owned(), source };
         let log = place.dir.join("log");
-        let output = fs::File::create(&log).map_err(failed)?;
+        let output = create(&log, 0o600).map_err(failed)?;
         let errors = output.try_clone().map_err(failed)?;
         let mut starting = place.namespace.command(find("setpriv"));
         starting.args(["--pdeathsig", "KILL"]).arg(find("unshare"));
@@ -124,7 +127,7 @@ impl BalancerProcess {
 
     /// The last lines of its output.
     pub fn log(&self) -> String {
-        let bytes = fs::read(&self.log).unwrap_or_default();
+        let bytes = regular_file::read(&self.log, LOG_MAX).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.trim().lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("; ")

@@ -12,6 +12,7 @@ use std::time::Duration;
 use convert::dialect::Dialect;
 use convert::notes::ConversionNote;
 use files::TemporaryDir;
+use files::create::make_dir;
 use thiserror::Error;
 
 use super::accepted::{DifferenceContext, LIMITED, accept};
@@ -167,7 +168,7 @@ struct ShadowSetup<'a> {
 impl ShadowSetup<'_> {
     fn prepare_files(&self, dir: &Path) -> io::Result<PathBuf> {
         let root = dir.join("files");
-        std::fs::create_dir_all(&root)?;
+        make_dir(&root, 0o755)?;
         let mut named = self.inventory.files.clone();
         let logs = super::plan::target_files(self.input.converted);
         named.extend(logs.into_iter().map(|path| NamedFile { path, content: FileContent::Parent }));
@@ -185,7 +186,10 @@ impl ShadowSetup<'_> {
         for file in &start.files {
             write(&root, &file.path, &file.text).map_err(SideError::Files)?;
         }
-        self.start(original.name, &start.command, dir)
+        // The search path of administrators may not be that of this program.
+        let mut command = vec![find(original.name).display().to_string()];
+        command.extend(start.arguments);
+        self.start(original.name, &command, dir)
     }
 
     fn start_ours(&self, dir: &Path) -> Result<ShadowSide, SideError> {
