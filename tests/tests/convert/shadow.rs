@@ -81,12 +81,13 @@ fn source(example: &ShadowExample) -> String {
 
 fn run(source: &str, converted: &ConversionResult, text: &str) -> ShadowReport {
     let proving = std::env::var("STEELYARD_LONG").is_ok();
+    let steelyard = program();
     let input = ShadowInput {
         source,
         dialect: converted.from,
         converted: text,
         notes: &converted.notes,
-        program: Path::new(&program()),
+        program: Path::new(&steelyard),
         size: if proving { CorpusSize::Full } else { CorpusSize::Quick },
     };
     run_shadow(input, &AtomicBool::new(false), &mut |_| {}).unwrap()

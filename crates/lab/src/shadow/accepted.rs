@@ -39,7 +39,7 @@ const ROUTING: [AcceptedRow; 10] = [
     limited,
 ];
 /// Rows about fields and bodies.
-const FIELDS: [AcceptedRow; 8] = [
+const FIELDS: [AcceptedRow; 9] = [
     own_fields,
     certificate_fields,
     forwarded,
@@ -48,6 +48,7 @@ const FIELDS: [AcceptedRow; 8] = [
     empty_body,
     final_dot,
     passed_host,
+    passed_path,
 ];
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
@@ -215,6 +216,12 @@ fn final_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
 fn passed_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (server_field(seen) == "host" && host_form(seen).is_some())
         .then_some("the Host reaches servers as it came")
+}
+
+fn passed_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let path =
+        matches!(seen.difference.topic, DifferenceTopic::ServerRequest | DifferenceTopic::Location);
+    (path && decoded_path(seen).is_some()).then_some("paths are passed on as they came")
 }
 
 fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {

@@ -70,6 +70,10 @@ pub fn find_note<'n>(
         first.or_else(|| notes.iter().filter(relevant).find(names))
     };
     match &seen.difference.topic {
+        // A cache asks servers for whole answers.
+        DifferenceTopic::ServerField(name) if name == "range" || name == "if-none-match" => {
+            named(&[name, "proxy_cache"])
+        }
         DifferenceTopic::ServerField(name) => named(&[name]),
         DifferenceTopic::ClientField(name) => {
             let words: &[&str] = match name.as_str() {
@@ -91,7 +95,8 @@ pub fn find_note<'n>(
         | DifferenceTopic::Connection
         | DifferenceTopic::Body => routing_note(&near).or_else(|| host_note(seen, notes)),
         DifferenceTopic::ServerRequest => {
-            named(&["send-proxy", "proxy_protocol", "spoken to"]).or_else(|| routing_note(&near))
+            named(&["send-proxy", "proxy_protocol", "spoken to", "proxy_cache"])
+                .or_else(|| routing_note(&near))
         }
     }
 }

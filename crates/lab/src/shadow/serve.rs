@@ -5,6 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
@@ -35,7 +36,7 @@ const WEBSOCKET: &str = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 const POSTGRES_OK: &[u8] = b"R\x00\x00\x00\x08\x00\x00\x00\x00";
 
 /// Serves a connection to its end.
-pub fn serve(stream: &TcpStream, context: &ServerContext) -> io::Result<()> {
+pub fn serve(stream: &TcpStream, context: &Arc<ServerContext>) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_nodelay(true)?;
     let mut plain = MessageStream::new(stream, Vec::new());

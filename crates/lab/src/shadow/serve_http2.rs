@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use h2::RecvStream;
@@ -16,26 +17,36 @@ use super::request::{MARK, SERVER};
 use super::served_record::ServerContext;
 
 /// Serves a connection to its end, on the calling thread.
-pub fn serve(stream: TcpStream, context: &ServerContext) -> io::Result<()> {
+pub fn serve(stream: TcpStream, context: &Arc<ServerContext>) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stream = tokio::net::TcpStream::from_std(stream)?;
         let mut connection = h2::server::handshake(stream).await.map_err(io::Error::other)?;
         while let Some(accepted) = connection.accept().await {
-            let (request, respond) = accepted.map_err(io::Error::other)?;
-            // Bodies are not read: their frames fit the window, and the answer may come first (RFC 9113 section 8.1).
-            answer(&request, respond, context).map_err(io::Error::other)?;
+            let accepted = accepted.map_err(io::Error::other)?;
+            let context = context.clone();
+            // The connection must be driven while a body is read.
+            tokio::spawn(async move {
+                // Ignored: a balancer may end a stream at any point.
+                let _ = answer(accepted.0, accepted.1, &context).await;
+            });
         }
         Ok(())
     })
 }
 
-fn answer(
-    request: &Request<RecvStream>,
+async fn answer(
+    mut request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
     context: &ServerContext,
 ) -> Result<(), h2::Error> {
+    let mut body_bytes = 0;
+    while let Some(piece) = request.body_mut().data().await {
+        let length = piece?.len();
+        body_bytes += length;
+        request.body_mut().flow_control().release_capacity(length)?;
+    }
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let mut fields: Vec<SeenField> = Vec::new();
     if let Some(host) = request.uri().authority() {
@@ -53,7 +64,7 @@ fn answer(
         method: request.method().to_string(),
         target: target.to_owned(),
         fields,
-        body_bytes: 0,
+        body_bytes,
         proxy_header: false,
         tls: false,
     };
