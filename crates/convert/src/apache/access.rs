@@ -11,6 +11,43 @@ pub struct SectionAccess {
     pub allowed: RuleCondition,
     /// Somebody is asked who he is.
     pub asks_identity: bool,
+    pub kinds: AccessKinds,
+}
+
+/// The kinds of directives of a section. Each kind is replaced by the same kind of a later section.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessKinds {
+    requires: bool,
+    orders: bool,
+    /// What no later section replaces.
+    others: bool,
+}
+
+impl AccessKinds {
+    fn of(directives: &[ConfigStatement]) -> AccessKinds {
+        let any = |names: &[&str]| directives.iter().any(|one| names.contains(&one.name.as_str()));
+        let is_other = |one: &ConfigStatement| {
+            let others = [
+                "sslrequiressl",
+                "sslrequire",
+                "sslverifyclient",
+                "limit",
+                "limitexcept",
+                "rewriterule",
+            ];
+            others.contains(&one.name.as_str()) || is_guard(one)
+        };
+        AccessKinds {
+            requires: any(&["require", "requireall", "requireany", "requirenone"]),
+            orders: any(&["order", "allow", "deny"]),
+            others: directives.iter().any(is_other),
+        }
+    }
+
+    /// Whether a later section of these kinds replaces everything that this one says.
+    pub fn is_replaced_by(self, later: AccessKinds) -> bool {
+        !self.others && (later.requires || !self.requires) && (later.orders || !self.orders)
+    }
 }
 
 /// Reads the access rules of a section. `None`: it has none.
@@ -39,6 +76,11 @@ pub fn read(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Opti
                 directive.leave_out(reason, "`tls.client` of a listener", notes);
                 all.push(unknown(reason));
             }
+            "rewriterule" if refuses(directive) => {
+                let reason = "rules of a section are not read: what this one may refuse is refused";
+                directive.leave_out(reason, "`RewriteRule` of the virtual host", notes);
+                all.push(unknown(reason));
+            }
             "limit" | "limitexcept" => {
                 let methods = directive.words_from(0).to_vec();
                 directive.settle_converted(notes);
@@ -57,7 +99,12 @@ pub fn read(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Opti
             _ => {}
         }
     }
-    (!all.is_empty()).then(|| SectionAccess { allowed: RuleCondition::All(all), asks_identity })
+    let kinds = AccessKinds::of(directives);
+    (!all.is_empty()).then(|| SectionAccess {
+        allowed: RuleCondition::All(all),
+        asks_identity,
+        kinds,
+    })
 }
 
 /// Directives of modules that guard requests, and files that may hold such directives.
@@ -72,6 +119,17 @@ pub fn is_guard(directive: &ConfigStatement) -> bool {
         "evasive", "jwt",
     ];
     BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+}
+
+/// Whether a `RewriteRule` refuses what it fits.
+fn refuses(rule: &ConfigStatement) -> bool {
+    let flags = rule.peek(2).trim_matches(['[', ']']).to_ascii_lowercase();
+    let is_refusal = |flag: &str| {
+        matches!(flag.trim(), "f" | "forbidden" | "g" | "gone")
+            || flag.trim().starts_with("r=4")
+            || flag.trim().starts_with("r=5")
+    };
+    flags.split(',').any(is_refusal)
 }
 
 fn unknown(reason: &str) -> RuleCondition {

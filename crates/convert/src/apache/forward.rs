@@ -48,10 +48,8 @@ impl HostWriter<'_, '_> {
         if url == "!" {
             let when = path.when.clone();
             let mut redirects = RuleCondition::Is(false);
-            for redirect in
-                self.scope.all(&["redirect", "redirectmatch", "redirectpermanent", "redirecttemp"])
-            {
-                for rule in redirect::rules(redirect, "", self.notes) {
+            for redirect in self.scope.all(&redirect::NAMES) {
+                for rule in redirect::rules(redirect, self.notes) {
                     redirects = RuleCondition::Any(vec![redirects, rule.when]);
                 }
             }

@@ -28,6 +28,8 @@ pub struct HostWriter<'w, 't> {
     pub pools: &'w mut BalancerPools<'t>,
     pub notes: &'w mut ConversionNotes,
     pub server_name: &'w str,
+    /// The port of the listener.
+    pub port: u16,
     /// The virtual host has more rules than can be written.
     pub is_too_large: bool,
 }

@@ -224,8 +224,7 @@ mod tests {
 
     #[test]
     fn lines_are_joined_and_macros_are_put_in() {
-        let text =
-            "Define A b\n# c \\\nX ${A} \\\n y\n<Macro M $p $px>\nZ $p $px\n</Macro>\nUse M 1 2\n";
+        let text = "Define A b\n# c \\\nd\nX ${A} \\\n y\n<Macro M $p $px>\nZ $p $px\n</Macro>\nUse M 1 2\n";
         let mut notes = ConversionNotes::new("x");
         let lines: Vec<String> =
             read_lines(text, &mut notes).into_iter().map(|one| one.text).collect();

@@ -55,11 +55,14 @@ impl ListenPoint {
     }
 }
 
+/// An address to listen on, and where it is written.
+struct SourcedPoint {
+    point: ListenPoint,
+    source: SourcePlace,
+}
+
 /// Reads `Listen` directives.
-pub fn points(
-    main: &[ConfigStatement],
-    notes: &mut ConversionNotes,
-) -> Vec<(ListenPoint, SourcePlace)> {
+fn points(main: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<SourcedPoint> {
     let mut out = Vec::new();
     for one in main.iter().filter(|one| one.name == "listen") {
         let protocol = one.word(1);
@@ -70,7 +73,7 @@ pub fn points(
         match ListenPoint::read(one.word(0)).filter(|point| point.port.is_some()) {
             Some(point) => {
                 one.settle_converted(notes);
-                out.push((point, one.source));
+                out.push(SourcedPoint { point, source: one.source });
             }
             None => one.leave_out("it is no address with a port", "`listen`", notes),
         }
@@ -86,9 +89,10 @@ pub fn listeners(
 ) -> Vec<HttpdListener> {
     let mut points = points(main, notes);
     if points.is_empty() {
-        let named =
-            hosts.iter().flat_map(|host| host.points.iter().map(|one| (one.clone(), host.source)));
-        points = named.filter(|pair| pair.0.port.is_some()).collect();
+        for host in hosts {
+            let named = host.points.iter().filter(|point| point.port.is_some()).cloned();
+            points.extend(named.map(|point| SourcedPoint { point, source: host.source }));
+        }
     }
     let mut all: Vec<HttpdListener> = Vec::new();
     let mut add = |address: Option<String>, port: u16, source: SourcePlace| {
@@ -96,7 +100,7 @@ pub fn listeners(
             all.push(HttpdListener { address, port, hosts: Vec::new(), source });
         }
     };
-    for (point, source) in points {
+    for SourcedPoint { point, source } in points {
         let Some(port) = point.port else { continue };
         // Virtual hosts of one address are looked up before those of all.
         if point.address.is_none() {

@@ -131,6 +131,73 @@ const IDENTITY: [&str; 13] = [
     "session",
 ];
 
+/// TLS beyond certificates and versions.
+const TLS: [&str; 22] = [
+    "sslciphersuite",
+    "sslhonorcipherorder",
+    "sslopensslconfcmd",
+    "sslcompression",
+    "sslsessioncache",
+    "sslsessioncachetimeout",
+    "ssloptions",
+    "sslverifydepth",
+    "sslinsecurerenegotiation",
+    "sslrandomseed",
+    "sslpassphrasedialog",
+    "sslcryptodevice",
+    "sslusestapling",
+    "sslstaplingcache",
+    "sslstaplingrespondertimeout",
+    "sslstaplingreturnrespondererrors",
+    "sslproxyprotocol",
+    "sslproxyciphersuite",
+    "sslproxyverifydepth",
+    "sslrenegbuffersize",
+    "sslfips",
+    "sslsessionticketkeyfile",
+];
+/// Connections and HTTP/2.
+const CONNECTIONS: [&str; 15] = [
+    "keepalive",
+    "maxkeepaliverequests",
+    "maxkeepalivetimeout",
+    "limitrequestfieldsize",
+    "h2direct",
+    "h2maxsessionstreams",
+    "h2windowsize",
+    "h2push",
+    "h2upgrade",
+    "h2streammaxmemsize",
+    "protocolshonororder",
+    "httpprotocoloptions",
+    "limitinternalrecursion",
+    "limitxmlrequestbody",
+    "maxrangeoverlaps",
+];
+/// What the balancer does in its own way.
+const OWN_WAY: [&str; 20] = [
+    "usecanonicalname",
+    "usecanonicalphysicalport",
+    "traceenable",
+    "proxybadheader",
+    "proxymaxforwards",
+    "proxystatus",
+    "balancerinherit",
+    "balancergrowth",
+    "balancerpersist",
+    "serverpath",
+    "allowencodedslashes",
+    "mergeslashes",
+    "rewriteoptions",
+    "rewritebase",
+    "deflatecompressionlevel",
+    "deflatebuffersize",
+    "deflatefilternote",
+    "brotlicompressionquality",
+    "serveralias",
+    "servername",
+];
+
 /// Says what becomes of a directive and of those in its block.
 pub fn note_unread(one: &ConfigStatement, notes: &mut ConversionNotes) {
     let is_block = matches!(
@@ -183,13 +250,21 @@ pub fn note_unread(one: &ConfigStatement, notes: &mut ConversionNotes) {
             notes,
         );
     }
+    if TLS.contains(&name) {
+        let reason = "ciphers, sessions and stapling are chosen by `tls.policy`";
+        return one.note_changed(reason, "`tls`", notes);
+    }
+    if CONNECTIONS.contains(&name) {
+        let reason = "connections have limits of their own";
+        return one.note_changed(reason, "`limit`, `http2`", notes);
+    }
+    if OWN_WAY.contains(&name) {
+        return one.note_changed("the balancer does it in its own way", "", notes);
+    }
     note_module(name, one, notes);
 }
 
 fn note_module(name: &str, one: &ConfigStatement, notes: &mut ConversionNotes) {
-    let changed = |reason: &str, instead: &str, notes: &mut ConversionNotes| {
-        one.note_changed(reason, instead, notes);
-    };
     match name {
         "sslusername" => {
             one.leave_out(
@@ -199,7 +274,7 @@ fn note_module(name: &str, one: &ConfigStatement, notes: &mut ConversionNotes) {
             );
         }
         "include" | "includeoptional" if one.word(0).ends_with("/options-ssl-apache.conf") => {
-            changed("versions and ciphers are chosen by `tls.policy`", "`tls`", notes);
+            one.note_changed("versions and ciphers are chosen by `tls.policy`", "`tls`", notes);
         }
         "include" | "includeoptional" => {
             one.leave_out("files are not opened", "put the file's text in its place", notes);
@@ -221,69 +296,6 @@ fn note_module(name: &str, one: &ConfigStatement, notes: &mut ConversionNotes) {
             "limit it at the servers",
             notes,
         ),
-        "sslciphersuite"
-        | "sslhonorcipherorder"
-        | "sslopensslconfcmd"
-        | "sslcompression"
-        | "sslsessioncache"
-        | "sslsessioncachetimeout"
-        | "ssloptions"
-        | "sslverifydepth"
-        | "sslinsecurerenegotiation"
-        | "sslrandomseed"
-        | "sslpassphrasedialog"
-        | "sslcryptodevice"
-        | "sslusestapling"
-        | "sslstaplingcache"
-        | "sslstaplingrespondertimeout"
-        | "sslstaplingreturnrespondererrors"
-        | "sslproxyprotocol"
-        | "sslproxyciphersuite"
-        | "sslproxyverifydepth"
-        | "sslrenegbuffersize"
-        | "sslfips"
-        | "sslsessionticketkeyfile" => {
-            changed("ciphers, sessions and stapling are chosen by `tls.policy`", "`tls`", notes);
-        }
-        "keepalive"
-        | "maxkeepaliverequests"
-        | "maxkeepalivetimeout"
-        | "limitrequestfieldsize"
-        | "h2direct"
-        | "h2maxsessionstreams"
-        | "h2windowsize"
-        | "h2push"
-        | "h2upgrade"
-        | "h2streammaxmemsize"
-        | "protocolshonororder"
-        | "httpprotocoloptions"
-        | "limitinternalrecursion"
-        | "limitxmlrequestbody"
-        | "maxrangeoverlaps" => {
-            changed("connections have limits of their own", "`limit`, `http2`", notes);
-        }
-        "usecanonicalname"
-        | "usecanonicalphysicalport"
-        | "traceenable"
-        | "proxybadheader"
-        | "proxymaxforwards"
-        | "proxystatus"
-        | "balancerinherit"
-        | "balancergrowth"
-        | "balancerpersist"
-        | "serverpath"
-        | "allowencodedslashes"
-        | "mergeslashes"
-        | "rewriteoptions"
-        | "rewritebase"
-        | "deflatecompressionlevel"
-        | "deflatebuffersize"
-        | "deflatefilternote"
-        | "brotlicompressionquality"
-        | "serveralias"
-        | "servername" => {
-            changed("the balancer does it in its own way", "", notes);
-        }
         _ => one.leave_out("nothing here reads the directive", "", notes),
     }
 }

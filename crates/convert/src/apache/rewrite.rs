@@ -54,9 +54,10 @@ impl RewriteFlags {
     }
 }
 
-/// Reads the rules of a server, in order.
+/// Reads the rules of a server, in order. `port`: that of its listener.
 pub fn steps<'t>(
     directives: &[&'t ConfigStatement],
+    port: u16,
     notes: &mut ConversionNotes,
 ) -> Vec<RewriteStep<'t>> {
     let mut out = Vec::new();
@@ -69,7 +70,7 @@ pub fn steps<'t>(
                 let flags =
                     RewriteFlags::read(one.words_from(2).first().map_or("", String::as_str));
                 let pattern = pattern_condition(one.word(0), flags.has(&["NC", "nocase"]));
-                let when = pattern.and(all_conditions(&conditions, notes));
+                let when = pattern.and(all_conditions(&conditions, port, notes));
                 let step = RewriteStep { statement: one, when, action: action(one, &flags, notes) };
                 out.push(step);
             }
@@ -95,12 +96,16 @@ fn pattern_condition(pattern: &str, ignore_case: bool) -> RuleCondition {
 }
 
 /// Conditions are joined by `and`, and those with `[OR]` with the next one.
-fn all_conditions(list: &[&ConfigStatement], notes: &mut ConversionNotes) -> RuleCondition {
+fn all_conditions(
+    list: &[&ConfigStatement],
+    port: u16,
+    notes: &mut ConversionNotes,
+) -> RuleCondition {
     let mut all = Vec::new();
     let mut any = Vec::new();
     for one in list {
         let flags = RewriteFlags::read(one.words_from(2).first().map_or("", String::as_str));
-        let condition = condition(one.word(0), one.word(1), flags.has(&["NC", "nocase"]));
+        let condition = condition(one.word(0), one.word(1), flags.has(&["NC", "nocase"]), port);
         one.settle_converted(notes);
         if let Some(why) = condition.unknown().cloned() {
             notes.left_out_because(one.source, &one.text(), &why);
@@ -121,10 +126,10 @@ fn unknown(text: &str) -> RuleCondition {
     RuleCondition::Unknown(UnsupportedReason::new(reason, "`when` of a rule"))
 }
 
-fn condition(test: &str, pattern: &str, ignore_case: bool) -> RuleCondition {
+fn condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
     let negated = pattern.starts_with('!');
     let bare = pattern.strip_prefix('!').unwrap_or(pattern);
-    let inner = one_condition(test, bare, ignore_case);
+    let inner = one_condition(test, bare, ignore_case, port);
     if negated { inner.negate() } else { inner }
 }
 
@@ -144,7 +149,7 @@ fn tested_field(variable: &str) -> Option<String> {
     Some(field.to_owned())
 }
 
-fn one_condition(test: &str, pattern: &str, ignore_case: bool) -> RuleCondition {
+fn one_condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
     let variable = test.strip_prefix("%{").and_then(|text| text.strip_suffix('}'));
     let Some(variable) = variable else { return unknown(test) };
     let literal = pattern.strip_prefix('=').map(|text| text.trim_matches('"').to_owned());
@@ -154,8 +159,9 @@ fn one_condition(test: &str, pattern: &str, ignore_case: bool) -> RuleCondition 
         "HTTPS" if plain.eq_ignore_ascii_case("off") => RuleCondition::Tls.negate(),
         "REQUEST_SCHEME" if plain == "https" => RuleCondition::Tls,
         "REQUEST_SCHEME" if plain == "http" => RuleCondition::Tls.negate(),
-        "SERVER_PORT" if plain == "443" => RuleCondition::Tls,
-        "SERVER_PORT" if plain == "80" => RuleCondition::Tls.negate(),
+        "SERVER_PORT" if plain.bytes().all(|b| b.is_ascii_digit()) => {
+            RuleCondition::Is(plain == port.to_string())
+        }
         // Files are not served, so that none is there.
         "REQUEST_FILENAME" | "DOCUMENT_ROOT" if pattern.starts_with('-') => {
             RuleCondition::Is(false)

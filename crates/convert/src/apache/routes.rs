@@ -6,7 +6,7 @@ use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::KeyValue;
 
-use super::access::{self, SectionAccess};
+use super::access::{self, AccessKinds, SectionAccess};
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter, LocationSection};
 use super::redirect;
@@ -15,6 +15,9 @@ use super::scope::SectionPath;
 
 /// The most rules of one virtual host. Each section that changes fields may double those of the paths around it.
 const RULES: usize = 2_000;
+
+/// Why `<If>` closes more than it did.
+const EXPRESSION: &str = "expressions are not read: what the section may refuse is refused";
 
 impl<'t> HostWriter<'_, 't> {
     /// All rules, in order. The last one takes every request that is left.
@@ -33,13 +36,14 @@ impl<'t> HostWriter<'_, 't> {
         let mut later = Vec::new();
         self.rewrite_rules(&mut out, &mut later);
         self.access_rules(&sections, &mut out);
+        out.extend(self.section_redirects(&sections));
         let forwards = self.forward_rules(&sections, later);
         for forward in forwards {
             out.extend(self.with_sections(forward, &sections));
         }
-        out.extend(self.redirects(&sections));
+        out.extend(self.redirects());
         let mut last = SiteRule::answer(RuleCondition::Is(true), 404, statement.source, "");
-        last.keys.extend(self.own_fields(&sections));
+        last.keys.extend(self.own_fields());
         out.push(last);
         if self.is_too_large || out.len() > RULES {
             let reason =
@@ -51,7 +55,7 @@ impl<'t> HostWriter<'_, 't> {
     }
 
     /// Fields of answers that are no server's.
-    fn own_fields(&mut self, _sections: &[LocationSection<'t>]) -> Option<KeyValue> {
+    fn own_fields(&mut self) -> Option<KeyValue> {
         let mut fields = FieldEdits::default();
         fields::apply(&self.scope.all(&["header"]), &mut fields, self.notes);
         fields.own.to_toml(false).map(|rewrite| KeyValue::new("rewrite", rewrite))
@@ -65,9 +69,16 @@ impl<'t> HostWriter<'_, 't> {
         if !on {
             return;
         }
-        let own: Vec<&ConfigStatement> = self.scope.own.iter().collect();
+        let mut own: Vec<&ConfigStatement> = self.scope.own.iter().collect();
+        let options = self.scope.all(&["rewriteoptions"]);
+        let inherits = |one: &&ConfigStatement| {
+            one.words_from(0).iter().any(|word| word.to_ascii_lowercase().starts_with("inherit"))
+        };
+        if options.iter().any(inherits) {
+            own.extend(self.scope.main.iter());
+        }
         let mut going = RuleCondition::Is(true);
-        for step in rewrite::steps(&own, self.notes) {
+        for step in rewrite::steps(&own, self.port, self.notes) {
             let when = RuleCondition::All(vec![going.clone(), step.when.clone()]);
             let statement = step.statement;
             let text = statement.text();
@@ -79,7 +90,7 @@ impl<'t> HostWriter<'_, 't> {
                 }
                 RewriteAction::Answer(keys) => {
                     let mut rule = SiteRule { when, keys, source, text };
-                    rule.keys.extend(self.own_fields(&[]));
+                    rule.keys.extend(self.own_fields());
                     let path = SectionPath { when: RuleCondition::Is(true), prefix: None };
                     match later.is_empty() {
                         true => out.push(rule),
@@ -102,7 +113,7 @@ impl<'t> HostWriter<'_, 't> {
     fn access_rules(&mut self, sections: &[LocationSection<'t>], out: &mut Vec<SiteRule>) {
         let merges =
             self.scope.own.iter().chain(self.scope.main).any(|one| one.name == "authmerging");
-        let mut later: Vec<RuleCondition> = Vec::new();
+        let mut later: Vec<LaterSection> = Vec::new();
         for section in sections.iter().rev() {
             let inner = section.statement.inner();
             let merged = merges || inner.iter().any(|one| one.name == "authmerging");
@@ -111,18 +122,20 @@ impl<'t> HostWriter<'_, 't> {
                 .filter(|one| one.name == "if" || one.name == "elseif" || one.name == "else");
             for one in conditional.clone() {
                 if let Some(access) = access::read(one.inner(), self.notes) {
+                    one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
                     out.push(refusal(&section.path.when, &[], &access, one));
                 }
             }
             let Some(access) = access::read(inner, self.notes) else { continue };
-            let not_here: &[RuleCondition] = if merged { &[] } else { &later };
-            out.push(refusal(&section.path.when, not_here, &access, section.statement));
+            let elsewhere = if merged { Vec::new() } else { replacing(&later, access.kinds) };
+            out.push(refusal(&section.path.when, &elsewhere, &access, section.statement));
             if !merged {
-                later.push(section.path.when.clone());
+                later.push(LaterSection { when: section.path.when.clone(), kinds: access.kinds });
             }
         }
         for one in self.scope.all(&["if", "elseif", "else"]) {
             if let Some(access) = access::read(one.inner(), self.notes) {
+                one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
                 out.push(refusal(&RuleCondition::Is(true), &[], &access, one));
             }
         }
@@ -134,7 +147,8 @@ impl<'t> HostWriter<'_, 't> {
                 let applied = self.scope.own_first(&["proxypass", "proxypassmatch"]);
                 let is_used = !applied.is_empty() || !sections.is_empty();
                 if is_used {
-                    out.push(refusal(&RuleCondition::Is(true), &later, &access, one));
+                    let elsewhere = replacing(&later, access.kinds);
+                    out.push(refusal(&RuleCondition::Is(true), &elsewhere, &access, one));
                 }
             }
         }
@@ -207,7 +221,8 @@ impl<'t> HostWriter<'_, 't> {
         forward: ForwardRule,
         sections: &[LocationSection<'t>],
     ) -> Vec<SiteRule> {
-        let mut variants = vec![(forward.rule.clone(), forward.fields.clone())];
+        let mut variants =
+            vec![RuleVariant { rule: forward.rule.clone(), fields: forward.fields.clone() }];
         if forward.is_forwarded {
             for section in sections {
                 let inner: Vec<&ConfigStatement> = section
@@ -225,47 +240,76 @@ impl<'t> HostWriter<'_, 't> {
                 }
                 let covers = section.path.covers(&forward.path);
                 let mut next = Vec::new();
-                for (rule, fields) in variants {
+                for RuleVariant { rule, fields } in variants {
                     let mut changed = fields.clone();
                     fields::apply(&inner, &mut changed, self.notes);
                     let narrowed = rule.clone().with_condition(&section.path.when);
-                    next.push((if covers { rule.clone() } else { narrowed }, changed));
+                    let inner_rule = if covers { rule.clone() } else { narrowed };
+                    next.push(RuleVariant { rule: inner_rule, fields: changed });
                     if !covers {
-                        next.push((rule, fields));
+                        next.push(RuleVariant { rule, fields });
                     }
                 }
                 variants = next;
             }
         }
-        let finish = |variant: (SiteRule, FieldEdits)| {
-            let mut rule = variant.0;
-            let has_pool = rule.keys.iter().any(|one| one.key == "pool");
-            let edits = if has_pool { &variant.1.edits } else { &variant.1.own };
-            let known = rule.keys.iter().any(|one| one.key == "rewrite");
-            let rewrite = edits.to_toml(has_pool).filter(|_| !known);
-            rule.keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
-            rule
-        };
-        variants.into_iter().map(finish).collect()
+        variants.into_iter().map(RuleVariant::finish).collect()
     }
 
-    fn redirects(&mut self, sections: &[LocationSection<'t>]) -> Vec<SiteRule> {
-        const NAMES: [&str; 4] = ["redirect", "redirectmatch", "redirectpermanent", "redirecttemp"];
+    /// `Redirect` of sections, which comes before everything that is forwarded.
+    fn section_redirects(&mut self, sections: &[LocationSection<'t>]) -> Vec<SiteRule> {
         let mut out = Vec::new();
-        for section in sections {
+        for section in sections.iter().rev() {
             let inner = section.statement.inner().iter();
-            for one in inner.filter(|one| NAMES.contains(&one.name.as_str())) {
-                let path = section.path.prefix.clone().unwrap_or_default();
-                out.extend(redirect::rules(one, &path, self.notes));
+            for one in inner.filter(|one| redirect::NAMES.contains(&one.name.as_str())) {
+                out.extend(redirect::section_rules(one, &section.path.when, self.notes));
             }
         }
-        for one in self.scope.own_first(&NAMES) {
-            out.extend(redirect::rules(one, "", self.notes));
-        }
-        let own = self.own_fields(sections);
+        let own = self.own_fields();
         out.iter_mut().for_each(|rule| rule.keys.extend(own.clone()));
         out
     }
+
+    fn redirects(&mut self) -> Vec<SiteRule> {
+        let mut out = Vec::new();
+        for one in self.scope.own_first(&redirect::NAMES) {
+            out.extend(redirect::rules(one, self.notes));
+        }
+        let own = self.own_fields();
+        out.iter_mut().for_each(|rule| rule.keys.extend(own.clone()));
+        out
+    }
+}
+
+/// A rule with the fields that it changes.
+struct RuleVariant {
+    rule: SiteRule,
+    fields: FieldEdits,
+}
+
+impl RuleVariant {
+    /// The rule with its fields written out.
+    fn finish(self) -> SiteRule {
+        let mut rule = self.rule;
+        let has_pool = rule.keys.iter().any(|one| one.key == "pool");
+        let edits = if has_pool { &self.fields.edits } else { &self.fields.own };
+        let known = rule.keys.iter().any(|one| one.key == "rewrite");
+        let rewrite = edits.to_toml(has_pool).filter(|_| !known);
+        rule.keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
+        rule
+    }
+}
+
+/// A section behind the one that is looked at.
+struct LaterSection {
+    when: RuleCondition,
+    kinds: AccessKinds,
+}
+
+/// The conditions of the later sections that replace rules of access of these kinds.
+fn replacing(later: &[LaterSection], kinds: AccessKinds) -> Vec<RuleCondition> {
+    let replace = later.iter().filter(|section| kinds.is_replaced_by(section.kinds));
+    replace.map(|section| section.when.clone()).collect()
 }
 
 /// The rule that refuses whoever a section does not let through.

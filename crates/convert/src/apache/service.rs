@@ -50,11 +50,11 @@ impl<'t> ServiceWriter<'_, 't> {
                 |host: &&VirtualHost<'_>| host.names.iter().any(|name| name.contains(['*', '?']));
             if at > 0 || hosts.iter().skip(1).any(has_wildcards) {
                 let Some(when) = when else { continue };
-                let own = self.host_rules(host, secure);
+                let own = self.host_rules(host, secure, listener.port);
                 rules.extend(own.into_iter().map(|rule| rule.with_condition(&when)));
             }
         }
-        rules.extend(self.host_rules(default, secure));
+        rules.extend(self.host_rules(default, secure, listener.port));
         let label = default.names.first().map_or("web", String::as_str);
         let label = if secure { format!("{label}-tls") } else { label.to_owned() };
         let name = self.names.unique_name(&label);
@@ -85,7 +85,7 @@ impl<'t> ServiceWriter<'_, 't> {
         write_rules(&name, rules, secure, self.document, self.notes);
     }
 
-    fn host_rules(&mut self, host: &VirtualHost<'t>, secure: bool) -> Vec<SiteRule> {
+    fn host_rules(&mut self, host: &VirtualHost<'t>, secure: bool, port: u16) -> Vec<SiteRule> {
         host.statement.words_from(0);
         host.statement.settle_converted(self.notes);
         if tls::is_on(host) != secure {
@@ -97,6 +97,7 @@ impl<'t> ServiceWriter<'_, 't> {
             pools: self.pools,
             notes: self.notes,
             server_name,
+            port,
             is_too_large: false,
         };
         writer.rules(host.statement)

@@ -45,6 +45,11 @@ const HOSTS: &[ApacheCase] = &[
         true,
     ),
     ("RewriteEngine On\nRewriteRule ^/a$ /b", "path-regex = \"/a\" } answer = 502", true),
+    (
+        "RewriteEngine On\nRewriteCond %{SERVER_PORT} !^443$\nRewriteRule ^ - [F]",
+        "deny = true",
+        false,
+    ),
     ("RewriteEngine Off\nRewriteRule ^/a$ - [F]", "pool = \"10-0-0-1-8080\"", true),
     (
         "AddOutputFilterByType DEFLATE text/html",
@@ -134,6 +139,14 @@ const ACCESS: &[ApacheCase] = &[
     ("SSLRequireSSL", "path = [\"/a\", \"/a/*\"] } deny = true", false),
     ("SSLVerifyClient require", "path = [\"/a\", \"/a/*\"] } deny = true", true),
     ("SetHandler server-status", "path = [\"/a\", \"/a/*\"] } answer = 404", true),
+    ("Redirect 403", "path = [\"/a\", \"/a/*\"] } answer = 403", false),
+    (
+        "Redirect permanent https://c/d",
+        "redirect = { to = \"https://c/d{query}\", status = 301 }",
+        false,
+    ),
+    ("RewriteEngine On\nRewriteRule x - [F,L]", "path = [\"/a\", \"/a/*\"] } deny = true", true),
+    ("<If \"x\">\nRequire all denied\n</If>", "path = [\"/a\", \"/a/*\"] } deny = true", true),
     ("OIDCX y", "path = [\"/a\", \"/a/*\"] } deny = true", true),
 ];
 
@@ -194,6 +207,32 @@ fn a_later_section_replaces_the_access_of_an_earlier_one() {
                 <Location /open>\nRequire all granted\n</Location>\n";
     let toml = convert(text, "x", Dialect::Apache).text.unwrap();
     assert!(toml.contains("not = { path = [\"/open\", \"/open/*\"] } }\ndeny = true"), "{toml}");
+}
+
+/// A section replaces only what is of the same kind as its own rules.
+#[test]
+fn rules_of_access_of_another_kind_stay() {
+    for (first, second) in [
+        ("Require ip 10", "Order allow,deny\nAllow from all"),
+        ("Order allow,deny\nAllow from 10", "Require all granted"),
+        ("SSLRequireSSL", "Require all granted"),
+        ("<Limit POST>\nRequire all denied\n</Limit>", "Require all granted"),
+    ] {
+        let text = format!(
+            "Listen 80\nProxyPass / http://a/\n<Location />\n{first}\n</Location>\n\
+             <Location /open>\n{second}\n</Location>\n"
+        );
+        let toml = convert(&text, "x", Dialect::Apache).text.unwrap();
+        assert!(toml.contains("deny = true") && !toml.contains("not = { path"), "{text}\n{toml}");
+    }
+}
+
+#[test]
+fn inherited_rules_of_rewriting_refuse() {
+    let text = "Listen 80\nRewriteEngine On\nRewriteRule ^/secret - [F]\n<VirtualHost *:80>\nRewriteEngine On\n\
+                RewriteOptions Inherit\nProxyPass / http://a/\n</VirtualHost>\n";
+    let toml = convert(text, "x", Dialect::Apache).text.unwrap();
+    assert!(toml.contains("path-regex = \"/secret.*\" }\ndeny = true"), "{toml}");
 }
 
 #[test]
