@@ -144,6 +144,7 @@ mod tests {
             ("[\"10.0.0.1:80\", \"x\"]", "element 1: "),
             ("[3]", "neither"),
             ("<html>", "line 1: "),
+            ("unix:/run/app.sock", "line 1: a Unix socket"),
         ] {
             let error = parse_servers(text).unwrap_err();
             assert!(error.starts_with(place), "{text:?}: {error}");
