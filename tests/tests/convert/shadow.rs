@@ -153,6 +153,34 @@ fn planted_faults_of_a_conversion_are_found() {
     }
 }
 
+/// Processes that see directories of runs of this process.
+fn remaining_processes(of: u32) -> Vec<String> {
+    let mark = format!("sylab-{of}-");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let sees = |place: &std::path::PathBuf| {
+        std::fs::read_to_string(place.join("mountinfo")).is_ok_and(|text| text.contains(&mark))
+    };
+    processes.filter(sees).map(|place| place.display().to_string()).collect()
+}
+
+#[test]
+fn nothing_runs_on_after_a_comparison_not_even_what_changed_its_user() {
+    if !is_root() {
+        return;
+    }
+    let dir = TestDir::new();
+    let text = "global\n user haproxy\n group haproxy\nlisten a\n mode http\n timeout connect 1s\n \
+         timeout client 5s\n timeout server 5s\n bind 127.0.0.1:80\n server s 10.0.0.1:80\n";
+    let mut command = Command::new(program());
+    command.arg("convert").arg(dir.write("haproxy.cfg", text)).args(["--verify", "--quick"]);
+    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let process = child.id();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("0 unexplained"), "{text}");
+    tests::e2e::wait::until("all processes have ended", || remaining_processes(process).is_empty());
+}
+
 #[test]
 fn the_command_compares_and_says_what_cannot_be_compared() {
     if !is_root() {

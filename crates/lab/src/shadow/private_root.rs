@@ -38,7 +38,10 @@ cp -R "$files/." "$new/"
 touch "$new/run/shadow-program"
 mount --bind "$program" "$new/run/shadow-program"
 ulimit -n 1048576 2>/dev/null || ulimit -n "$(ulimit -H -n)"
-exec chroot "$new" "$@"
+# This shell stays the first process of its namespace, so that all others end with it. The program itself may change its
+# user, and a process that does so no longer hears of its parent's end (PR_SET_PDEATHSIG, prctl(2)).
+chroot "$new" "$@"
+exit $?
 "#;
 
 /// The arguments of `unshare` that run a command in a private root.
