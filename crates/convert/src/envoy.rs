@@ -7,6 +7,7 @@ mod chains;
 mod cluster;
 mod cluster_fields;
 mod clusters;
+mod default_times;
 mod endpoints;
 mod field_group;
 mod fields;

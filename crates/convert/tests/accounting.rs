@@ -7,12 +7,12 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
-#[path = "accounting/envoy.rs"]
-mod envoy;
 #[path = "accounting/apache.rs"]
 mod apache;
 #[path = "accounting/caddy.rs"]
 mod caddy;
+#[path = "accounting/envoy.rs"]
+mod envoy;
 #[path = "accounting/generated.rs"]
 mod generated;
 #[path = "accounting/haproxy.rs"]

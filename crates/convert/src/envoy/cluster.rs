@@ -7,6 +7,7 @@ use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
+use super::default_times::{CONNECT_MS, IDLE_MS};
 use super::endpoints::{EndpointList, read_endpoints};
 use super::fields::settle_rest;
 use super::health::{write_ejection, write_probe};
@@ -15,11 +16,6 @@ use super::reader::{
 };
 use super::secrets::StaticSecrets;
 use super::upstream_tls::{UpstreamSocket, read_socket};
-
-/// Envoy's `connect_timeout` where none is written.
-const CONNECT_MS: u64 = 5_000;
-/// Envoy's idle time of a connection to a server.
-const IDLE_MS: u64 = 3_600_000;
 
 /// A cluster, ready to be written.
 pub struct ClusterPool {

@@ -1,4 +1,4 @@
-//! Clusters as pools: one for each set of times and policies that routes want of them.
+//! Clusters as pools: one each, and one more for each thing that routes have hashed.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,11 @@ use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
 
 use super::cluster::{ClusterPool, read_cluster};
+use super::default_times::{ROUTE_TIMEOUT_MS, STREAM_IDLE_MS};
 use super::reader::take_text;
 use super::secrets::StaticSecrets;
 
-/// A key of a pool, in the pool's own table or in `timeout`.
+/// A key of a pool that a route wants.
 #[derive(Clone, Debug)]
 pub struct PoolEntry {
     pub key: &'static str,
@@ -27,7 +28,6 @@ pub struct PoolSettings {
     /// Connections of bytes rather than requests.
     pub is_tcp: bool,
     pub keys: Vec<PoolEntry>,
-    pub times: Vec<PoolEntry>,
 }
 
 impl PoolSettings {
@@ -35,22 +35,11 @@ impl PoolSettings {
         self.keys.push(PoolEntry { key, value: value.into(), source });
     }
 
-    pub fn set_time(&mut self, key: &'static str, ms: u64, source: SourcePlace) {
-        self.times.retain(|known| known.key != key);
-        self.times.push(PoolEntry { key, value: format_duration(ms), source });
-    }
-
     fn is_like(&self, other: &PoolSettings) -> bool {
-        let same = |one: &[PoolEntry], two: &[PoolEntry]| {
-            one.len() == two.len()
-                && one
-                    .iter()
-                    .zip(two)
-                    .all(|(one, two)| one.key == two.key && one.value == two.value)
-        };
+        let same = |one: &PoolEntry, two: &PoolEntry| one.key == two.key && one.value == two.value;
         self.is_tcp == other.is_tcp
-            && same(&self.keys, &other.keys)
-            && same(&self.times, &other.times)
+            && self.keys.len() == other.keys.len()
+            && self.keys.iter().zip(&other.keys).all(|(one, two)| same(one, two))
     }
 }
 
@@ -98,35 +87,32 @@ impl ClusterPools {
     }
 
     /// The name of the pool of a cluster with these settings. `None` if there is no such cluster, or no pool of it.
-    pub fn want(&mut self, cluster: &str, settings: &PoolSettings) -> Option<String> {
+    pub fn want(
+        &mut self,
+        cluster: &str,
+        settings: &PoolSettings,
+        notes: &mut ConversionNotes,
+    ) -> Option<String> {
         let at = *self.by_name.get(cluster)?;
-        if self.clusters[at].unusable {
+        let found = &self.clusters[at];
+        if found.unusable {
             return None;
         }
-        let known = self
-            .wanted
-            .iter_mut()
-            .find(|wanted| wanted.cluster == at && wanted.settings.is_like(settings));
-        if let Some(known) = known {
-            for (mine, other) in [
-                (&mut known.settings.keys, &settings.keys),
-                (&mut known.settings.times, &settings.times),
-            ] {
-                // The first place that is in the file is shown.
-                for (mine, other) in mine.iter_mut().zip(other) {
-                    if mine.source == SourcePlace::NONE {
-                        mine.source = other.source;
-                    }
-                }
+        let mut settings = settings.clone();
+        if !found.table.get("balance").is_some_and(|value| value.contains("maglev")) {
+            for entry in settings.keys.iter().filter(|entry| entry.key == "hash-on") {
+                let reason = "the policy of the cluster hashes nothing";
+                notes.not_needed(entry.source.whole(), "hash_policy", reason);
             }
+            settings.keys.retain(|entry| entry.key != "hash-on");
+        }
+        let known =
+            self.wanted.iter().find(|one| one.cluster == at && one.settings.is_like(&settings));
+        if let Some(known) = known {
             return Some(known.name.clone());
         }
         let name = self.names.unique_name(cluster);
-        self.wanted.push(WantedPool {
-            cluster: at,
-            settings: settings.clone(),
-            name: name.clone(),
-        });
+        self.wanted.push(WantedPool { cluster: at, settings, name: name.clone() });
         Some(name)
     }
 
@@ -170,21 +156,21 @@ impl ClusterPools {
             }
             table.entries.retain(|entry| entry.key != *key);
         }
-        let hashes = table.get("balance").is_some_and(|value| value.contains("maglev"));
+        if !is_tcp {
+            // Without a policy of its own a route sends no request again.
+            table.set("retries", "0", SourcePlace::NONE);
+            table.set("retry", "{ budget = \"off\" }", SourcePlace::NONE);
+        }
         for entry in &wanted.settings.keys {
-            if entry.key == "hash-on" && !hashes {
-                let reason = "the policy of the cluster hashes nothing";
-                notes.not_needed(entry.source.whole(), "hash_policy", reason);
-                continue;
-            }
             table.set(entry.key, entry.value.clone(), entry.source);
         }
         document.push(table);
         let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
         times.set("connect", format_duration(cluster.connect.ms.max(1)), cluster.connect.source);
         if !is_tcp {
-            for entry in &wanted.settings.times {
-                times.set(entry.key, entry.value.clone(), entry.source);
+            times.set("first-byte", format_duration(ROUTE_TIMEOUT_MS), SourcePlace::NONE);
+            for key in ["between-bytes", "stream"] {
+                times.set(key, format_duration(STREAM_IDLE_MS), SourcePlace::NONE);
             }
             times.set("idle", format_duration(cluster.idle.ms.max(1)), cluster.idle.source);
         }

@@ -1,26 +1,23 @@
 //! `route` of a route: the pool or the split that takes a request, and what is changed in it.
 
 use crate::condition::RuleCondition;
+use crate::duration::format_duration;
 use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
 use super::clusters::PoolSettings;
+use super::default_times::{NEVER_MS, ROUTE_TIMEOUT_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
 use super::header_edits::FieldEdits;
 use super::path_rewrite::{PathChange, read_change};
 use super::reader::{
     leave_out, note_changed, take_flag, take_number, take_text, take_texts, take_time,
 };
-use super::retries::write_retries;
+use super::retries::read_retries;
 use super::route_match::{RouteMatch, fraction};
 use super::route_scope::{RouteContext, RouteScope};
 use super::rule::EnvoyRule;
-
-/// Envoy's time for a whole answer where none is written.
-const ROUTE_TIMEOUT_MS: u64 = 15_000;
-/// The longest time that the configuration accepts. It stands for none.
-pub const NEVER_MS: u64 = 7 * 86_400_000;
 
 /// The rules of a route that sends requests to clusters.
 pub fn forward_rules(
@@ -32,10 +29,10 @@ pub fn forward_rules(
 ) -> Vec<EnvoyRule> {
     let settings = read_settings(action, scope, context, notes);
     let mut edits = scope.edits.clone();
-    let target = read_target(action, &settings, &mut edits, context, notes);
+    let target = read_target(action, &settings.pool, &mut edits, context, notes);
     let host = read_host(action, &mut edits, context, notes);
     let change = read_change(action, matched, notes);
-    let mirror = read_mirror(action, &settings, context, notes);
+    let mirror = read_mirror(action, &settings.pool, context, notes);
     if let Some(upgrades) = action.get("upgrade_configs") {
         note_changed(
             upgrades,
@@ -61,6 +58,7 @@ pub fn forward_rules(
         rewrite.extend(edits.clone().pairs());
         let mut keys = vec![target.clone()];
         keys.extend(mirror.clone());
+        keys.extend(settings.keys.clone());
         if !rewrite.is_empty() {
             keys.push(KeyValue::new("rewrite", value::table(&rewrite)));
         }
@@ -80,28 +78,53 @@ pub fn forward_rules(
     }
 }
 
+/// What a route wants of its pool, and what stands in its rule.
+struct RouteSettings {
+    pool: PoolSettings,
+    /// Keys of the rule: times and further attempts that are not those of all pools.
+    keys: Vec<KeyValue>,
+}
+
 /// Times, retries and the hash of the pool.
 fn read_settings(
     action: &ConfigNode,
     scope: &RouteScope<'_>,
     context: &RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
-) -> PoolSettings {
-    let mut settings = PoolSettings::default();
+) -> RouteSettings {
     let never = |ms: u64| if ms == 0 { NEVER_MS } else { ms.min(NEVER_MS) };
     let whole = take_time(action, "timeout", notes);
-    let source = whole.map_or(crate::source::SourcePlace::NONE, |time| time.source);
     let whole_ms = never(whole.map_or(ROUTE_TIMEOUT_MS, |time| time.ms));
     if let Some(field) = action.get("timeout").filter(|_| whole_ms < NEVER_MS) {
         let reason = "it ends when the answer begins, and not when it is whole";
         notes.changed(field.source, field.describe(), reason, "`timeout.whole` of the service");
     }
-    settings.set_time("first-byte", whole_ms, source);
-    let idle = take_time(action, "idle_timeout", notes).unwrap_or(context.stream_idle);
-    settings.set_time("between-bytes", never(idle.ms), idle.source);
-    settings.set_time("stream", never(idle.ms), idle.source);
     let policy = action.get("retry_policy").or_else(|| scope.host.get("retry_policy"));
-    write_retries(policy, whole_ms, &mut settings, notes);
+    let retries = read_retries(policy, notes);
+    let mut times = Vec::new();
+    let mut set = |key: &'static str, ms: u64, known: u64| {
+        if ms != known {
+            times.push(KeyValue::new(key, format_duration(ms)));
+        }
+    };
+    set("first-byte", retries.attempt_ms.unwrap_or(whole_ms), ROUTE_TIMEOUT_MS);
+    if !retries.keys.is_empty() {
+        set("attempts", whole_ms, 0);
+    }
+    let own = take_time(action, "idle_timeout", notes).map(|time| never(time.ms));
+    let idle = own.unwrap_or(context.stream_idle.ms);
+    set("between-bytes", idle, STREAM_IDLE_MS);
+    set("stream", idle, STREAM_IDLE_MS);
+    if let Some(own) = own {
+        set("client-between-bytes", own, 0);
+        set("tunnel", own, 0);
+    }
+    let mut keys = Vec::new();
+    if !times.is_empty() {
+        keys.push(KeyValue::new("timeout", value::table(&times)));
+    }
+    keys.extend(retries.keys);
+    let mut settings = RouteSettings { pool: PoolSettings::default(), keys };
     let policies = action.get("hash_policy").map(ConfigNode::items).unwrap_or_default();
     let mut is_chosen = false;
     for policy in policies {
@@ -109,7 +132,7 @@ fn read_settings(
         take_flag(policy, "terminal", notes);
         match hash {
             Some(hash) => {
-                settings.set("hash-on", hash, policy.source);
+                settings.pool.set("hash-on", hash, policy.source);
                 is_chosen = true;
             }
             None => {
@@ -155,7 +178,7 @@ fn read_target(
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
     if let Some(cluster) = take_text(action, "cluster", notes) {
-        let pool = context.pools.want(cluster, settings)?;
+        let pool = context.pools.want(cluster, settings, notes)?;
         return Some(KeyValue::new("pool", value::quote(&pool)));
     }
     let weighted = action.get("weighted_clusters")?;
@@ -186,7 +209,7 @@ fn read_target(
                 return None;
             }
         }
-        let pool = context.pools.want(name, settings)?;
+        let pool = context.pools.want(name, settings, notes)?;
         let pair = [
             KeyValue::new("pool", value::quote(&pool)),
             KeyValue::new("weight", weight.to_string()),
@@ -273,7 +296,7 @@ fn read_mirror(
     }
     let mut settings = settings.clone();
     settings.keys.retain(|entry| entry.key != "hash-on");
-    let Some(pool) = context.pools.want(cluster, &settings) else {
+    let Some(pool) = context.pools.want(cluster, &settings, notes) else {
         leave_out(policy, "there is no pool for the copies", "`mirror` of rules", notes);
         return None;
     };

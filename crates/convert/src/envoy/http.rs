@@ -9,8 +9,8 @@ use crate::value::{self, KeyValue};
 
 use super::access_log::read_logs;
 use super::clusters::ClusterPools;
+use super::default_times::{IDLE_MS, NEVER_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
-use super::forward::NEVER_MS;
 use super::header_edits::FieldEdits;
 use super::http_filters::FilterEffects;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
@@ -18,10 +18,6 @@ use super::route_scope::RouteContext;
 use super::routes::read_rules;
 use super::rule::EnvoyRule;
 use crate::condition::RuleCondition;
-
-/// Envoy's times where none are written: between two bytes of a stream, and of a connection without one.
-const STREAM_IDLE_MS: u64 = 300_000;
-const IDLE_MS: u64 = 3_600_000;
 
 /// A key of a service: in its own table, or in `timeout` or `limit`.
 #[derive(Clone, Debug)]

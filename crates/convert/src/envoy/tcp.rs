@@ -9,13 +9,10 @@ use crate::value::{self, KeyValue};
 
 use super::access_log::read_logs;
 use super::clusters::{ClusterPools, PoolSettings};
+use super::default_times::{IDLE_MS, NEVER_MS};
 use super::fields::settle_rest;
-use super::forward::NEVER_MS;
 use super::reader::{leave_out, take_number, take_text, take_time};
 use super::rule::EnvoyRule;
-
-/// Envoy's idle time of a tunnel.
-const IDLE_MS: u64 = 3_600_000;
 
 /// The rule of a proxy of connections, and the idle time of its tunnels.
 pub struct TcpTarget {
@@ -72,7 +69,7 @@ fn read_target(
 ) -> Option<KeyValue> {
     if let Some(cluster) = take_text(node, "cluster", notes) {
         return pools
-            .want(cluster, settings)
+            .want(cluster, settings, notes)
             .map(|pool| KeyValue::new("pool", value::quote(&pool)));
     }
     let mut shares = Vec::new();
@@ -80,7 +77,7 @@ fn read_target(
     for item in weighted.get("clusters").map(ConfigNode::items).unwrap_or_default() {
         let name = take_text(item, "name", notes).unwrap_or_default();
         let weight = take_number(item, "weight", notes).unwrap_or(0).min(1_000_000);
-        let pool = pools.want(name, settings)?;
+        let pool = pools.want(name, settings, notes)?;
         let pair = [
             KeyValue::new("pool", value::quote(&pool)),
             KeyValue::new("weight", weight.to_string()),

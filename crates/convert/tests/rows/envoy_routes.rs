@@ -186,7 +186,7 @@ const ACTIONS: &[EnvoyCase] = &[
         route(
             "{ match: { prefix: /a }, route: { cluster: c, timeout: 3s, retry_policy: { retry_on: '5xx', num_retries: 2 } } },",
         ),
-        "retries = 2 retry = { budget = \"off\", on = [\"500-599\"], on-timeout = true }",
+        "timeout = { first-byte = \"3s\", attempts = \"3s\" } retries = 2 retry = { on = [\"500-599\"], on-timeout = true }",
         false,
     ),
     (
