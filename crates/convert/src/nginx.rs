@@ -5,27 +5,42 @@
 
 mod accept_proxy;
 mod access;
+mod branching;
+mod comparison;
 mod compression;
+mod constant;
 mod content;
+mod defined;
 mod directives;
 mod expressions;
 mod field_place;
 mod fields;
 mod forwarding;
+mod geo;
 mod http;
+mod if_block;
 mod include;
 mod listen;
 mod location;
+mod map;
+mod match_condition;
 mod pools;
 mod rate_limit;
 mod redirects;
+mod request_uri;
 mod rewrite_phase;
 mod rule;
 mod scope;
+mod share;
+mod split;
 mod stream;
 mod tls;
 mod tree;
 mod upstream;
+mod value_branch;
+mod value_pattern;
+mod value_rules;
+mod variable_notes;
 mod variables;
 mod vhost;
 
@@ -45,6 +60,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());
     let mut loose = Vec::new();
+    let is_part = directives.iter().any(|one| one.name == "server")
+        && !directives.iter().any(|one| matches!(one.name.as_str(), "http" | "stream" | "events"));
     for directive in &directives {
         match directive.name.as_str() {
             "http" | "stream" => {
@@ -53,6 +70,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
                 blocks.push(directive);
             }
             "server" | "upstream" | "map" => loose.push(directive.clone()),
+            // A file of `conf.d` stands within `http`.
+            name if is_part && !is_of_process(name) => loose.push(directive.clone()),
             "worker_processes" if directive.word(0) != "auto" => {
                 globals.set("workers", directive.word(0), directive.source);
             }
@@ -81,4 +100,22 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         stream::convert(block.inner(), document, &mut pools, &mut names, notes);
     }
     pools.write(document);
+}
+
+/// Whether a directive stands outside of `http` and `stream` only.
+fn is_of_process(name: &str) -> bool {
+    let others = [
+        "user",
+        "pid",
+        "load_module",
+        "daemon",
+        "master_process",
+        "env",
+        "lock_file",
+        "pcre_jit",
+        "thread_pool",
+        "timer_resolution",
+        "working_directory",
+    ];
+    others.contains(&name) || name.starts_with("worker_")
 }

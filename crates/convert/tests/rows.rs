@@ -26,6 +26,8 @@ mod haproxy;
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]
 mod nginx_forwarding;
+#[path = "rows/nginx_maps.rs"]
+mod nginx_maps;
 #[path = "rows/unix_sockets.rs"]
 mod unix_sockets;
 

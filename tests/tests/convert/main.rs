@@ -12,6 +12,7 @@
 mod client;
 mod examples;
 mod nginx_examples;
+mod nginx_map_examples;
 mod shadow;
 mod stage;
 
@@ -237,9 +238,56 @@ fn nginx_stream_is_routed_alike() {
 }
 
 #[test]
+fn nginx_tenants_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[0], nginx_example);
+}
+
+#[test]
+fn nginx_canary_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[1], nginx_example);
+}
+
+#[test]
+fn nginx_uploads_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[2], nginx_example);
+}
+
+#[test]
+fn nginx_monitoring_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[3], nginx_example);
+}
+
+#[test]
+fn nginx_redirects_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[4], nginx_example);
+}
+
+#[test]
+fn nginx_maintenance_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[5], nginx_example);
+}
+
+#[test]
+fn nginx_dualstack_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[6], nginx_example);
+}
+
+#[test]
+fn nginx_kubernetes_is_routed_alike() {
+    stage::run(nginx_map_examples::NGINX_MAPS[7], nginx_example);
+}
+
+/// Each example runs side by side, or stands among those that do not, with a reason.
+#[test]
 fn every_example_runs_side_by_side() {
-    let all = examples::HAPROXY.into_iter().chain(nginx_examples::NGINX).map(|one| one.file);
-    let mut named: Vec<&str> = all.collect();
+    let staged = examples::HAPROXY
+        .into_iter()
+        .chain(nginx_examples::NGINX)
+        .chain(nginx_map_examples::NGINX_MAPS)
+        .map(|one| one.file);
+    let unstaged = nginx_map_examples::UNSTAGED;
+    assert!(unstaged.iter().all(|one| !one.reason.is_empty()));
+    let mut named: Vec<&str> = staged.chain(unstaged.iter().map(|one| one.file)).collect();
     named.sort_unstable();
     let mut there = Vec::new();
     for entry in std::fs::read_dir(stage::data()).unwrap() {

@@ -10,7 +10,7 @@ use super::tree::Directive;
 
 /// Rules that deny the clients that nginx would deny. As in nginx, the first matching line applies.
 pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<NginxRule> {
-    let mut out = Vec::new();
+    let mut out: Vec<NginxRule> = clients_of_proxies(scope, notes).into_iter().collect();
     let mut allowed: Vec<RuleCondition> = Vec::new();
     for directive in lists(scope) {
         let source = directive.source;
@@ -54,6 +54,27 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
     out
 }
 
+/// Refuses clients behind the proxies of `set_real_ip_from` where clients are allowed or denied by address: their
+/// addresses stand in a field, which rules do not look at.
+fn clients_of_proxies(
+    scope: &DirectiveScope<'_>,
+    notes: &mut ConversionNotes,
+) -> Option<NginxRule> {
+    let first = lists(scope).into_iter().find(|one| one.peek(0) != "all")?;
+    let proxies: Vec<&str> = scope
+        .all("set_real_ip_from")
+        .iter()
+        .map(|one| one.peek(0))
+        .filter(|one| !one.starts_with("unix"))
+        .collect();
+    if !scope.has_real_ip() || proxies.is_empty() {
+        return None;
+    }
+    let reason = "who stands behind the proxies of `set_real_ip_from` is not known; so that nothing is open that was closed, all of them are refused";
+    notes.left_out(first.source, &first.text(), reason, "`accept-proxy` with the PROXY protocol");
+    Some(refusal(RuleCondition::texts("client", &proxies), first))
+}
+
 /// Whether a directive belongs to a module or script that authenticates clients.
 fn authenticates(name: &str) -> bool {
     let settings = ["_user_file", "_delay", "_set", "_key", "_claim", "_realm", "_type", "_leeway"];
@@ -95,6 +116,11 @@ pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<Ngin
     let reason = "there are no internal redirects; clients get 404 there, as from nginx";
     notes.changed(source, &text, reason, "");
     Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text))
+}
+
+/// Whether the first `allow` or `deny` line denies all clients.
+pub fn denies_everybody(scope: &DirectiveScope<'_>) -> bool {
+    lists(scope).first().is_some_and(|one| one.name == "deny" && one.word(0) == "all")
 }
 
 /// Nobody is authenticated, so that everybody gets nginx's answer to who is not.

@@ -74,8 +74,18 @@ fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
 }
 
 /// Reports compression directives of a location. Here compression belongs to the service.
-pub fn note_location_overrides(level: &[Directive], notes: &mut ConversionNotes) {
+pub fn note_location_overrides(
+    level: &[Directive],
+    server: &DirectiveScope<'_>,
+    notes: &mut ConversionNotes,
+) {
+    let is_on = !codings(server).is_empty();
     for one in level.iter().filter(|one| READ.contains(&one.name.as_str())) {
+        // Where nothing is compressed, nothing has to be switched off.
+        if !is_on && one.word(0) == "off" {
+            one.mark_converted();
+            continue;
+        }
         let reason = "a service compresses, not a rule";
         notes.left_out(one.source, &one.text(), reason, "`compress` in the service");
     }

@@ -3,21 +3,23 @@
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
+use std::collections::BTreeMap;
 
 use super::access;
 use super::compression;
+use super::defined::DefinedVariables;
 use super::directives;
 use super::expressions::pass_target;
 use super::field_place::FieldPlace;
-use super::fields::{added_fields, fields};
+use super::fields::fields;
 use super::forwarding::ClientTerms;
 use super::location::{self, LocationBlock};
 use super::pools::{PoolReference, PoolUse, UpstreamPools};
-use super::rate_limit;
 use super::redirects::location_rewrites;
 use super::rule::{InternalRewrite, NginxRule};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
+use super::value_branch::ValueBranch;
 
 /// The context of one service's rules.
 pub struct ContentWriter<'c, 't> {
@@ -35,12 +37,20 @@ pub struct ContentWriter<'c, 't> {
     pub media_type: Option<String>,
     /// What the service does with its clients, unless a rule says otherwise.
     pub client_terms: ClientTerms,
+    /// The variables that the file defines.
+    pub defined: &'c DefinedVariables<'t>,
+    /// The values that `set` gave, at the place that is being read.
+    pub assigned: BTreeMap<String, Vec<ValueBranch>>,
+    /// The values of variables in the rules that are being written.
+    pub fixed: BTreeMap<String, String>,
+    /// `$remote_addr` comes from a field of the request.
+    pub real_ip: bool,
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 65] = [
+const READ: [&str; 68] = [
     "proxy_buffering",
     "proxy_request_buffering",
     "proxy_next_upstream_timeout",
@@ -100,6 +110,9 @@ const READ: [&str; 65] = [
     "proxy_timeout",
     "ssl_preread",
     "map",
+    "geo",
+    "split_clients",
+    "set",
     "grpc_ssl_verify",
     "grpc_ssl_trusted_certificate",
     "grpc_ssl_name",
@@ -156,7 +169,7 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
         }
         let text = directive.text();
         let reason = "nothing here is of its kind, so that it has no effect";
-        let guards = ["ssl", "auth", "allow", "deny", "header", "proxy_protocol"];
+        let guards = ["ssl", "auth", "allow", "deny", "header", "proxy_protocol", "geo"];
         if guards.iter().any(|word| directive.name.contains(word)) {
             notes.changed(directive.source, &text, reason, "");
         } else {
@@ -184,31 +197,21 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
 
 impl<'c> ContentWriter<'c, '_> {
     /// What variables of its server stand for.
-    fn field_place(&self) -> FieldPlace<'c> {
-        FieldPlace { tls: self.tls, name: self.name, usual_port: self.usual_port }
+    pub(super) fn field_place<'v>(&self, values: &'v BTreeMap<String, String>) -> FieldPlace<'v>
+    where
+        'c: 'v,
+    {
+        FieldPlace {
+            tls: self.tls,
+            name: self.name,
+            usual_port: self.usual_port,
+            real_ip: self.real_ip,
+            values,
+        }
     }
 }
 
 impl ContentWriter<'_, '_> {
-    /// Rules that answer by themselves, with the fields that nginx adds to all answers.
-    pub fn with_added_fields(
-        &mut self,
-        mut rules: Vec<NginxRule>,
-        scope: &DirectiveScope<'_>,
-    ) -> Vec<NginxRule> {
-        let added = added_fields(scope, self.field_place(), self.notes);
-        if !added.is_empty() {
-            let rewrite = value::table(&[KeyValue::new("response-add", value::list(added))]);
-            let own = |rule: &&mut NginxRule| {
-                !rule.keys.iter().any(|one| matches!(one.key, "pool" | "rewrite"))
-            };
-            rules.iter_mut().filter(own).for_each(|rule| {
-                rule.keys.push(KeyValue::new("rewrite", rewrite.clone()));
-            });
-        }
-        rules
-    }
-
     /// The rules of a location.
     pub fn location(
         &mut self,
@@ -223,14 +226,11 @@ impl ContentWriter<'_, '_> {
         }
         let scope = around.nested(level);
         note_unsupported(level, self.notes);
-        compression::note_location_overrides(level, self.notes);
+        compression::note_location_overrides(level, server, self.notes);
         self.media_type = scope.get("default_type").map(|one| one.word(0).to_owned());
+        let assigned = self.assigned.clone();
         let guards = self.location_guards(level, &scope);
         let mut out = self.with_added_fields(guards, &scope);
-        let limit = scope
-            .all("limit_req")
-            .iter()
-            .find_map(|limit| rate_limit::rule_limit(self.zones, self.notes, limit));
         // Files are not served, so every request takes the fallback of `try_files`.
         let named = location::fallback(level)
             .filter(|_| !level.iter().any(|one| one.name == "proxy_pass"))
@@ -246,12 +246,13 @@ impl ContentWriter<'_, '_> {
             }
             None => (level, scope),
         };
-        for mut rule in self.proxy_rules(place, level, &scope) {
-            if rule.keys.iter().any(|one| one.key == "pool") {
-                rule.keys.extend(limit.clone().map(|limit| KeyValue::new("limit", limit)));
-            }
-            out.push(rule);
-        }
+        let texts = self.forwarding_texts(level, &scope);
+        out.extend(
+            self.for_each_value(&texts, &mut |writer| {
+                writer.forwarding_rules(place, level, &scope)
+            }),
+        );
+        self.assigned = assigned;
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
     }
 
@@ -293,7 +294,7 @@ impl ContentWriter<'_, '_> {
         level: &[Directive],
         scope: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
-        if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
+        if level.iter().any(|one| one.name == "return") || access::denies_everybody(scope) {
             return Vec::new();
         }
         let source = place.directive.source;
@@ -304,7 +305,7 @@ impl ContentWriter<'_, '_> {
     }
 
     /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
-    fn proxy_rules(
+    pub(super) fn proxy_rules(
         &mut self,
         place: &LocationBlock<'_>,
         level: &[Directive],
@@ -315,7 +316,11 @@ impl ContentWriter<'_, '_> {
         let Some(pass) = pass else {
             return self.rules_without_server(place, level, scope);
         };
-        let target = match pass_target(pass) {
+        let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
+        if let Some(rules) = self.share_rules(pass, &filled, scope) {
+            return rules;
+        }
+        let target = match pass_target(&filled) {
             Ok(target) => target,
             Err(why) => {
                 self.notes.left_out_because(pass.source, &pass.text(), &why);
@@ -334,7 +339,8 @@ impl ContentWriter<'_, '_> {
             self.pools.reference(used, self.upstreams, scope, self.notes);
         let client = ClientTerms::read(target.scheme, scope);
         let terms = terms.with_client(&client, &self.client_terms).into_keys();
-        let own = self.field_place();
+        let values = self.fixed.clone();
+        let own = self.field_place(&values);
         let mut fields = fields(scope, target.authority, own, self.notes);
         if !target.scheme.starts_with("grpc") {
             let prefix = place.prefix;
@@ -355,6 +361,13 @@ impl ContentWriter<'_, '_> {
         }
         match (target.uri, place.prefix) {
             (None, _) => vec![rule(always, &fields)],
+            // A path behind variables replaces the whole path.
+            (Some(uri), _) if pass.peek(0).contains('$') => match self.variable_path(pass, uri) {
+                Some(path) => vec![rule(always, &with(&path))],
+                None => {
+                    vec![NginxRule::single_key(always, "answer", "502", pass.source, &pass.text())]
+                }
+            },
             (Some(uri), Some(prefix)) if prefix == uri => vec![rule(always, &fields)],
             (Some(uri), Some(prefix)) if !uri.contains(['{', '}', '?']) => {
                 let when =
@@ -371,14 +384,6 @@ impl ContentWriter<'_, '_> {
                 vec![rule(always, &fields)]
             }
         }
-    }
-
-    /// Whether the first `allow` or `deny` line denies all clients.
-    fn denies_everybody(&self, scope: &DirectiveScope<'_>) -> bool {
-        scope
-            .all_of(&["allow", "deny"])
-            .first()
-            .is_some_and(|one| one.name == "deny" && one.word(0) == "all")
     }
 }
 

@@ -74,6 +74,8 @@ const ROWS: &[NginxDirective] = &[
             "keepalive_requests",
             "proxy_socket_keepalive",
             "resolver_timeout",
+            "proxy_responses",
+            "proxy_requests",
             "merge_slashes",
             "server_name_in_redirect",
             "port_in_redirect",
@@ -115,6 +117,12 @@ const ROWS: &[NginxDirective] = &[
         NoteKind::Changed,
         "a silent peer is given up in both directions after the same time",
         "`timeout.between-bytes` of the service and of the pool",
+    ),
+    (
+        &["resolver"],
+        NoteKind::Changed,
+        "names of servers are looked up with the machine's own resolvers",
+        "",
     ),
     (
         &["ssl_trusted_certificate"],
@@ -224,7 +232,6 @@ const ROWS: &[NginxDirective] = &[
             "alias",
             "try_files",
             "error_page",
-            "dav_methods",
             "create_full_put_path",
             "stub_status",
             "random_index",
@@ -298,24 +305,16 @@ const ROWS: &[NginxDirective] = &[
         "`limit` in a rule, `limit.connections` of a service",
     ),
     (
-        &[
-            "geo",
-            "split_clients",
-            "map",
-            "set",
-            "set_real_ip_from",
-            "real_ip_header",
-            "real_ip_recursive",
-            "geoip_",
-            "geoip2",
-            "userid",
-            "userid_",
-            "perl_set",
-            "js_set",
-        ],
+        &["geoip_", "geoip2", "userid", "userid_", "perl_set", "js_set"],
         NoteKind::LeftOut,
         "there are no variables",
         "the keys of a rule's `when`; `split` for shares",
+    ),
+    (
+        &["set_real_ip_from", "real_ip_header", "real_ip_recursive"],
+        NoteKind::LeftOut,
+        "rules see the address of the connection: who is allowed by address is refused, and fields with it are not written",
+        "`accept-proxy`, if the proxies in front can send the PROXY protocol",
     ),
     (
         &[
@@ -328,7 +327,6 @@ const ROWS: &[NginxDirective] = &[
             "proxy_bind",
             "proxy_intercept_errors",
             "recursive_error_pages",
-            "resolver",
             "health_check",
             "match",
             "queue",
@@ -354,7 +352,8 @@ const ROWS: &[NginxDirective] = &[
 ];
 
 /// Switches whose value here is what is always so.
-const AS_HERE: [(&str, &str); 7] = [
+const AS_HERE: [(&str, &str); 8] = [
+    ("limit_req_status", "429"),
     ("proxy_http_version", "1.1"),
     ("proxy_pass_request_headers", "on"),
     ("proxy_pass_request_body", "on"),

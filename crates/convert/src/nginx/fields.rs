@@ -7,7 +7,7 @@ use crate::value::{self, KeyValue};
 use super::field_place::FieldPlace;
 use super::redirects;
 use super::scope::DirectiveScope;
-use super::variables::field_value;
+use super::variables::{self, fill, variable_names};
 
 /// Changed header fields, as keys of `rewrite`.
 #[derive(Default)]
@@ -42,6 +42,15 @@ pub fn fields(
     pairs
 }
 
+/// A field's value with our variables. The error names a variable without a counterpart.
+fn field_value(text: &str, place: FieldPlace<'_>) -> Result<String, String> {
+    let text = fill(text, place.values);
+    if place.real_ip && variable_names(&text).contains(&"remote_addr") {
+        return Err("$remote_addr".to_owned());
+    }
+    variables::field_value(&text, place.tls, place.name)
+}
+
 /// Statuses whose answers get a field of `add_header` without `always`.
 const USUAL_STATUSES: &str = "[200, 201, 204, 206, 301, 302, 303, 304, 307, 308]";
 
@@ -53,7 +62,9 @@ pub fn added_fields(
 ) -> Vec<String> {
     let mut out = Vec::new();
     for one in scope.all("add_header") {
-        match field_value(one.word(1), place.tls, place.name) {
+        match field_value(one.word(1), place) {
+            // nginx adds no field without a value.
+            Ok(text) if text.is_empty() => one.mark_converted(),
             Ok(text) => {
                 let field = format!("{}: {text}", one.word(0));
                 if let Err(why) = check_field(&field) {
@@ -87,7 +98,7 @@ impl FieldChanges {
     ) {
         for one in scope.all_of(&["proxy_set_header", "grpc_set_header"]) {
             let name = one.word(0);
-            let text = one.word(1);
+            let text = &fill(one.word(1), place.values);
             let is_host = name.eq_ignore_ascii_case("host");
             if matches!(name.to_ascii_lowercase().as_str(), "upgrade" | "connection") {
                 let reason = "upgrades are passed on, and connections are kept, without a switch";
@@ -103,9 +114,9 @@ impl FieldChanges {
                 one.mark_converted();
                 continue;
             }
-            match field_value(text, place.tls, place.name) {
+            match field_value(text, place) {
                 // The Host of the request is passed on as it is.
-                Ok(_) if is_host && matches!(text, "$host" | "$http_host") => {}
+                Ok(_) if is_host && matches!(text.as_str(), "$host" | "$http_host") => {}
                 Ok(value) if is_host && value.contains('{') => self.host = Some(value),
                 Ok(_) if is_host => self.host = Some(text.to_owned()),
                 Ok(value) => self.set.push(format!("{name}: {value}")),

@@ -14,7 +14,7 @@ use crate::value::{self, KeyValue};
 use super::accept_proxy;
 use super::compression;
 use super::content::{self, ContentWriter};
-use super::directives;
+use super::defined::DefinedVariables;
 use super::forwarding::ClientTerms;
 use super::listen::{self, ListenAddress};
 use super::location;
@@ -23,6 +23,7 @@ use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::tls;
 use super::tree::Directive;
+use super::variable_notes;
 use super::vhost::{NameRank, RankedName, ServerBlock};
 
 /// Servers on the same addresses, the default server first.
@@ -43,29 +44,26 @@ pub fn convert(
     let upstreams = of("upstream");
     let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
-    for map in of("map") {
-        // The usual map for WebSocket upgrades is not needed.
-        match map.word(0) {
-            "$http_upgrade" => notes.not_needed(
-                map.source,
-                &map.text(),
-                "upgrades are passed on without being told",
-            ),
-            _ => directives::note_directive(map, notes),
-        }
-    }
+    let defined = DefinedVariables::new(block);
     let mut vhosts: Vec<ServerBlock<'_>> =
         of("server").into_iter().map(|server| vhost(server, &outer, notes)).collect();
     join_families(&mut vhosts);
     for shared in groups(&vhosts) {
-        let mut writer =
-            HttpWriter { vhosts: &vhosts, upstreams: &upstreams, zones: &zones, pools, notes };
+        let mut writer = HttpWriter {
+            vhosts: &vhosts,
+            upstreams: &upstreams,
+            zones: &zones,
+            defined: &defined,
+            pools,
+            notes,
+        };
         writer.service(&shared, document, names);
     }
     for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
         notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
     }
     notes.settle_written(document);
+    variable_notes::note_blocks(block, &defined, notes);
     content::note_unused(block, notes);
     for unused in zones.iter().filter(|one| !one.is_settled()) {
         notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
@@ -164,6 +162,7 @@ struct HttpWriter<'w, 't> {
     vhosts: &'w [ServerBlock<'t>],
     upstreams: &'w [&'t Directive],
     zones: &'w [&'t Directive],
+    defined: &'w DefinedVariables<'t>,
     pools: &'w mut UpstreamPools,
     notes: &'w mut ConversionNotes,
 }
@@ -299,6 +298,10 @@ impl HttpWriter<'_, '_> {
             media_type: server.scope.get("default_type").map(|one| one.word(0).to_owned()),
             client_terms: client_terms.clone(),
             named: location::named_locations(server.directive.inner()),
+            defined: self.defined,
+            assigned: BTreeMap::new(),
+            fixed: BTreeMap::new(),
+            real_ip: server.scope.has_real_ip(),
             pools: self.pools,
             notes: self.notes,
         };

@@ -109,10 +109,23 @@ fn include(
             }
             continue;
         }
+        let missing = missing_values(&directive, files);
         directive.block = directive.block.map(|block| include(block, files, depth, left, notes));
+        directive.block.iter_mut().for_each(|block| block.extend(missing.iter().cloned()));
         out.push(directive);
     }
     out
+}
+
+/// The includes of a `map` or `geo` whose files are not here. They stay, since values may depend on them.
+fn missing_values(block: &Directive, files: &HashMap<String, Vec<Directive>>) -> Vec<Directive> {
+    if !matches!(block.name.as_str(), "map" | "geo") {
+        return Vec::new();
+    }
+    let is_missing = |one: &&Directive| {
+        one.name == "include" && !files.keys().any(|name| matches_include(one.peek(0), name))
+    };
+    block.inner().iter().filter(is_missing).cloned().collect()
 }
 
 /// Whether an include refers to a path: `*` within its last part, or a path relative to nginx's folder.

@@ -7,6 +7,7 @@
 use crate::condition::{RuleCondition, whole_path};
 use crate::notes::ConversionNotes;
 
+use super::constant::without_lookahead;
 use super::tree::Directive;
 
 /// How a location's path is compared.
@@ -64,7 +65,9 @@ impl<'t> FoundLocation<'t> {
             LocationMatch::Exact => exact_path(self.path),
             LocationMatch::Prefix | LocationMatch::Final => path_prefix(self.path),
             LocationMatch::Regex { ignore_case } => {
-                RuleCondition::texts("path-regex", &[whole_path(self.path, ignore_case)])
+                let plain = without_lookahead(self.path);
+                let expression = plain.as_deref().unwrap_or(self.path);
+                RuleCondition::texts("path-regex", &[whole_path(expression, ignore_case)])
             }
         }
     }

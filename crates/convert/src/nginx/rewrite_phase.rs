@@ -3,10 +3,9 @@
 use crate::condition::{RuleCondition, whole_path};
 use crate::value::{self, KeyValue};
 
+use super::branching::BranchedTexts;
 use super::content::ContentWriter;
-use super::expressions::{if_condition, if_words};
 use super::rule::{InternalRewrite, NginxRule};
-use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::variables::template;
 
@@ -17,15 +16,30 @@ impl ContentWriter<'_, '_> {
         for directive in level {
             let source = directive.source;
             let text = directive.text();
+            let answers = matches!(directive.name.as_str(), "return" | "if" | "rewrite");
+            let is_decided =
+                |rule: &NginxRule| rule.when.clone().simplify(self.tls) == RuleCondition::Is(true);
+            if answers && out.iter().any(is_decided) {
+                let reason = "an earlier line answers every request";
+                self.notes.changed(source, &text, reason, "");
+                directive.inner().iter().for_each(Directive::mark_converted);
+                continue;
+            }
             match directive.name.as_str() {
+                "set" => self.assign(directive, &RuleCondition::Is(true)),
                 "return" => {
-                    out.extend(self.return_action(directive).map(|KeyValue { key, value }| {
-                        NginxRule::single_key(RuleCondition::Is(true), key, value, source, &text)
-                    }))
+                    out.extend(self.for_each_value(&texts_of(directive), &mut |writer| {
+                        let action = writer.return_action(directive);
+                        let rule = action.map(|KeyValue { key, value }| {
+                            let when = RuleCondition::Is(true);
+                            NginxRule::single_key(when, key, value, source, &text)
+                        });
+                        rule.into_iter().collect()
+                    }));
                 }
                 "if" => out.extend(self.condition(directive)),
-                "rewrite" => match self.redirect_rule(directive) {
-                    Some(rule) => out.push(rule),
+                "rewrite" => match self.redirect_rules(directive) {
+                    Some(rules) => out.extend(rules),
                     None => self.notes.left_out(
                         source,
                         &text,
@@ -47,7 +61,7 @@ impl ContentWriter<'_, '_> {
     /// `rewrite … break`.
     pub(super) fn internal_rewrite(&mut self, level: &[Directive]) -> Option<InternalRewrite> {
         let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
-        let to = template(rewrite.word(1), self.tls, self.name).ok();
+        let to = template(&self.fill(rewrite.word(1)), self.tls, self.name).ok();
         // A query in the new path would come before the request's own query.
         let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
             self.notes.left_out(
@@ -63,9 +77,24 @@ impl ContentWriter<'_, '_> {
         Some(InternalRewrite { when, to })
     }
 
-    fn return_action(&mut self, directive: &Directive) -> Option<KeyValue> {
-        let first = directive.word(0);
-        let second = directive.args().get(1);
+    /// An answer whose body is the same for all requests.
+    fn fixed_answer(&self, status: u16, body: &str) -> KeyValue {
+        if body.is_empty() {
+            return KeyValue::new("answer", status.to_string());
+        }
+        let mut pairs = vec![
+            KeyValue::new("status", status.to_string()),
+            KeyValue::new("body", value::quote(body)),
+        ];
+        let kind = self.media_type.as_ref().filter(|kind| *kind != "text/plain");
+        pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
+        KeyValue::new("answer", value::table(&pairs))
+    }
+
+    pub(super) fn return_action(&mut self, directive: &Directive) -> Option<KeyValue> {
+        let filled: Vec<String> = directive.args().iter().map(|arg| self.fill(arg)).collect();
+        let first = filled.first().map_or("", String::as_str);
+        let second = filled.get(1);
         let (status, text) = match first.parse::<u16>() {
             Ok(status) => (status, second.map(String::as_str)),
             Err(_) => (302, Some(first)),
@@ -78,6 +107,11 @@ impl ContentWriter<'_, '_> {
                 "",
             );
             return Some(KeyValue::new("deny", "true"));
+        }
+        let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
+        let constant = text.map(|text| self.variable_place().fill_constants(text));
+        if let Some(body) = constant.filter(|body| !is_redirect && !body.contains('$')) {
+            return Some(self.fixed_answer(status, &body));
         }
         let filled = text.map(|text| template(text, self.tls, self.name));
         let fixed = |filled: &Option<Result<String, String>>| match filled {
@@ -103,15 +137,7 @@ impl ContentWriter<'_, '_> {
                 ];
                 Some(KeyValue::new("redirect", value::table(&pairs)))
             }
-            (_, Some(Ok(body))) if !body.contains('{') => {
-                let mut pairs = vec![
-                    KeyValue::new("status", status.to_string()),
-                    KeyValue::new("body", value::quote(&body)),
-                ];
-                let kind = self.media_type.as_ref().filter(|kind| *kind != "text/plain");
-                pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
-                Some(KeyValue::new("answer", value::table(&pairs)))
-            }
+            (_, Some(Ok(body))) if !body.contains('{') => Some(self.fixed_answer(status, &body)),
             (_, None) => Some(KeyValue::new("answer", status.to_string())),
             (_, Some(Err(what))) => {
                 self.notes.left_out(
@@ -134,43 +160,16 @@ impl ContentWriter<'_, '_> {
         }
     }
 
-    /// `if (…) { return …; }`.
-    fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let words = if_words(directive.args());
-        let only = directive
-            .inner()
-            .iter()
-            .all(|one| matches!(one.name.as_str(), "return" | "rewrite" | "add_header"));
-        match if_condition(&words).filter(|_| only) {
-            Some(when) => {
-                directive.mark_converted();
-                let scope = DirectiveScope::default().nested(directive.inner());
-                let rules = self.server_rules(directive.inner());
-                let rules = self.with_added_fields(rules, &scope);
-                rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
-            }
-            None => self.unknown_condition(directive),
-        }
-    }
-
-    /// The rules of an `if` that cannot be expressed. A denial applies to all requests, anything else is left out.
-    fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let source = directive.source;
-        let text = directive.text();
-        let instead = "a rule with `when`";
-        let refuses = directive.inner().iter().find(|one| {
-            one.name == "return" && one.word(0).parse::<u16>().is_ok_and(|status| status >= 400)
+    /// `rewrite FROM TO permanent`, for each value of the variables in it.
+    fn redirect_rules(&mut self, directive: &Directive) -> Option<Vec<NginxRule>> {
+        self.is_redirect(directive).then_some(())?;
+        let mut is_left = false;
+        let rules = self.for_each_value(&texts_of(directive), &mut |writer| {
+            let rule = writer.redirect_rule(directive);
+            is_left |= rule.is_none();
+            rule.into_iter().collect()
         });
-        let Some(refuses) = refuses else {
-            let reason = "only comparisons of host, method, scheme, cookies and parameters with `return` in them";
-            self.notes.left_out(source, &text, reason, instead);
-            return Vec::new();
-        };
-        let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
-        self.notes.left_out(source, &text, reason, instead);
-        let KeyValue { key, value } =
-            self.return_action(refuses).unwrap_or(KeyValue::new("deny", "true"));
-        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, source, &text)]
+        (!is_left).then_some(rules)
     }
 
     /// `rewrite FROM TO permanent`.
@@ -181,7 +180,7 @@ impl ContentWriter<'_, '_> {
             _ if directive.word(1).starts_with("http") => "302",
             _ => return None,
         };
-        let to = template(directive.word(1), self.tls, self.name).ok()?;
+        let to = template(&self.fill(directive.word(1)), self.tls, self.name).ok()?;
         // nginx appends the query unless the replacement ends in `?`.
         let to = match to.strip_suffix('?') {
             Some(without) => without.to_owned(),
@@ -198,5 +197,15 @@ impl ContentWriter<'_, '_> {
             directive.source,
             &directive.text(),
         ))
+    }
+}
+
+/// The words of a directive whose variables choose what it does.
+pub fn texts_of(directive: &Directive) -> BranchedTexts {
+    BranchedTexts {
+        believed: Vec::new(),
+        choosing: directive.peek_all().to_vec(),
+        source: directive.source,
+        text: directive.text(),
     }
 }

@@ -35,7 +35,12 @@ impl NginxRule {
 
     /// Adds a further condition, which is checked first.
     pub fn with_condition(mut self, scope: &RuleCondition) -> NginxRule {
-        self.when = RuleCondition::All(vec![scope.clone(), self.when]);
+        let always = RuleCondition::Is(true);
+        self.when = match (scope, self.when) {
+            (scope, when) if *scope == always => when,
+            (scope, when) if when == always => scope.clone(),
+            (scope, when) => RuleCondition::All(vec![scope.clone(), when]),
+        };
         self
     }
 }

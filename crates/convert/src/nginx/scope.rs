@@ -50,6 +50,12 @@ impl<'t> DirectiveScope<'t> {
         DirectiveScope { levels: self.levels.iter().take(2).cloned().collect() }
     }
 
+    /// Whether the client's address comes from a field of the request.
+    pub fn has_real_ip(&self) -> bool {
+        let field = self.get("real_ip_header").map_or("X-Real-IP", |one| one.peek(0));
+        self.get("set_real_ip_from").is_some() && field != "proxy_protocol"
+    }
+
     /// Names of all directives in effect.
     pub fn names(&self) -> impl Iterator<Item = &'t str> {
         self.levels.iter().flat_map(|level| level.places.keys().copied())

@@ -1,4 +1,6 @@
-//! `stream`: TCP forwarding, by SNI if a `map` selects the upstream.
+//! `stream`: TCP forwarding, by name or client where variables select the upstream.
+
+use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
@@ -11,11 +13,15 @@ use crate::value::{self, KeyValue};
 use super::accept_proxy;
 use super::access;
 use super::content;
+use super::defined::{DefinedVariables, VariablePlace};
 use super::listen;
 use super::pools::{PoolUse, UpstreamPools};
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
+use super::value_branch::ValueBranch;
+use super::variable_notes;
+use super::variables::{only_variable, variable_names};
 
 pub fn convert(
     block: &[Directive],
@@ -28,13 +34,13 @@ pub fn convert(
     content::note_unsupported(block, notes);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let upstreams = of("upstream");
-    let maps = of("map");
+    let defined = DefinedVariables::new(block);
     for server in of("server") {
         let level = server.inner();
         content::note_unsupported(level, notes);
         let mut stream = StreamWriter {
             upstreams: &upstreams,
-            maps: &maps,
+            defined: &defined,
             scope: outer.nested(level),
             pools,
             notes,
@@ -42,10 +48,8 @@ pub fn convert(
         stream.service(server, document, names);
     }
     notes.settle_written(document);
+    variable_notes::note_blocks(block, &defined, notes);
     content::note_unused(block, notes);
-    for map in maps.iter().filter(|map| !map.is_settled()) {
-        notes.left_out(map.source, &map.text(), "there are no variables", "rules with `sni`");
-    }
     for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
         notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
     }
@@ -53,7 +57,7 @@ pub fn convert(
 
 struct StreamWriter<'s, 't> {
     upstreams: &'s [&'t Directive],
-    maps: &'s [&'t Directive],
+    defined: &'s DefinedVariables<'t>,
     scope: DirectiveScope<'t>,
     pools: &'s mut UpstreamPools,
     notes: &'s mut ConversionNotes,
@@ -119,76 +123,106 @@ impl StreamWriter<'_, '_> {
         rule::write(&name, rules, tls, document);
     }
 
-    /// The pool. If a `map` selects the pool by server name, a rule is added for each name.
+    /// The pool. If variables select the pool, rules are added for each value.
     fn target(&mut self, pass: &Directive, rules: &mut Vec<NginxRule>) -> Option<String> {
-        let Some(variable) = pass.word(0).strip_prefix('$') else {
-            return Some(self.pool(pass.word(0), pass.source));
-        };
-        let map = self.maps.iter().find(|map| map.word(1).strip_prefix('$') == Some(variable));
-        let Some(map) = map.filter(|map| map.word(0) == "$ssl_preread_server_name") else {
-            self.notes.left_out(
-                pass.source,
-                &pass.text(),
-                "which server is meant depends on variables",
-                "rules with `sni`",
-            );
+        let text = pass.word(0);
+        if !text.contains('$') {
+            return Some(self.pool(text, pass.source));
+        }
+        let Some(branches) = self.branches(text) else {
+            let reason = "which server is meant depends on variables";
+            self.notes.left_out(pass.source, &pass.text(), reason, "rules with `sni`");
             return None;
         };
-        map.mark_converted();
         pass.mark_converted();
-        let mut default = None;
-        let denied = rules.len();
-        for entry in map.inner() {
-            let name = entry.name.as_str();
-            let target = entry.word(0);
-            let text = entry.text();
-            match name {
-                "default" => {
-                    entry.mark_converted();
-                    default = Some(self.pool(target, entry.source));
+        variable_names(text).into_iter().for_each(|name| self.defined.mark_used(name));
+        let mut pools = Vec::new();
+        for ValueBranch { when, value } in branches {
+            let target = value.unwrap_or_default();
+            let always = when == RuleCondition::Is(true);
+            let mut rule = |key: &'static str, value: &str| {
+                let text =
+                    if target.is_empty() { "no value: refused".to_owned() } else { target.clone() };
+                rules.push(NginxRule::single_key(when.clone(), key, value, pass.source, &text));
+            };
+            if let Some(parts) = self.share_parts(&target, pass.source, &mut pools) {
+                let reason = "each connection is drawn anew, also one of the same client";
+                self.notes.changed(pass.source, &pass.text(), reason, "`split`");
+                rule("split", &parts);
+            } else if target.is_empty() {
+                rule("deny", "true");
+            } else if target.contains('$') {
+                let reason = format!(
+                    "`{target}` names a server by what the client says; such connections are refused"
+                );
+                self.notes.left_out(pass.source, &pass.text(), &reason, "rules with `sni`");
+                rule("deny", "true");
+            } else {
+                let pool = self.pool(&target, pass.source);
+                pools.push(pool.clone());
+                if always {
+                    return Some(pool);
                 }
-                "hostnames" => entry.mark_converted(),
-                name if name.starts_with('~') || name.ends_with(".*") => {
-                    self.notes.left_out(
-                        entry.source,
-                        &text,
-                        "names are compared whole or below a domain",
-                        "`sni = \"*.shop.example\"`",
-                    );
-                }
-                name => {
-                    let names = match name.strip_prefix('.') {
-                        Some(bare) => vec![bare.to_owned(), format!("*{name}")],
-                        None => vec![name.to_owned()],
-                    };
-                    let pool = value::quote(&self.pool(target, entry.source));
-                    rules.push(NginxRule::single_key(
-                        RuleCondition::texts("sni", &names),
-                        "pool",
-                        pool,
-                        entry.source,
-                        &text,
-                    ));
-                }
+                rule("pool", &value::quote(&pool));
             }
         }
-        // nginx prefers exact names to wildcards, and longer wildcards to shorter ones.
-        let rank = |rule: &NginxRule| {
-            let when = rule.when.to_when().unwrap_or_default();
-            (when.contains("\"*."), std::cmp::Reverse(when.len()))
+        pools.into_iter().next()
+    }
+
+    /// The values of a target. Those that cannot be told apart are left out. `None`: no value is known.
+    fn branches(&mut self, text: &str) -> Option<Vec<ValueBranch>> {
+        let assigned = BTreeMap::new();
+        let fixed = BTreeMap::new();
+        let place = VariablePlace {
+            tls: false,
+            server_name: None,
+            port: None,
+            real_ip: self.scope.has_real_ip(),
+            assigned: &assigned,
+            fixed: &fixed,
         };
-        rules[denied..].sort_by_key(rank);
-        if default.is_none() {
-            rules.push(NginxRule::single_key(
-                RuleCondition::Is(true),
-                "deny",
-                "true",
-                map.source,
-                "map without default: refused",
-            ));
+        let block = variable_names(text).into_iter().find_map(|name| self.defined.block(name))?;
+        let mut out = Vec::new();
+        let mut left = Vec::new();
+        for branch in self.defined.expand(text, place)? {
+            match (branch.when.unknown(), &branch.value) {
+                (None, Some(_)) => out.push(branch),
+                (why, _) => left.extend(why.cloned()),
+            }
         }
-        let first = rules.iter().flat_map(|rule| &rule.keys).find(|one| one.key == "pool");
-        default.or_else(|| first.map(|pool| pool.value.trim_matches('"').to_owned()))
+        if out.len() < 2 && !left.is_empty() {
+            return None;
+        }
+        for why in left {
+            self.notes.left_out_because(block.source, &block.text(), &why);
+        }
+        Some(out)
+    }
+
+    /// The value of `split` for a target that is a share of clients.
+    fn share_parts(
+        &mut self,
+        target: &str,
+        source: SourcePlace,
+        pools: &mut Vec<String>,
+    ) -> Option<String> {
+        let name = only_variable(target).filter(|name| self.defined.is_share(name))?;
+        let shares = self.defined.shares(name)?;
+        let named = |text: &str| !text.is_empty() && !text.contains('$');
+        if !shares.iter().all(|share| named(&share.value)) {
+            return None;
+        }
+        self.defined.mark_used(name);
+        let mut parts = Vec::new();
+        for share in shares {
+            let pool = self.pool(&share.value, source);
+            parts.push(value::table(&[
+                KeyValue::new("pool", value::quote(&pool)),
+                KeyValue::new("weight", share.weight.to_string()),
+            ]));
+            pools.push(pool);
+        }
+        Some(value::list(parts))
     }
 
     fn pool(&mut self, target: &str, source: SourcePlace) -> String {

@@ -1,5 +1,7 @@
 //! nginx's variables as placeholders of Steelyard's templates.
 
+use std::collections::BTreeMap;
+
 /// Converts `https://$host$request_uri` to `https://{host-name}{path}{query}`. The error names a variable without an
 /// equivalent.
 pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, String> {
@@ -57,6 +59,56 @@ pub fn field_value(text: &str, tls: bool, name: Option<&str>) -> Result<String, 
     Ok(out)
 }
 
+/// The names of the variables in a text, in their order.
+pub fn variable_names(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let Some(found) = SplitVariable::split(&rest[at + 1..]) else { break };
+        out.push(found.name);
+        rest = found.rest;
+    }
+    out.retain(|name| !name.is_empty());
+    out
+}
+
+/// The text with this value in place of a variable.
+pub fn replace_variable(text: &str, name: &str, value: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let Some(found) = SplitVariable::split(&rest[at + 1..]) else {
+            rest = &rest[at..];
+            break;
+        };
+        match found.name == name {
+            true => out.push_str(value),
+            false => out.push_str(&rest[at..rest.len() - found.rest.len()]),
+        }
+        rest = found.rest;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A text with these values of variables.
+pub fn fill(text: &str, values: &BTreeMap<String, String>) -> String {
+    let mut out = text.to_owned();
+    for name in variable_names(text) {
+        if let Some(value) = values.get(name) {
+            out = replace_variable(&out, name, value);
+        }
+    }
+    out
+}
+
+/// The name of the only variable of which a text consists.
+pub fn only_variable(text: &str) -> Option<&str> {
+    let found = SplitVariable::split(text.strip_prefix('$')?)?;
+    (found.rest.is_empty() && !found.name.is_empty()).then_some(found.name)
+}
+
 /// A variable behind its `$`, and what follows it.
 struct SplitVariable<'t> {
     name: &'t str,
@@ -105,6 +157,15 @@ mod tests {
             let found = field_value(text, true, None);
             assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
         }
+    }
+
+    #[test]
+    fn variables_are_found_and_replaced() {
+        assert_eq!(variable_names("$a-${b}c$d$"), ["a", "b", "d"]);
+        assert_eq!(replace_variable("$a-${a}b$ab$", "a", "x"), "x-xb$ab$");
+        assert_eq!(replace_variable("${", "a", "x"), "${");
+        assert_eq!(only_variable("${a}"), Some("a"));
+        assert_eq!(only_variable("$a/"), None);
     }
 
     #[test]

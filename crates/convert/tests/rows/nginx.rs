@@ -88,7 +88,39 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("if ($blocked) { return 403; }", "answer = 403", true),
-    ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
+    (
+        "if ($http_user_agent ~* bot) { return 444; }",
+        "when = { header = \"user-agent: *bot*\", value-case = \"ignore\" } deny = true",
+        false,
+    ),
+    // A field that is not there is empty.
+    (
+        "if ($http_user_agent = \"\") { return 403; }",
+        "when = { not = { header-regex = \"user-agent: .+\" } } answer = 403",
+        false,
+    ),
+    ("if ($http_a = x*) { return 403; }", "when = { header = \"a: x\\\\*\" } answer = 403", false),
+    (
+        "if ($cookie_a) { return 302 /x; }",
+        "when = { cookie = \"a\", not = { cookie = [\"a=\", \"a=0\"] } } redirect",
+        false,
+    ),
+    (
+        "if ($uri ~ ^/(a|b)/) { return 403; }",
+        "path-regex = \".*(?:^/(a|b)/).*\" } answer = 403",
+        false,
+    ),
+    ("if ($request_uri = /a) { return 301 /b; }", "when = { path = \"/a\" } redirect", false),
+    ("if ($request_uri ~ x) { return 403; }", "] answer = 403", true),
+    (
+        "if ($remote_addr ~ ^10\\.) { return 403; }",
+        "when = { client = \"10.0.0.0/8\" } answer = 403",
+        false,
+    ),
+    ("if ($ssl_client_verify != SUCCESS) { return 403; }", "] answer = 403", true),
+    // A page for maintenance protects nothing, so that nobody is refused.
+    ("if (-f /x) { return 503; }", "pool = \"b\"", true),
+    ("if (!-f /x) { return 403; }", "] answer = 403", true),
     (
         "if ($http_user_agent ~ (bot|crawl)) { return 403; }",
         "when = { header = [\"user-agent: *bot*\", \"user-agent: *crawl*\"] } answer = 403",
@@ -99,7 +131,27 @@ const NGINX: &[ConversionCase] = &[
         "when = { not = { cookie = \"a=x*\" } } answer = 403",
         false,
     ),
-    ("if ($http_x ~ ^a|b$) { return 403; }", "answer = 403", true),
+    (
+        "if ($http_x ~ ^a|b$) { return 403; }",
+        "when = { header-regex = \"x: .*(?:^a|b$).*\" } answer = 403",
+        false,
+    ),
+    ("if ($http_x ~ a(?=b)) { return 403; }", "] answer = 403", true),
+    (
+        "set $p c; location /a { proxy_pass http://$p; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        false,
+    ),
+    (
+        "location /a { set $p b; if ($cookie_x = 1) { set $p c; } proxy_pass http://$p; }",
+        "when = { path = \"/a*\", cookie = \"x=1\" } pool = \"c\"",
+        false,
+    ),
+    (
+        "set $n 0; if ($http_a = 1) { set $n 1; } if ($http_b = 1) { set $n \"${n}1\"; } if ($n = 11) { return 403; }",
+        "when = { header = \"b: 1\", all = [{ header = \"a: 1\" }] } answer = 403",
+        false,
+    ),
     (
         "if ($request_method !~ ^(GET|POST)$) { return 405; }",
         "when = { not = { method = [\"GET\", \"POST\"] } } answer = 405",
@@ -143,7 +195,17 @@ const NGINX: &[ConversionCase] = &[
         "when = { host = \"a.example\" } redirect",
         false,
     ),
-    ("if ($x) { set $y 1; }", "pool = \"b\"", true),
+    ("if ($x) { set $y 1; }", "pool = \"b\"", false),
+    (
+        "set_real_ip_from 10.0.0.0/8; real_ip_header X-Forwarded-For; location /a { allow 10.1.0.0/16; deny all; proxy_pass http://c; }",
+        "when = { path = \"/a*\", client = \"10.0.0.0/8\" } deny = true",
+        true,
+    ),
+    (
+        "set_real_ip_from 10.0.0.0/8; proxy_set_header X-Real-IP $remote_addr;",
+        "remove = \"X-Real-IP\"",
+        true,
+    ),
     ("add_header X-A b;", "response-add = [{ field = \"X-A: b\", statuses = [200, ", false),
     (
         "add_header X-A $host always;",

@@ -1,0 +1,188 @@
+//! `if` and `set`: rules under a condition, and values that depend on one.
+
+use crate::condition::RuleCondition;
+use crate::notes::UnsupportedReason;
+use crate::value::KeyValue;
+
+use super::branching::BranchedTexts;
+use super::comparison::{if_condition, if_words};
+use super::content::ContentWriter;
+use super::defined::both;
+use super::rewrite_phase::texts_of;
+use super::rule::NginxRule;
+use super::scope::DirectiveScope;
+use super::tree::Directive;
+use super::value_branch::ValueBranch;
+
+/// The most values of a variable that `set` gives.
+const ASSIGNED: usize = 64;
+
+impl ContentWriter<'_, '_> {
+    /// `if (…) { return …; }`.
+    pub(super) fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        let words: Vec<String> =
+            if_words(directive.args()).into_iter().map(str::to_owned).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let acts = |one: &Directive| matches!(one.name.as_str(), "return" | "rewrite");
+        let inner = directive.inner();
+        let is_known = |one: &Directive| {
+            acts(one) || matches!(one.name.as_str(), "add_header" | "set" | "break")
+        };
+        if !inner.iter().all(is_known) {
+            return self.left_out_block(directive, &words);
+        }
+        if !inner.iter().any(acts) {
+            return self.conditional_values(directive, &words);
+        }
+        let mut texts = BranchedTexts {
+            source: directive.source,
+            text: directive.text(),
+            ..BranchedTexts::default()
+        };
+        texts
+            .choosing
+            .extend(inner.iter().filter(|one| acts(one)).flat_map(|one| texts_of(one).choosing));
+        self.for_each_value(&texts, &mut |writer| writer.conditional_rules(directive, &words))
+    }
+
+    fn conditional_rules(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
+        let inner = directive.inner();
+        let when = if_condition(words, self.defined, self.variable_place());
+        let when = match when.unknown().cloned() {
+            None => when.simplify(self.tls),
+            Some(why) => match self.nearest_condition(directive, when, &why) {
+                Some(when) => when,
+                None => return Vec::new(),
+            },
+        };
+        directive.mark_converted();
+        let before = self.assigned.clone();
+        let scope = DirectiveScope::default().nested(inner);
+        let rules = self.server_rules(inner);
+        self.assigned = before;
+        if when.clone().simplify(self.tls) == RuleCondition::Is(false) {
+            // Nothing becomes of it, as in nginx.
+            inner.iter().for_each(Directive::mark_converted);
+            return Vec::new();
+        }
+        let rules = self.with_added_fields(rules, &scope);
+        rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
+    }
+
+    /// What a rule can say instead of a condition that cannot be expressed: more for a refusal, and otherwise what is
+    /// nearest. `None`: the block is left out.
+    fn nearest_condition(
+        &mut self,
+        directive: &Directive,
+        when: RuleCondition,
+        why: &UnsupportedReason,
+    ) -> Option<RuleCondition> {
+        let source = directive.source;
+        let text = directive.text();
+        let instead = "a rule with `when`";
+        if self.refuses_clients(directive) {
+            let reason = format!(
+                "{}; so that nothing is open that was closed, all that could meet the condition is refused",
+                why.reason
+            );
+            self.notes.left_out(source, &text, &reason, instead);
+            return Some(when.at_least().simplify(self.tls));
+        }
+        let wide = when.clone().at_least().simplify(self.tls);
+        let narrow = when.at_most().simplify(self.tls);
+        let nearest = match (narrow, wide) {
+            (narrow, _) if narrow != RuleCondition::Is(false) => narrow,
+            (_, wide) if wide != RuleCondition::Is(true) => wide,
+            _ => {
+                self.notes.left_out(source, &text, &why.reason, instead);
+                return None;
+            }
+        };
+        self.notes.changed(source, &text, &why.reason, instead);
+        Some(nearest)
+    }
+
+    /// Whether the block protects something. A page for maintenance, by a file that is there, does not.
+    fn refuses_clients(&self, directive: &Directive) -> bool {
+        let tests_file = directive.peek_all().iter().any(|word| {
+            let word = word.trim_start_matches('(').trim_start_matches('!');
+            matches!(word, "-f" | "-d" | "-e" | "-x")
+        });
+        directive.inner().iter().any(|one| {
+            let status = one.peek(0).parse::<u16>().ok().filter(|_| one.name == "return");
+            status.is_some_and(|status| status >= 400 && (status < 500 || !tests_file))
+        })
+    }
+
+    /// A block with directives that no rule has. What it refuses stays refused.
+    fn left_out_block(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
+        let source = directive.source;
+        let text = directive.text();
+        let refuses = directive.inner().iter().find(|one| one.name == "return");
+        let reason =
+            "only `return`, `rewrite`, `set` and `add_header` stand in a rule with a condition";
+        self.notes.left_out(source, &text, reason, "a rule with `when`");
+        let Some(refuses) = refuses.filter(|_| self.refuses_clients(directive)) else {
+            return Vec::new();
+        };
+        let when = if_condition(words, self.defined, self.variable_place()).at_least();
+        let KeyValue { key, value } =
+            self.return_action(refuses).unwrap_or(KeyValue::new("deny", "true"));
+        vec![NginxRule::single_key(when, key, value, source, &text)]
+    }
+
+    /// `if (…) { set …; }`: the values count where the condition holds.
+    fn conditional_values(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
+        let when = if_condition(words, self.defined, self.variable_place());
+        for one in directive.inner() {
+            match one.name.as_str() {
+                "set" => self.assign(one, &when),
+                "break" => super::directives::note_directive(one, self.notes),
+                _ => {
+                    let reason =
+                        "only `return`, `rewrite` and `set` stand in a rule with a condition";
+                    self.notes.left_out(one.source, &one.text(), reason, "`rewrite.response-add`");
+                }
+            }
+        }
+        directive.mark_converted();
+        Vec::new()
+    }
+
+    /// `set $NAME VALUE;`, where a condition holds.
+    pub(super) fn assign(&mut self, directive: &Directive, when: &RuleCondition) {
+        let source = directive.source;
+        let text = directive.text();
+        let Some(name) = directive.word(0).strip_prefix('$').map(str::to_owned) else {
+            return self.notes.left_out(source, &text, "not a variable", "");
+        };
+        let values = self.defined.expand(directive.word(1), self.variable_place());
+        let Some(values) = values else {
+            self.assigned.remove(&name);
+            return self.notes.left_out(
+                source,
+                &text,
+                "it has too many values",
+                "rules with `when`",
+            );
+        };
+        let mut branches: Vec<ValueBranch> = values
+            .into_iter()
+            .map(|one| ValueBranch { when: both(when, &one.when), value: one.value })
+            .collect();
+        if *when != RuleCondition::Is(true) {
+            let before = self.assigned.remove(&name);
+            branches.extend(before.unwrap_or_else(|| vec![ValueBranch::always("")]));
+        }
+        if branches.len() > ASSIGNED {
+            return self.notes.left_out(
+                source,
+                &text,
+                "it has too many values",
+                "rules with `when`",
+            );
+        }
+        self.assigned.insert(name, branches);
+        directive.mark_converted();
+    }
+}
