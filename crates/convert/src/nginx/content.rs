@@ -324,13 +324,7 @@ impl ContentWriter<'_, '_> {
             Ok(target) => target,
             Err(why) => {
                 self.notes.left_out_because(pass.source, &pass.text(), &why);
-                return vec![NginxRule::single_key(
-                    always,
-                    "answer",
-                    "502",
-                    pass.source,
-                    &pass.text(),
-                )];
+                return vec![bad_gateway(pass)];
             }
         };
         pass.mark_converted();
@@ -364,9 +358,7 @@ impl ContentWriter<'_, '_> {
             // A path behind variables replaces the whole path.
             (Some(uri), _) if pass.peek(0).contains('$') => match self.variable_path(pass, uri) {
                 Some(path) => vec![rule(always, &with(&path))],
-                None => {
-                    vec![NginxRule::single_key(always, "answer", "502", pass.source, &pass.text())]
-                }
+                None => vec![bad_gateway(pass)],
             },
             (Some(uri), Some(prefix)) if prefix == uri => vec![rule(always, &fields)],
             (Some(uri), Some(prefix)) if !uri.contains(['{', '}', '?']) => {
@@ -385,6 +377,11 @@ impl ContentWriter<'_, '_> {
             }
         }
     }
+}
+
+/// The answer where no server can be named.
+fn bad_gateway(pass: &Directive) -> NginxRule {
+    NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
 }
 
 fn keys(pool: &str, fields: &[KeyValue]) -> Vec<KeyValue> {

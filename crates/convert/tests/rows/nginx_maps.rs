@@ -134,12 +134,6 @@ const TARGETS: &[MapCase] = &[
         false,
     ),
     (
-        "map $a $b { default 1; } map $b $a { default 1; }",
-        "location /a { proxy_pass http://$a; }",
-        "answer = 502",
-        true,
-    ),
-    (
         "map $geoip_country_code $p { default b; DE c; }",
         "location /a { proxy_pass http://$p; }",
         "answer = 502",
