@@ -6,6 +6,7 @@ pub mod api_server;
 pub mod app;
 pub mod control;
 mod discovery;
+mod error_page_store;
 mod health;
 mod observability;
 mod planes;

@@ -62,6 +62,7 @@ fn snapshot(config: &Config) -> WorkerSnapshot {
         config: config.services["all"].clone(),
         pool: PoolId(0),
         tls: None,
+        error_pages: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,

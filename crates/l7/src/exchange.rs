@@ -115,6 +115,8 @@ pub struct HttpExchange<'a, N: NetDriver> {
     buffered_bytes: Option<BufferedBytes>,
     /// The rest of a response that the server has completed and the client has not received yet.
     remaining_answer: Option<ByteFlow<N>>,
+    /// Fields of a server's answer that the client gets with the page in its place.
+    intercepted_lines: Vec<u8>,
     _open: OpenExchange,
 }
 
@@ -184,6 +186,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             accepted_encodings: asked.unwrap_or_default(),
             buffered_bytes: None,
             remaining_answer: None,
+            intercepted_lines: Vec::new(),
             _open: open,
         }
     }
@@ -233,6 +236,9 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 ) => {
                     return Box::pin(self.deliver_buffered_answer(lease, keep_client, keep_server))
                         .await;
+                }
+                AttemptOutcome::Done(lease, AttemptEnding::Intercepted { keep_server }) => {
+                    return Box::pin(self.finish_intercepted(lease, keep_server)).await;
                 }
                 AttemptOutcome::Failed(failure) => failure,
             };
@@ -290,6 +296,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         self.remaining_answer =
             matches!(ended, Ok(AttemptEnding::ReadAhead { .. })).then(|| relay.take_remaining());
+        self.intercepted_lines = relay.take_intercepted_lines();
         relay.release();
         let dropped = relay.trailers_dropped();
         held.extend_from_slice(&relay.take_excess());

@@ -11,6 +11,7 @@ pub mod buffer;
 pub mod capture;
 pub mod compression;
 pub mod dns;
+pub mod error_pages;
 pub mod explain;
 pub mod field_names;
 pub mod finding;
@@ -112,6 +113,7 @@ pub use dns::{
     ClientRegion, NameConfig, NameFallback, NameKey, NamePolicy, NameServerConfig, NameServerKey,
     NameSource, NamedAddress, ZoneConfig, ZoneKey,
 };
+pub use error_pages::{ErrorPageConfig, ErrorPageContent};
 pub use event_hook::EventHook;
 pub use explain::{EffectiveSetting, SettingOrigins};
 pub use field_names::FieldNamePolicy;

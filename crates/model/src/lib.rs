@@ -15,6 +15,7 @@ pub mod compression;
 pub mod config;
 pub mod cookie;
 pub mod counter;
+pub mod error_pages;
 pub mod flow_samples;
 pub mod hash;
 pub mod health_check;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::affinity;
 use crate::affinity::cookie::AffinitySecrets;
 use crate::config::{PoolConfig, ServerConfig, ServerEndpoint, ServerWeight, ServiceConfig};
+use crate::error_pages::ErrorPages;
 use crate::id::{PoolId, ServerId, ServiceId};
 use crate::rules::service_rules::ServiceRules;
 use crate::slo::network_table::SloTable;
@@ -47,6 +48,8 @@ pub struct ServiceView {
     pub pool: PoolId,
     /// TLS material; set if the configuration has TLS.
     pub tls: Option<OpaqueMaterial>,
+    /// Own pages for errors; `None`: the configuration has none.
+    pub error_pages: Option<Arc<ErrorPages>>,
     pub stats: Arc<ServiceStats>,
     /// The rules; `None`: no rules.
     pub rules: Option<Arc<ServiceRules>>,

@@ -25,6 +25,7 @@ fn service(count: &str) -> ServiceView {
         config,
         pool: PoolId(4),
         tls: None,
+        error_pages: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,

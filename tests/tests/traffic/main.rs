@@ -11,6 +11,7 @@ mod choosing;
 mod client_field;
 mod clients;
 mod closing;
+mod error_pages;
 mod frames;
 mod headers;
 mod hidden;

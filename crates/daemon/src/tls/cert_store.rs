@@ -1,5 +1,5 @@
-//! Everything that services and pools speak TLS with, what their files looked like when it was made, and the secrets of
-//! cookies, which `sticky_secrets` reads.
+//! Everything that services and pools speak TLS with, what their files looked like when it was made, the secrets of
+//! cookies, which `sticky_secrets` reads, and error pages, which `error_page_store` reads.
 //!
 //! All files of a configuration must be valid before the configuration becomes active. A file that changes later is
 //! loaded if it is valid. Otherwise its previous content stays active, and the status has the reason.
@@ -17,6 +17,7 @@ use std::time::SystemTime;
 use l7::tls::identity::TlsIdentity;
 use model::affinity::cookie::AffinitySecrets;
 use model::config::Config;
+use model::error_pages::ErrorPages;
 use model::snapshot::OpaqueMaterial;
 
 use self::pool::PoolTlsState;
@@ -25,6 +26,7 @@ use self::refresh_result::TlsFailure;
 use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
 use super::cert_files::{self, FileStamps};
+use crate::error_page_store::ErrorPageStore;
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
@@ -36,6 +38,8 @@ pub struct CertificateStore {
     pools: BTreeMap<String, PoolTlsState>,
     /// The secrets of cookies.
     pub cookies: StickySecrets,
+    /// The error pages of services.
+    pages: ErrorPageStore,
 }
 
 /// The TLS settings of workers, by the names of services and pools.
@@ -45,6 +49,8 @@ pub struct TlsMaterials {
     pub pools: BTreeMap<String, OpaqueMaterial>,
     /// Secrets that sign affinity cookies.
     pub cookies: Arc<AffinitySecrets>,
+    /// Error pages by the names of services.
+    pub error_pages: BTreeMap<String, Arc<ErrorPages>>,
 }
 
 /// The certificates of a configuration.
@@ -55,6 +61,8 @@ pub struct PreparedStore {
     pub warnings: Vec<String>,
     /// Changed files that were loaded, a sentence each.
     pub reloaded: Vec<String>,
+    /// The same of error pages.
+    pub pages: Vec<String>,
 }
 
 /// The certificates of a configuration, and every error that was found in them.
@@ -125,6 +133,10 @@ impl CertificateStore {
                 errors.push(TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
             }
         }
+        let pages = self.pages.prepare(config);
+        let faults = pages.errors.into_iter();
+        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        next.pages = pages.store;
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
             let before = self.services.get(name);
@@ -171,7 +183,8 @@ impl CertificateStore {
             }
         }
         warnings.extend(probe_files::probe_file_errors(config, now));
-        let prepared = PreparedStore { store: next, warnings, reloaded: news.reloaded };
+        let prepared =
+            PreparedStore { store: next, warnings, reloaded: news.reloaded, pages: pages.reloaded };
         CertificateCheck { prepared, errors }
     }
 
@@ -210,6 +223,12 @@ impl CertificateStore {
         self.cookies.reload(self.state_dir.as_deref())
     }
 
+    /// Looks whether files of error pages have changed, and reads them when all are good.
+    pub fn reload_pages(&mut self) -> Option<Result<Vec<String>, TlsConfigError>> {
+        let reloaded = self.pages.reload()?;
+        Some(reloaded.map_err(|fault| TlsConfigError::new(fault.key, fault.error)))
+    }
+
     pub fn materials(&self) -> TlsMaterials {
         let services = self.services.iter();
         let pools = self.pools.iter();
@@ -217,6 +236,7 @@ impl CertificateStore {
             services: services.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             cookies: self.cookies.secrets(),
+            error_pages: self.pages.pages(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Has the files of certificates, and of the secret of cookies, looked at again and again. It reads none itself.
+//! Has the files of certificates, of error pages and of the secret of cookies, looked at again and
+//! again. It reads none itself.
 
 use std::time::Duration;
 
@@ -16,7 +17,9 @@ pub async fn run(control: ControlHandle) {
         let config = control.state().config.clone();
         let services = config.services.values().any(|service| service.tls.is_some());
         let pools = config.pools.values().any(|pool| pool.tls.is_some());
-        if services || pools || config.global.sticky_secret_file.is_some() {
+        let mut error_pages = config.services.values().flat_map(|service| &service.error_pages);
+        let has_page_file = error_pages.any(|page| page.file().is_some());
+        if services || pools || has_page_file || config.global.sticky_secret_file.is_some() {
             control.reload_certificates().await;
         }
     }

@@ -108,6 +108,7 @@ impl PlannerFixture {
                     config: Arc::clone(config),
                     pool: ids[&config.pool],
                     tls: None,
+                    error_pages: None,
                     rules: None,
                     affinity: None,
                     slo: None,

@@ -28,7 +28,7 @@ pub fn count_exchange(
     if let Some(cause) = record.cause {
         service.causes[cause as usize].add(1);
     }
-    let class = if record.local_reply { 0 } else { record.status / 100 };
+    let class = if record.local_reply { 0 } else { record.counted_status() / 100 };
     match class {
         2 => counters.status_2xx.add(1),
         3 => counters.status_3xx.add(1),

@@ -37,6 +37,8 @@ pub struct ExchangeRecord {
     pub ended_at: Option<MonotonicTime>,
     /// The status sent to the client; 0: none.
     pub status: u16,
+    /// The status of the error in whose place a page was sent.
+    pub replaced_status: Option<u16>,
     /// The response, if any, is a local reply.
     pub local_reply: bool,
     /// The server of the last attempt.
@@ -75,6 +77,7 @@ impl ExchangeRecord {
             first_byte: None,
             ended_at: None,
             status: 0,
+            replaced_status: None,
             local_reply: false,
             server: None,
             reused: false,
@@ -133,6 +136,11 @@ impl ExchangeRecord {
     /// The request id, if there is one.
     pub fn known_id(&self) -> Option<RequestId> {
         self.id
+    }
+
+    /// The status for counters and objectives: that of the error, also where a page has another.
+    pub fn counted_status(&self) -> u16 {
+        self.replaced_status.unwrap_or(self.status)
     }
 
     /// Sets the end time, unless it is set already.

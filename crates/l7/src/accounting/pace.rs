@@ -21,7 +21,7 @@ pub fn record_pace(
         return;
     }
     let theirs = record.cause.map(|cause| matches!(cause.side(), Side::Server | Side::Network));
-    let error = !record.local_reply && record.status >= 500;
+    let error = !record.local_reply && record.counted_status() >= 500;
     match record.server_time() {
         _ if theirs == Some(true) || error => pace.record_failure(now),
         _ if theirs == Some(false) => {}

@@ -24,7 +24,8 @@ pub fn count_user_experience(
 }
 
 fn user_outcome(record: &ExchangeRecord) -> EndedOperation {
-    let ExchangeRecord { cause, local_reply: by_us, status, .. } = *record;
+    let ExchangeRecord { cause, local_reply: by_us, .. } = *record;
+    let status = record.counted_status();
     let tunnel = (status == SWITCHING_PROTOCOLS).then(|| record.time_to_answer()).flatten();
     EndedOperation { cause, by_us, status, duration: tunnel.unwrap_or_else(|| record.total_time()) }
 }

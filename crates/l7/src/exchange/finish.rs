@@ -9,7 +9,7 @@ use model::refused_requests::is_refusal;
 use super::{ExchangeContext, HttpExchange};
 use crate::accounting;
 use crate::exchange::disposition::ConnectionDisposition;
-use crate::exchange::local_reply::{self, LocalReply};
+use crate::exchange::local_reply::{self, LocalReply, PageReply};
 use crate::exchange::outlier_stats;
 use crate::exchange::relay::AttemptFault;
 use crate::rt::NetDriver;
@@ -36,6 +36,49 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             true => self.keep_connection(lease),
             false => self.close_connection(lease),
         }
+        after
+    }
+
+    /// Sends the page in the place of a server's answer.
+    pub(super) async fn finish_intercepted(
+        &mut self,
+        lease: UpstreamLease<N>,
+        keep_server: bool,
+    ) -> ConnectionDisposition {
+        let ExchangeContext { worker, client, .. } = self.context;
+        let server = lease.slot_guard.server.clone();
+        let status = self.record.status;
+        {
+            let pool = self.pool.view.borrow();
+            let view = server.view.borrow();
+            outlier_stats::record_answer(&pool, &view.stats, worker.index, status);
+        }
+        match keep_server {
+            true => self.keep_connection(lease),
+            // Its body may be long: reading the rest costs more than another connection.
+            false => drop(lease),
+        }
+        let view = self.view.clone();
+        let pages = view.error_pages.as_ref();
+        let Some(page) = pages.and_then(|pages| pages.find_intercepting(status)) else {
+            return ConnectionDisposition::Reset;
+        };
+        self.record.replaced_status = Some(status);
+        self.record.status = page.client_status(status);
+        let mut lines = std::mem::take(&mut self.intercepted_lines);
+        self.changes.write_lines_beside_page(self.record.status, &mut lines);
+        let reply =
+            PageReply { keep_alive: self.may_keep_alive(), head_only: self.incoming.head_only };
+        let record = &mut self.record;
+        let after = local_reply::send_instead_of_answer(
+            worker, client, &view, page, &lines, &reply, record,
+        )
+        .await;
+        if matches!(after, ConnectionDisposition::Close) {
+            self.record.cause = Some(Cause::ClientClosedResponse);
+        }
+        self.record.ended_at = Some(worker.rt.update_now());
+        self.close(Some(&server));
         after
     }
 

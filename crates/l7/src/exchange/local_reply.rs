@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::error_pages::ErrorPage;
 use model::snapshot::ServiceView;
 use wire::http1::{self, ConnectionPersistence, DirectResponse};
 
@@ -27,6 +28,10 @@ const LINGER_BYTES: usize = 1024 * 1024;
 /// Two retransmissions fit (1 + 2 s).
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Bytes that the client must take a second beyond that.
+/// A modem of 56 kbit/s takes more, and the largest page ends within 21 s.
+const SLOWEST_BYTES: u64 = 4 * 1024;
+
 /// A local reply.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalReply {
@@ -39,7 +44,16 @@ pub struct LocalReply {
     pub head_only: bool,
 }
 
-/// `lines`: fields beside, each line with its end.
+/// How a page is sent in the place of a server's answer.
+#[derive(Clone, Copy, Debug)]
+pub struct PageReply {
+    /// The connection may carry another request.
+    pub keep_alive: bool,
+    /// An answer to HEAD, without a body.
+    pub head_only: bool,
+}
+
+/// Sends the service's page for the status, or a text. `lines`: fields beside, each line with its end.
 pub async fn send_reply<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -55,20 +69,46 @@ pub async fn send_reply<N: NetDriver>(
         ConnectionPersistence::Close
     };
     let id = record.id(&worker.ids);
-    http1::emit_local_reply(
-        answer.status,
-        answer.cause.name(),
-        id.as_str(),
-        lines,
-        persist,
-        answer.head_only,
-        &mut out,
-    );
-    record.status = answer.status;
+    let page = view.error_pages.as_ref().and_then(|pages| pages.find(answer.status));
+    match page {
+        Some(page) => {
+            let mut page_lines = page_lines(page, lines);
+            for part in ["x-steelyard-cause: ", answer.cause.name(), "\r\nx-steelyard-id: "] {
+                page_lines.extend_from_slice(part.as_bytes());
+            }
+            page_lines.extend_from_slice(id.as_str().as_bytes());
+            page_lines.extend_from_slice(b"\r\n");
+            let status = page.client_status(answer.status);
+            let made = DirectResponse { status, lines: &page_lines, body: page.body() };
+            http1::emit_direct_response(&made, persist, answer.head_only, &mut out);
+            record.status = status;
+            record.replaced_status = Some(answer.status);
+        }
+        None => {
+            http1::emit_local_reply(
+                answer.status,
+                answer.cause.name(),
+                id.as_str(),
+                lines,
+                persist,
+                answer.head_only,
+                &mut out,
+            );
+            record.status = answer.status;
+        }
+    }
+    record.local_reply = true;
     write_reply(worker, client, view, out, answer.keep_alive, record).await
 }
 
-/// Sends a response that the configuration defines.
+/// The fields of an error page, and these beside. A page is not cached unless its fields say otherwise.
+fn page_lines(page: &ErrorPage, beside: &[u8]) -> Vec<u8> {
+    let caching: &[u8] =
+        if page.has_field("cache-control") { b"" } else { b"Cache-Control: no-store\r\n" };
+    [&page.lines, caching, beside].concat()
+}
+
+/// Sends a response that the configuration defines. One without a body gets the page of its status.
 pub async fn send_rule_answer<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -81,8 +121,39 @@ pub async fn send_rule_answer<N: NetDriver>(
     let mut out = worker.buffers.take();
     let persist =
         if keep { ConnectionPersistence::KeepAlive } else { ConnectionPersistence::Close };
-    http1::emit_direct_response(made, persist, head_only, &mut out);
+    let pages = view.error_pages.as_ref();
     record.status = made.status;
+    match pages.and_then(|pages| pages.find(made.status)).filter(|_| made.body.is_empty()) {
+        Some(page) => {
+            record.status = page.client_status(made.status);
+            record.replaced_status = Some(made.status);
+            let lines = page_lines(page, made.lines);
+            let made = DirectResponse { status: record.status, lines: &lines, body: page.body() };
+            http1::emit_direct_response(&made, persist, head_only, &mut out);
+        }
+        None => http1::emit_direct_response(made, persist, head_only, &mut out),
+    }
+    record.local_reply = true;
+    write_reply(worker, client, view, out, keep, record).await
+}
+
+/// Sends a page in the place of a server's answer. `lines`: fields beside.
+pub async fn send_instead_of_answer<N: NetDriver>(
+    worker: &Worker<N>,
+    client: &ProxyStream<N>,
+    view: &ServiceView,
+    page: &ErrorPage,
+    lines: &[u8],
+    answer: &PageReply,
+    record: &mut ExchangeRecord,
+) -> ConnectionDisposition {
+    let mut out = worker.buffers.take();
+    let PageReply { keep_alive: keep, head_only } = *answer;
+    let persist =
+        if keep { ConnectionPersistence::KeepAlive } else { ConnectionPersistence::Close };
+    let lines = page_lines(page, lines);
+    let made = DirectResponse { status: record.status, lines: &lines, body: page.body() };
+    http1::emit_direct_response(&made, persist, head_only, &mut out);
     write_reply(worker, client, view, out, keep, record).await
 }
 
@@ -94,9 +165,9 @@ async fn write_reply<N: NetDriver>(
     keep: bool,
     record: &mut ExchangeRecord,
 ) -> ConnectionDisposition {
-    record.local_reply = true;
-    let written = client.write_all(&out, worker.rt.now() + REPLY_TIMEOUT).await;
     let sent = out.len() as u64;
+    let until = worker.rt.now() + REPLY_TIMEOUT + Duration::from_secs(sent / SLOWEST_BYTES);
+    let written = client.write_all(&out, until).await;
     worker.buffers.put(out);
     view.stats.slots[worker.index].counters.client_out.add(sent);
     record.bytes_to_client += sent;

@@ -5,6 +5,7 @@
 //! or a fault; `exchange` decides what follows a fault.
 
 mod faults;
+mod interception;
 mod outcome;
 mod read_ahead;
 mod response;
@@ -74,6 +75,8 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     /// For a request that was sent before this attempt: when it was sent, and the first bytes of its response.
     answer_first_byte: Option<MonotonicTime>,
     answer_prefix: Vec<u8>,
+    /// Fields of an intercepted answer that the client gets with the page.
+    intercepted_lines: Vec<u8>,
 }
 
 /// The side that a direction waits for.
@@ -155,6 +158,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             hedge_winner: None,
             answer_first_byte: None,
             answer_prefix: Vec::new(),
+            intercepted_lines: Vec::new(),
         }
     }
 
@@ -192,6 +196,11 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     /// Bytes after the end of the client's body: the next request.
     pub fn take_excess(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.excess)
+    }
+
+    /// Field lines of an intercepted answer that the client gets with the page.
+    pub fn take_intercepted_lines(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.intercepted_lines)
     }
 
     pub fn transfer_totals(&self) -> TransferTotals {
@@ -293,6 +302,9 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
                             keep_client: keep_client && self.uploaded,
                             keep_server: keep_server && clean,
                         }
+                    }
+                    AttemptEnding::Intercepted { keep_server } => {
+                        AttemptEnding::Intercepted { keep_server: keep_server && clean }
                     }
                     other => other,
                 }))

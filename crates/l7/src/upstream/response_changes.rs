@@ -140,6 +140,14 @@ impl ResponseChanges {
         self.filled.write_lines(status, true, out);
     }
 
+    /// Appends the lines that a server's answer would have got, for a page in its place.
+    pub fn write_lines_beside_page(&self, status: u16, out: &mut Vec<u8>) {
+        if let Some(edits) = self.rule_edits() {
+            out.extend_from_slice(&edits.added_lines);
+        }
+        self.filled.write_lines(status, false, out);
+    }
+
     /// For a head with this status and these fields.
     pub fn edits_for(
         &self,

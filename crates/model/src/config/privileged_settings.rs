@@ -79,6 +79,14 @@ impl Config {
                 add(key, "connects to", server.address.to_string());
             }
         }
+        for (name, service) in &self.services {
+            for page in &service.error_pages {
+                if let Some(file) = page.file() {
+                    let key = format!("service.{name}.error-page.file");
+                    add(key, "shows clients the file", display_path(file));
+                }
+            }
+        }
         for (name, heartbeat) in &self.heartbeats {
             if let Some(token) = witness_token(heartbeat) {
                 add(format!("heartbeat.{name}.witness.token"), SENDS_SECRET, display_path(token));

@@ -1,4 +1,4 @@
-//! Files of certificates and of the cookie secret, at the start and when they have changed: workers get the good ones,
+//! Files of certificates, of error pages and of the cookie secret, at the start and when they have changed: workers get the good ones,
 //! and the result is reported.
 
 use std::sync::Arc;
@@ -37,6 +37,9 @@ impl ControlActor {
         state_events::report_cookie_warnings(&self.events, &mut self.vault.cookies.warnings);
         for sentence in prepared.reloaded {
             self.events.info("certificate-renewed", sentence);
+        }
+        for sentence in prepared.pages {
+            self.events.info("error-page-renewed", sentence);
         }
     }
 
@@ -88,12 +91,30 @@ impl ControlActor {
             }
             None => {}
         }
-        if news.changed || matches!(cookies, Some(Ok(()))) {
+        let pages = self.reload_error_pages();
+        if news.changed || matches!(cookies, Some(Ok(()))) || pages {
             let before = self.applied.clone();
             self.applied = with_tls_materials(before.clone(), &self.vault.materials());
             self.active.certificates = Arc::new(self.vault.certificates());
             self.publish_changes(&before);
             self.publish();
+        }
+    }
+
+    /// Looks at the files of error pages; whether workers need other ones.
+    fn reload_error_pages(&mut self) -> bool {
+        match self.vault.reload_pages() {
+            Some(Ok(sentences)) => {
+                for sentence in sentences {
+                    self.events.info("error-page-renewed", sentence);
+                }
+                true
+            }
+            Some(Err(why)) => {
+                self.events.error("error-page-refused", format!("{why}; as before"));
+                false
+            }
+            None => false,
         }
     }
 }

@@ -308,7 +308,17 @@ impl AppliedState {
             }
         };
         let config = Arc::clone(config);
-        Arc::new(ServiceView { id, config, pool, tls, stats: live, rules, affinity, slo: users })
+        Arc::new(ServiceView {
+            id,
+            config,
+            pool,
+            tls,
+            error_pages: old.and_then(|old| old.error_pages.clone()),
+            stats: live,
+            rules,
+            affinity,
+            slo: users,
+        })
     }
 
     fn listener(&mut self, old: Option<&ListenerEntry>, service: &ServiceView) -> ListenerEntry {

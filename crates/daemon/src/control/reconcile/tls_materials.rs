@@ -1,4 +1,4 @@
-//! Puts TLS material of services and pools, and the cookie secrets, into a state. Pure: views whose material did not
+//! Puts TLS material of services and pools, error pages and the cookie secrets into a state. Pure: views whose material did not
 //! change stay the same allocation.
 
 use std::collections::BTreeMap;
@@ -12,23 +12,20 @@ use crate::tls::cert_store::TlsMaterials;
 /// The state with these materials.
 pub fn with_tls_materials(mut applied: AppliedState, materials: &TlsMaterials) -> AppliedState {
     for (name, view) in &mut applied.services {
-        if let Some(tls) = replacement(&view.tls, &materials.services, name) {
-            let config = Arc::clone(&view.config);
-            let live = Arc::clone(&view.stats);
-            let rules = view.rules.clone();
-            let affinity = view.affinity.clone();
-            let users = view.slo.clone();
-            let id = view.id;
-            let pool = view.pool;
+        let tls = replacement(&view.tls, &materials.services, name);
+        let error_pages = materials.error_pages.get(name);
+        let has_pages = view.error_pages.as_ref().map(Arc::as_ptr) == error_pages.map(Arc::as_ptr);
+        if tls.is_some() || !has_pages {
             *view = Arc::new(ServiceView {
-                id,
-                config,
-                pool,
-                tls,
-                stats: live,
-                rules,
-                affinity,
-                slo: users,
+                id: view.id,
+                config: Arc::clone(&view.config),
+                pool: view.pool,
+                tls: tls.unwrap_or_else(|| view.tls.clone()),
+                error_pages: error_pages.cloned(),
+                stats: Arc::clone(&view.stats),
+                rules: view.rules.clone(),
+                affinity: view.affinity.clone(),
+                slo: view.slo.clone(),
             });
         }
     }

@@ -131,6 +131,7 @@ fn snapshot(
             config: Arc::clone(service),
             pool: ids[&service.pool],
             tls: None,
+            error_pages: None,
             stats: Arc::new(ServiceStats::new(workers)),
             rules: None,
             affinity: None,

@@ -15,6 +15,11 @@ pub enum AttemptEnding {
     },
     /// The server has sent the complete response, and the client has not received all of it.
     ReadAhead { keep_client: bool, keep_server: bool },
+    /// A page takes the place of the server's answer, of which the client has received nothing.
+    Intercepted {
+        /// The server's connection may carry another request.
+        keep_server: bool,
+    },
     /// The upgrade was accepted: a tunnel follows.
     Upgraded,
 }

@@ -165,6 +165,10 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             if self.is_retried_status(response.status) {
                 return Err(self.fault(Cause::ServerStatus));
             }
+            if self.is_intercepted(response.status) {
+                self.intercept(&response, &bytes[used..]);
+                return Ok(bytes.len());
+            }
             self.handle_final_head(&mut response, out);
             let rest = &bytes[used..];
             let consumed = self.down.decode(rest, out).map_err(|defect| AttemptFault {
@@ -322,7 +326,11 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     }
 
     /// The framing in which the response's body is read, and written to the client.
-    fn body_framing(&self, response: &ParsedResponseHead, compresses: bool) -> BodyFraming {
+    pub(super) fn body_framing(
+        &self,
+        response: &ParsedResponseHead,
+        compresses: bool,
+    ) -> BodyFraming {
         let old = self.incoming.version == HttpVersion::Http10;
         match response.body {
             ResponseBody::None | ResponseBody::Length(0) => BodyFraming::Done,

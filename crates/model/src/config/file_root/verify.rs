@@ -143,8 +143,8 @@ fn verify_required_keys(
         }
         if let (
             ValueKind::List { table: inner, .. },
-            "rule" | "hook" | "split" | "near" | "addresses" | "also" | "response-add" | "location"
-            | "cookie-domain" | "cookie-path",
+            "rule" | "error-page" | "hook" | "split" | "near" | "addresses" | "also"
+            | "response-add" | "location" | "cookie-domain" | "cookie-path",
         ) = (&key.kind, key.name)
         {
             for (at, below) in section.list(key.name).iter().enumerate() {

@@ -11,7 +11,7 @@ use crate::config::reserved_fields::ReservedFields;
 use crate::config::section::ConfigSection;
 use crate::config::socket::build_socket_options;
 use crate::config::{
-    affinity, buffer, compression, http2, http3, objective, packets, proxy_protocol,
+    affinity, buffer, compression, error_pages, http2, http3, objective, packets, proxy_protocol,
     request_priority, rules, tls,
 };
 
@@ -70,6 +70,12 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         accept_proxy: section.table("accept-proxy").map(proxy_protocol::build_accept_proxy),
         buffer: read_inner_table(section, "buffer", buffer::build_buffer),
         compress: section.table("compress").map(compression::build_compression),
+        error_pages: match forward {
+            ForwardingMode::Http => {
+                section.list("error-page").iter().map(error_pages::build_error_page).collect()
+            }
+            _ => Vec::new(),
+        },
         priority: read_inner_table(section, "priority", request_priority::build_request_priority),
         objective: section.table("objective").map(objective::build_objective),
         reserved: ReservedFields::default(),

@@ -24,6 +24,7 @@ changed_keys! {
     Http3 = "http3" => http3,
     AcceptProxy = "accept-proxy" => accept_proxy,
     Compress = "compress" => compress,
+    ErrorPage = "error-page" => error_pages,
     Objective = "objective" => objective,
     Buffer = "buffer" => buffer,
     Priority = "priority" => priority,

@@ -3,8 +3,8 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 use crate::config::{
-    affinity, buffer, compression, field_names, forwarded_headers, http2, http3, objective,
-    packets, path_normalization, proxy_protocol, request_priority, rules, socket, tls,
+    affinity, buffer, compression, error_pages, field_names, forwarded_headers, http2, http3,
+    objective, packets, path_normalization, proxy_protocol, request_priority, rules, socket, tls,
 };
 
 /// One hour, in milliseconds.
@@ -84,6 +84,7 @@ pub static SERVICE: TableSchema = TableSchema {
         http2::SERVICE_HTTP2,
         http3::SERVICE_HTTP3,
         proxy_protocol::ACCEPT,
+        error_pages::ERROR_PAGE,
         compression::COMPRESS,
         buffer::BUFFER,
         request_priority::PRIORITY,

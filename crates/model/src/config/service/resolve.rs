@@ -37,15 +37,21 @@ pub fn resolve_service(
             raise_default(protocol, "window-most", "window", 1);
         }
     }
-    if let Some(found) = SERVICE.find("rule")
-        && let ValueKind::List { table, .. } = found.key.kind
-        && let Some(SettingView { content: ContentView::List(_), origin }) = service.setting("rule")
-    {
-        let own = |rule| [SettingLayer::own(rule)];
-        let rules =
-            written.list("rule").iter().map(|rule| resolve_layers(table, &own(rule), false));
-        let rules = rules.collect();
-        service.set_slot(found.at, SettingContent::List(rules), origin);
+    for key in ["rule", "error-page"] {
+        resolve_list(&mut service, written, key);
     }
     service
+}
+
+/// Gives each table of a list its defaults; it inherits nothing.
+fn resolve_list(service: &mut ConfigSection, written: &ConfigSection, key: &str) {
+    if let Some(found) = SERVICE.find(key)
+        && let ValueKind::List { table, .. } = found.key.kind
+        && let Some(SettingView { content: ContentView::List(_), origin }) = service.setting(key)
+    {
+        let own = |one| [SettingLayer::own(one)];
+        let list = written.list(key).iter().map(|one| resolve_layers(table, &own(one), false));
+        let list = list.collect();
+        service.set_slot(found.at, SettingContent::List(list), origin);
+    }
 }

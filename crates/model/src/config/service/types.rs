@@ -3,6 +3,7 @@
 use crate::config::affinity::AffinityConfig;
 use crate::config::buffer::BufferConfig;
 use crate::config::compression::CompressionConfig;
+use crate::config::error_pages::ErrorPageConfig;
 use crate::config::field_names::FieldNamePolicy;
 use crate::config::forwarded_headers::ForwardedHeaders;
 use crate::config::forwarding_mode::ForwardingMode;
@@ -65,6 +66,8 @@ pub struct ServiceConfig {
     pub buffer: BufferConfig,
     /// Response compression; `None`: off.
     pub compress: Option<CompressionConfig>,
+    /// Own pages for errors, in order (`http`).
+    pub error_pages: Vec<ErrorPageConfig>,
     /// The priority class of its requests in the queue of a pool.
     pub priority: RequestPriority,
     /// The SLO; `None`: none.

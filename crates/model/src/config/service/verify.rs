@@ -6,8 +6,8 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::request_limits::verify_target_limit;
 use crate::config::section::ConfigSection;
 use crate::config::{
-    affinity, buffer, forwarded_headers, http2, http3, objective, proxy_protocol, socket, tls,
-    unsupported_keys,
+    affinity, buffer, error_pages, forwarded_headers, http2, http3, objective, proxy_protocol,
+    socket, tls, unsupported_keys,
 };
 
 pub fn verify_service(
@@ -51,6 +51,7 @@ pub fn verify_service(
     affinity::verify_affinity(service, sink);
     objective::verify_objective(service, &effective.global, sink);
     http2::verify_client_http2(service, &path, sink);
+    error_pages::verify_error_pages(service, sink);
     buffer::verify_buffer(service, &path, sink);
     http3::verify_client_http3(service, &path, sink);
     proxy_protocol::verify_accept_proxy(service, &path, sink);
