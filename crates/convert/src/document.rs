@@ -60,13 +60,6 @@ pub struct SourcedValue {
     pub source: SourcePlace,
 }
 
-/// A written table, key or item, for the account of its source.
-#[derive(Clone, Debug)]
-pub struct WrittenEntry {
-    pub source: SourcePlace,
-    pub text: String,
-}
-
 /// The origin of a line of the rendered text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineContent {
@@ -207,29 +200,26 @@ impl Document {
         self.tables.iter_mut().find(|table| !table.repeated && table.path == path)
     }
 
-    /// Each table, key and list item, with its source.
-    pub fn written_entries(&self) -> Vec<WrittenEntry> {
-        let mut out = Vec::new();
+    /// Visits each table, key and list item: its source, and a function that writes it.
+    pub fn visit_entries(&self, mut visit: impl FnMut(SourcePlace, &dyn Fn() -> String)) {
         for table in self.tables.iter().filter(|table| !table.entries.is_empty()) {
-            out.push(WrittenEntry { source: table.source, text: format!("[{}]", table.path) });
+            visit(table.source, &|| format!("[{}]", table.path));
             for entry in &table.entries {
-                let key = format!("{}.{}", table.path, entry.key);
+                let write = |value: &str| format!("{}.{} = {value}", table.path, entry.key);
                 match &entry.value {
                     TomlValue::Single(value) => {
-                        let sources = std::iter::once(&entry.source).chain(&entry.more_sources);
-                        out.extend(sources.map(|source| WrittenEntry {
-                            source: *source,
-                            text: format!("{key} = {value}"),
-                        }));
+                        for source in std::iter::once(&entry.source).chain(&entry.more_sources) {
+                            visit(*source, &|| write(value));
+                        }
                     }
-                    TomlValue::List(items) => out.extend(items.iter().map(|item| WrittenEntry {
-                        source: item.source,
-                        text: format!("{key} = [{}]", item.value),
-                    })),
+                    TomlValue::List(items) => {
+                        for item in items {
+                            visit(item.source, &|| write(&format!("[{}]", item.value)));
+                        }
+                    }
                 }
             }
         }
-        out
     }
 
     /// Writes the text. `file`: the name of the source file, for comments.

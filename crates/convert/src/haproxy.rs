@@ -26,6 +26,7 @@ mod stick_table;
 mod tls;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
@@ -51,13 +52,13 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     }
     let mut names = UniqueNames::default();
     let mut bases = FileBases::default();
-    let mut read: Vec<(&HaproxySection, ProxySettings)> = Vec::new();
+    let mut read: Vec<(&HaproxySection, Rc<ProxySettings>)> = Vec::new();
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     for section in &sections {
         match section.kind {
             SectionKind::Global => global(section, &mut globals, &mut bases, notes),
             SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
-                read.push((section, ProxySettings::read(section, notes)));
+                read.push((section, Rc::new(ProxySettings::read(section, notes))));
             }
             SectionKind::Other => {
                 let why = directives::unsupported_section(&section.keyword);
@@ -66,7 +67,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         }
     }
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
-        pools.set_settings(&section.name, settings.clone());
+        pools.set_settings(&section.name, Rc::clone(settings));
     }
     if read.iter().any(|(_, settings)| settings.logs_requests()) {
         globals.set("access-log", "{ all = true }", SourcePlace::NONE);

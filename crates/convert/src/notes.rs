@@ -181,25 +181,25 @@ impl ConversionNotes {
 
     /// Settles the sources of a document's entries.
     pub fn settle_written(&mut self, document: &Document) {
-        for entry in document.written_entries() {
-            self.ledger.settle(entry.source, NoteKind::Converted);
-        }
+        document.visit_entries(|source, _| self.ledger.settle(source, NoteKind::Converted));
     }
 
     /// Settles the sources of the output, reports unsettled words, and adds to each note the output of its statement.
     /// Returns the number of words that were read and not settled.
     pub fn close_account(&mut self, document: &Document) -> u64 {
         self.settle_written(document);
-        let mut written: HashMap<usize, String> = HashMap::new();
-        for entry in document.written_entries() {
-            if let Some(statement) = entry.source.statement() {
-                let text = written.entry(statement).or_default();
-                if text.len() < AFTER {
-                    let joint = if text.is_empty() { "" } else { "; " };
-                    text.push_str(&format!("{joint}{}", entry.text));
-                }
+        // Only for what can be listed, since a large file has many more statements.
+        let converted = self.ledger.converted().take(LISTED);
+        let listed = self.list.iter().map(|note| note.source).chain(converted);
+        let listed = listed.filter_map(SourcePlace::statement);
+        let mut written: HashMap<usize, String> = listed.map(|at| (at, String::new())).collect();
+        document.visit_entries(|source, write| {
+            let Some(text) = source.statement().and_then(|at| written.get_mut(&at)) else { return };
+            if text.len() < AFTER {
+                let joint = if text.is_empty() { "" } else { "; " };
+                text.push_str(&format!("{joint}{}", write()));
             }
-        }
+        });
         let after = |source: SourcePlace| {
             source.statement().and_then(|at| written.get(&at)).map_or("", String::as_str)
         };

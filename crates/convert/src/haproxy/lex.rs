@@ -1,5 +1,7 @@
 //! Lines and words of HAProxy's files. Quotes, escapes and comments follow section 2.2 of its manual.
 
+use std::rc::Rc;
+
 use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::source::{SourcePlace, SourceWords};
@@ -8,8 +10,8 @@ use crate::source::{SourcePlace, SourceWords};
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
     pub source: SourcePlace,
-    /// The words, without quotes.
-    words: Vec<String>,
+    /// The words, without quotes; shared by the copies of the line.
+    words: Rc<[String]>,
     accounts: WordAccounts,
     /// The line uses an environment variable, whose value the converter does not know.
     pub has_variable: bool,
@@ -129,6 +131,7 @@ pub fn lines(text: &str, ledger: &mut Ledger) -> Vec<ConfigLine> {
 
 fn line(text: &str) -> ConfigLine {
     let mut out = ConfigLine::default();
+    let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut chars = text.chars().peekable();
@@ -158,7 +161,7 @@ fn line(text: &str) -> ConfigLine {
             }
             (None, '#') => break,
             (None, c) if c.is_whitespace() => {
-                out.words.extend(word.take());
+                words.extend(word.take());
             }
             (Some('"'), '$') => {
                 out.has_variable = true;
@@ -167,7 +170,9 @@ fn line(text: &str) -> ConfigLine {
             (_, c) => word.get_or_insert_default().push(c),
         }
     }
-    out.words.extend(word);
+    words.extend(word);
+    words.iter_mut().for_each(String::shrink_to_fit);
+    out.words = words.into();
     out.unclosed_quote = quote.is_some();
     out
 }
@@ -184,7 +189,7 @@ mod tests {
             ("a 'b c' \"d e\" f\\ g h\\#i", vec!["a", "b c", "d e", "f g", "h#i"]),
             ("a \"\" ''", vec!["a", "", ""]),
         ] {
-            assert_eq!(lines(text, &mut Ledger::default())[0].words, words, "{text}");
+            assert_eq!(*lines(text, &mut Ledger::default())[0].words, words, "{text}");
         }
         let lines = |text: &str| lines(text, &mut Ledger::default());
         assert!(lines("x \"${HOME}\"")[0].has_variable && !lines("x '$HOME' $a")[0].has_variable);

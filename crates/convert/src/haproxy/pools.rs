@@ -1,6 +1,7 @@
 //! Backends by name, because frontends may refer to later backends.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::settings::ProxySettings;
 
@@ -8,7 +9,7 @@ use super::settings::ProxySettings;
 #[derive(Debug, Default)]
 pub struct BackendPools {
     names: HashMap<String, String>,
-    settings: HashMap<String, ProxySettings>,
+    settings: HashMap<String, Rc<ProxySettings>>,
 }
 
 impl BackendPools {
@@ -17,7 +18,7 @@ impl BackendPools {
         self.names.entry(from).or_insert(written);
     }
 
-    pub fn set_settings(&mut self, from: &str, settings: ProxySettings) {
+    pub fn set_settings(&mut self, from: &str, settings: Rc<ProxySettings>) {
         self.settings.entry(from.to_owned()).or_insert(settings);
     }
 
@@ -27,6 +28,6 @@ impl BackendPools {
     }
 
     pub fn settings(&self, from: &str) -> Option<&ProxySettings> {
-        self.settings.get(from)
+        self.settings.get(from).map(Rc::as_ref)
     }
 }
