@@ -21,6 +21,8 @@ mod haproxy;
 mod names;
 #[path = "accounting/nginx.rs"]
 mod nginx;
+#[path = "accounting/traefik.rs"]
+mod traefik;
 
 use convert::dialect::Dialect;
 use convert::notes::{ConversionNote, NoteKind};

@@ -28,6 +28,8 @@ mod nginx;
 mod nginx_forwarding;
 #[path = "rows/nginx_maps.rs"]
 mod nginx_maps;
+#[path = "rows/traefik.rs"]
+mod traefik;
 #[path = "rows/unix_sockets.rs"]
 mod unix_sockets;
 

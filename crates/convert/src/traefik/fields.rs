@@ -140,7 +140,7 @@ fn allow_hosts(node: &OptionNode, effect: &mut ChainEffect, notes: &mut Conversi
     };
     let hosts: Vec<String> = allowed.texts().into_iter().map(|host| host.text).collect();
     if hosts.is_empty() {
-        return allowed.not_needed(notes, "the list is empty");
+        return allowed.changed(notes, "the list is empty: all hosts are allowed", "");
     }
     let others = RuleCondition::texts("host", &hosts).negate();
     effect.refuse(others, vec![KeyValue::new("deny", "true")], allowed.place(), &allowed.text);

@@ -97,7 +97,8 @@ impl<'t> HttpWriter<'_, 't> {
         }
         self.note_other_kind(point, tls);
         let mut parts = ServiceParts::default();
-        denied.into_iter().for_each(|rule| parts.rules.push(rule, tls));
+        // Without TLS no connection has a name, and none of them is a request.
+        denied.into_iter().filter(|_| tls).for_each(|rule| parts.rules.push(rule, tls));
         let priority = entry_points::redirection_priority(point);
         let mut pending = redirection;
         for at in at {

@@ -213,7 +213,7 @@ impl OptionNode {
                 }
                 _ => {
                     inner.note_rest(notes);
-                    if inner.source != SourcePlace::NONE {
+                    if inner.source != SourcePlace::NONE && !notes.ledger.is_settled(inner.source) {
                         notes.converted(inner.source.whole());
                     }
                 }

@@ -242,7 +242,8 @@ pub fn named_transport<'t>(
 ) -> Option<&'t OptionNode> {
     let name = balancer.get("serversTransport")?;
     let wanted = local_name(name.as_text().unwrap_or_default());
-    let found = transports?.entries().iter().find(|one| one.key == wanted);
+    let table = transports.map(OptionNode::entries).unwrap_or_default();
+    let found = table.iter().find(|one| one.key == wanted);
     if found.is_none() {
         let reason = "there is no transport of this name here: the authorities of the system verify the servers";
         name.left_out(notes, reason, "`[pool.NAME.tls]`");

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::names::DirectiveNames;
-use super::{envoy, forgotten, haproxy, nginx};
+use super::{envoy, forgotten, haproxy, nginx, traefik};
 
 /// The number of files for each dialect. `STEELYARD_PROVE=1` tries 5,000.
 pub fn cases() -> u32 {
@@ -90,6 +90,19 @@ fn envoy_file(chosen: &[ChosenLine]) -> String {
     envoy::file_with(&fields)
 }
 
+fn traefik_file(chosen: &[ChosenLine], as_labels: bool) -> String {
+    let names = DirectiveNames::read("traefik.tsv", 2);
+    let options: Vec<_> = chosen
+        .iter()
+        .map(|(name, _, value)| {
+            let row = &names.rows[name.index(names.rows.len())];
+            let values = traefik::values(&row.rest[0]);
+            (row, values[value.index(values.len())])
+        })
+        .collect();
+    traefik::file_with(&options, as_labels)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -111,6 +124,13 @@ proptest! {
     fn no_word_of_a_generated_envoy_file_is_forgotten(chosen in lines()) {
         let text = envoy_file(&chosen);
         let left = forgotten(&text, Dialect::Envoy);
+        prop_assert!(left.is_empty(), "{left:?} of\n{text}");
+    }
+
+    #[test]
+    fn no_word_of_a_generated_traefik_file_is_forgotten(chosen in lines(), as_labels in any::<bool>()) {
+        let text = traefik_file(&chosen, as_labels);
+        let left = forgotten(&text, Dialect::Traefik);
         prop_assert!(left.is_empty(), "{left:?} of\n{text}");
     }
 }
