@@ -100,7 +100,7 @@ pub fn read(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Opti
         }
     }
     let kinds = AccessKinds::of(directives);
-    (!all.is_empty()).then(|| SectionAccess {
+    (!all.is_empty()).then_some(SectionAccess {
         allowed: RuleCondition::All(all),
         asks_identity,
         kinds,

@@ -133,7 +133,8 @@ pub fn discovery(statement: &ConfigStatement, notes: &mut ConversionNotes) -> Op
         }
     };
     dynamic.settle_converted(notes);
-    let good = !name.is_empty() && !name.contains('{') && pairs[1].value.trim_matches('"') != "";
+    let good =
+        !name.is_empty() && !name.contains('{') && !pairs[1].value.trim_matches('"').is_empty();
     good.then(|| SourcedValue { value: value::table(&pairs), source: dynamic.source })
 }
 

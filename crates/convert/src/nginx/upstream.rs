@@ -93,7 +93,6 @@ fn server(
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) -> String {
-    let source = directive.source;
     let text = directive.text();
     let address = directive.word(0);
     let address = with_port(address, port);

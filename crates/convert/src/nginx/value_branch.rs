@@ -54,7 +54,7 @@ pub fn fold_condition(
 /// Removes constants, and leaves the question of TLS open.
 fn drop_constants(condition: RuleCondition) -> RuleCondition {
     let constant = |parts: &[RuleCondition], all: bool| {
-        parts.iter().any(|part| *part == RuleCondition::Is(!all)).then_some(RuleCondition::Is(!all))
+        parts.contains(&RuleCondition::Is(!all)).then_some(RuleCondition::Is(!all))
     };
     match condition {
         RuleCondition::All(parts) => match constant(&parts, true) {
