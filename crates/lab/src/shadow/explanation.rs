@@ -66,7 +66,7 @@ pub fn find_note<'n>(
     near.sort_by_key(|note| (route.get(&note.line), note.kind));
     let named = |words: &[&str]| {
         let names = |note: &&ConversionNote| words.iter().any(|word| mentions(note, word));
-        let first = near.iter().copied().find(|note| names(&note));
+        let first = near.iter().copied().find(|note| names(note));
         first.or_else(|| notes.iter().filter(relevant).find(names))
     };
     match &seen.difference.topic {

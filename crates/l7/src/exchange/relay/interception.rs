@@ -27,7 +27,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         for header in response.headers {
             let named = |name: &&str| header.name.eq_ignore_ascii_case(name);
             let is_removed = removed.iter().any(|name| header.name.eq_ignore_ascii_case(name));
-            if PASSED_ON.iter().any(|name| named(&name)) && !is_removed {
+            if PASSED_ON.iter().any(named) && !is_removed {
                 for part in [header.name.as_bytes(), b": ", header.value, b"\r\n"] {
                     self.intercepted_lines.extend_from_slice(part);
                 }
