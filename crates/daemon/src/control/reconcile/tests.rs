@@ -258,7 +258,7 @@ fn names_start_unknown_fail_with_their_reason_and_keep_the_last_address() {
     });
     assert_eq!(world.state("smtp", "a"), ServerState::Up);
     world.alter("smtp", "a", failed);
-    assert_eq!(world.book.pools["smtp"].servers[0].address, Some(at("10.1.1.1:25")));
+    assert_eq!(world.book.pools["smtp"].servers[0].address, Some(at("10.1.1.1:25").into()));
 }
 
 #[test]

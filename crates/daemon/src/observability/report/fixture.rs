@@ -1,7 +1,6 @@
 //! State snapshots for tests, from a configuration's text. Nothing listens and nothing is probed.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
