@@ -6,6 +6,7 @@
 mod accept_proxy;
 mod access;
 mod branching;
+mod compared_value;
 mod comparison;
 mod compression;
 mod constant;
@@ -38,7 +39,6 @@ mod tls;
 mod tree;
 mod upstream;
 mod value_branch;
-mod value_pattern;
 mod value_rules;
 mod variable_notes;
 mod variables;

@@ -12,7 +12,7 @@ use files::regular_file;
 use model::config::{Config, ErrorPageConfig};
 use model::error_pages::{ErrorPage, ErrorPages, HttpFileError, MAX_PAGE_BYTES, MAX_TOTAL_BYTES};
 
-use crate::tls::cert_files::{FileStamps, file_stamps};
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 /// The pages of all services, and how their files were when they were read.
 #[derive(Clone, Debug, Default)]

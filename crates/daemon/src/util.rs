@@ -6,6 +6,7 @@ pub(crate) mod bpf_pins;
 pub(crate) mod duration_text;
 pub mod event;
 pub(crate) mod fd_passing;
+pub(crate) mod file_stamps;
 pub(crate) mod host_capacity;
 pub mod listeners;
 pub mod local_time;

@@ -51,7 +51,6 @@ use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::flow::ByteFlow;
 use crate::exchange::incoming_request::IncomingRequest;
 use crate::upstream::affinity::ClientAffinity;
-use crate::upstream::hash_key;
 use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
 
 use crate::conn::stream::ProxyStream;
@@ -267,8 +266,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let abort_watch = AbortWatch::new(&server.view.borrow().stats);
         let pool = self.pool.clone();
         let hedge = self.start_hedge(attempts, server.id);
-        let sent_before = sent.as_ref().map(|it| it.bytes_before);
-        let sent_before = sent_before.unwrap_or_else(|| lease.connection.bytes_on_wire());
+        let on_wire = || lease.connection.bytes_on_wire();
+        let sent_before = sent.as_ref().map_or_else(on_wire, |it| it.bytes_before);
         let ends = RelayContext {
             worker,
             client,
@@ -298,12 +297,12 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             matches!(ended, Ok(AttemptEnding::ReadAhead { .. })).then(|| relay.take_remaining());
         self.intercepted_lines = relay.take_intercepted_lines();
         relay.release();
-        let dropped = relay.trailers_dropped();
         held.extend_from_slice(&relay.take_excess());
         let moved = relay.transfer_totals();
         let replayable = relay.replayable();
         learn::learn_from_answer(worker, &server, relay.keep_alive_timeout(), relay.load_report());
         let hedge = relay.take_hedge();
+        let dropped = relay.trailers_dropped();
         drop(relay);
         self.count_dropped_trailers(dropped);
         self.record.add_transfer(&moved);
@@ -317,9 +316,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 }
                 let sent = moved.to_server > 0;
                 let reused = lease.reused;
-                AttemptOutcome::Failed(AttemptFailure::at_server(
-                    fault, server, reused, replayable, sent,
-                ))
+                let failure = AttemptFailure::at_server(fault, server, reused, replayable, sent);
+                AttemptOutcome::Failed(failure)
             }
         }
     }
@@ -386,18 +384,6 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let worker = self.context.worker;
         let rule = self.matched_rule.as_ref().and_then(MatchedRule::live);
         Meter::new(live, server.view.borrow().stats.clone(), worker.index).with_rule(rule)
-    }
-
-    /// The hash input of the pool's policy, if it is not the client's address.
-    fn hash_key(&self) -> Option<u64> {
-        let pool = self.pool.view.borrow();
-        hash_key::request_hash(
-            &pool.config.hash_on,
-            &self.incoming.head,
-            self.incoming.target.start,
-            self.incoming.target.end,
-            self.context.client_peer.peer,
-        )
     }
 
     fn counters(&self) -> &model::stats::ServiceCounters {

@@ -13,17 +13,17 @@ use super::wait::DEADLINE;
 
 /// A server on a Unix socket with a test's function as its connection handler. The socket disappears when it is dropped.
 #[derive(Debug)]
-pub struct UnixServer {
+pub struct UnixOrigin {
     path: PathBuf,
     accepted: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
-impl UnixServer {
+impl UnixOrigin {
     /// Listens at `path`, and calls `serve` with each connection on a separate thread.
-    pub fn start(path: PathBuf, serve: impl Fn(UnixStream) + Send + Sync + 'static) -> UnixServer {
+    pub fn start(path: PathBuf, serve: impl Fn(UnixStream) + Send + Sync + 'static) -> UnixOrigin {
         let listener = UnixListener::bind(&path).unwrap();
-        UnixServer::accepting(path, listener, serve)
+        UnixOrigin::accepting(path, listener, serve)
     }
 
     /// As `start`, with a socket that listens already.
@@ -31,8 +31,8 @@ impl UnixServer {
         path: PathBuf,
         listener: UnixListener,
         serve: impl Fn(UnixStream) + Send + Sync + 'static,
-    ) -> UnixServer {
-        let server = UnixServer { path, accepted: Arc::default(), stop: Arc::default() };
+    ) -> UnixOrigin {
+        let server = UnixOrigin { path, accepted: Arc::default(), stop: Arc::default() };
         let accepted = server.accepted.clone();
         let stop = server.stop.clone();
         let serve = Arc::new(serve);
@@ -53,8 +53,8 @@ impl UnixServer {
     }
 
     /// Answers every request with `200`, its own name and the request's `Host`, and keeps connections open.
-    pub fn naming(path: PathBuf, name: &'static str) -> UnixServer {
-        UnixServer::start(path, move |stream| answer_with_name(&stream, name))
+    pub fn naming(path: PathBuf, name: &'static str) -> UnixOrigin {
+        UnixOrigin::start(path, move |stream| answer_with_name(&stream, name))
     }
 
     /// As `address` of a server: `unix:/…`.
@@ -68,7 +68,7 @@ impl UnixServer {
     }
 }
 
-impl Drop for UnixServer {
+impl Drop for UnixOrigin {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         // Wakes up `accept`, so that the thread sees the stop flag.

@@ -17,13 +17,13 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::http::{HttpReader, noise};
 use tests::e2e::nginx::{Nginx, PAGE};
 use tests::e2e::servers;
-use tests::e2e::unix_server::{UnixServer, address, answer_with_name};
+use tests::e2e::unix_server::{UnixOrigin, address, answer_with_name};
 use tests::e2e::wait;
 
 #[test]
 fn requests_share_a_connection_and_reports_show_the_path() {
     let dir = TestDir::new();
-    let server = UnixServer::naming(dir.join("app.sock"), "app");
+    let server = UnixOrigin::naming(dir.join("app.sock"), "app");
     let setup = BalancerConfig::http(&[]).server("a", server.address(), "").global("workers = 1");
     let balancer = TestBalancer::start(&setup);
     let mut client = balancer.client();
@@ -74,7 +74,7 @@ fn what_a_server_sent_before_its_close_arrives() {
     {
         let closed = Arc::new(AtomicBool::new(false));
         let done = closed.clone();
-        let server = UnixServer::start(dir.join(forward), move |mut stream| {
+        let server = UnixOrigin::start(dir.join(forward), move |mut stream| {
             HttpReader::new(&stream).head().unwrap();
             stream.write_all(head.as_bytes()).unwrap();
             stream.write_all(&noise(ALL)).unwrap();
@@ -104,7 +104,7 @@ fn what_a_server_sent_before_its_close_arrives() {
 #[test]
 fn tunnels_end_one_direction_at_a_time() {
     let dir = TestDir::new();
-    let server = UnixServer::start(dir.join("echo.sock"), |mut stream| {
+    let server = UnixOrigin::start(dir.join("echo.sock"), |mut stream| {
         let mut got = Vec::new();
         stream.write_all(b"first,").unwrap();
         stream.read_to_end(&mut got).unwrap();
@@ -121,7 +121,7 @@ fn tunnels_end_one_direction_at_a_time() {
 #[test]
 fn an_upgraded_connection_goes_to_a_unix_socket() {
     let dir = TestDir::new();
-    let server = UnixServer::start(dir.join("ws.sock"), |stream| {
+    let server = UnixOrigin::start(dir.join("ws.sock"), |stream| {
         let mut reader = HttpReader::new(&stream);
         let request = reader.head().unwrap().unwrap();
         assert_eq!(request.field("upgrade").as_deref(), Some("bytes"));
@@ -149,7 +149,7 @@ fn a_missing_socket_is_a_refused_connection() {
     assert_eq!(balancer.client().get("/").status(), 502);
     let line = balancer.wait_for_log_line("the failure", |line| line.to_string().contains("502"));
     assert!(line.to_string().contains("server-refused"), "{line}");
-    let _server = UnixServer::naming(path.clone(), "late");
+    let _server = UnixOrigin::naming(path.clone(), "late");
     wait::until("it answers", || balancer.client().get("/").status() == 200);
 
     let origin = servers::origin("other");
@@ -188,7 +188,7 @@ fn clients_wait_while_the_queue_of_the_socket_is_full() {
         })
         .collect();
     wait::until("all are waited for", || balancer.server("a").in_flight == 12);
-    let _server = UnixServer::accepting(path, listener, |stream| answer_with_name(&stream, "busy"));
+    let _server = UnixOrigin::accepting(path, listener, |stream| answer_with_name(&stream, "busy"));
     for client in clients {
         assert_eq!(client.join().unwrap(), 200);
     }
@@ -214,7 +214,7 @@ fn health_checks_reach_unix_sockets() {
     let dir = TestDir::new();
     for probe in ["\"/healthz\"", "{ tcp = true }"] {
         let path = dir.join(if probe.contains("tcp") { "tcp.sock" } else { "http.sock" });
-        let server = UnixServer::naming(path.clone(), "checked");
+        let server = UnixOrigin::naming(path.clone(), "checked");
         let kind = if probe.contains("tcp") { "" } else { "http = " };
         let probe = probe.trim_start_matches("{ ").trim_end_matches(" }");
         let setup = BalancerConfig::http(&[])
@@ -231,7 +231,7 @@ fn health_checks_reach_unix_sockets() {
             shown.state == ServerState::Down
                 && shown.reason.text.contains("the server has not created the socket")
         });
-        let _server = UnixServer::naming(path, "again");
+        let _server = UnixOrigin::naming(path, "again");
         wait::until("up again", || balancer.server("a").state == ServerState::Up);
         assert_eq!(balancer.client().get("/").status(), 200);
     }
@@ -240,9 +240,9 @@ fn health_checks_reach_unix_sockets() {
 #[test]
 fn a_reload_changes_paths() {
     let dir = TestDir::new();
-    let old = UnixServer::naming(dir.join("old.sock"), "old");
-    let new = UnixServer::naming(dir.join("new.sock"), "new");
-    let setup = |server: &UnixServer| BalancerConfig::http(&[]).server("a", server.address(), "");
+    let old = UnixOrigin::naming(dir.join("old.sock"), "old");
+    let new = UnixOrigin::naming(dir.join("new.sock"), "new");
+    let setup = |server: &UnixOrigin| BalancerConfig::http(&[]).server("a", server.address(), "");
     let first = setup(&old);
     let mut balancer = TestBalancer::start(&first);
     let mut client = balancer.client();
@@ -258,7 +258,7 @@ fn a_reload_changes_paths() {
 #[test]
 fn a_server_on_a_unix_socket_learns_the_client_from_send_proxy() {
     let dir = TestDir::new();
-    let server = UnixServer::start(dir.join("proxied.sock"), |mut stream| {
+    let server = UnixOrigin::start(dir.join("proxied.sock"), |mut stream| {
         let mut reader = HttpReader::new(&stream);
         let header = reader.read_exactly(28).unwrap();
         let request = reader.head().unwrap().unwrap();

@@ -9,7 +9,7 @@ use crate::value::{self, KeyValue};
 use super::clusters::PoolSettings;
 use super::default_times::{NEVER_MS, ROUTE_TIMEOUT_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
-use super::header_edits::FieldEdits;
+use super::header_edits::HeaderEditList;
 use super::path_rewrite::{PathChange, read_change};
 use super::reader::{
     leave_out, note_changed, take_flag, take_number, take_text, take_texts, take_time,
@@ -173,7 +173,7 @@ fn hash_on(policy: &ConfigNode, notes: &mut ConversionNotes) -> Option<String> {
 fn read_target(
     action: &ConfigNode,
     settings: &PoolSettings,
-    edits: &mut FieldEdits,
+    edits: &mut HeaderEditList,
     context: &mut RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
@@ -198,7 +198,7 @@ fn read_target(
         ] {
             let Some(field) = item.get(key) else { continue };
             if key == "request_headers_to_add" {
-                let own = FieldEdits::read(item, notes);
+                let own = HeaderEditList::read(item, notes);
                 let fields = own.set.iter().chain(&own.add);
                 edits
                     .remove
@@ -237,7 +237,7 @@ enum HostChange {
 
 fn read_host(
     action: &ConfigNode,
-    edits: &mut FieldEdits,
+    edits: &mut HeaderEditList,
     context: &RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> HostChange {

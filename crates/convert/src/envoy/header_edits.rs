@@ -9,7 +9,7 @@ use super::reader::{leave_out, settle_inside, take_flag, take_text, take_texts};
 
 /// What is changed in the fields of requests and answers.
 #[derive(Clone, Debug, Default)]
-pub struct FieldEdits {
+pub struct HeaderEditList {
     pub set: Vec<String>,
     pub add: Vec<String>,
     pub remove: Vec<String>,
@@ -29,10 +29,10 @@ fn name_of(field: &str) -> &str {
     field.split(':').next().unwrap_or_default()
 }
 
-impl FieldEdits {
+impl HeaderEditList {
     /// The edits of a route, a virtual host, a route configuration or a cluster of a split.
-    pub fn read(node: &ConfigNode, notes: &mut ConversionNotes) -> FieldEdits {
-        let mut edits = FieldEdits::default();
+    pub fn read(node: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEditList {
+        let mut edits = HeaderEditList::default();
         for item in node.get("request_headers_to_add").map(ConfigNode::items).unwrap_or_default() {
             edits.take_option(item, EditedMessage::Request, notes);
         }
@@ -52,8 +52,8 @@ impl FieldEdits {
     }
 
     /// The edits of a `HeaderMutation` filter.
-    pub fn read_mutations(node: &ConfigNode, notes: &mut ConversionNotes) -> FieldEdits {
-        let mut edits = FieldEdits::default();
+    pub fn read_mutations(node: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEditList {
+        let mut edits = HeaderEditList::default();
         for (key, message) in [
             ("request_mutations", EditedMessage::Request),
             ("response_mutations", EditedMessage::Answer),
@@ -140,7 +140,7 @@ impl FieldEdits {
     }
 
     /// Adds edits that are made after these.
-    pub fn then(mut self, later: &FieldEdits) -> FieldEdits {
+    pub fn then(mut self, later: &HeaderEditList) -> HeaderEditList {
         self.set.retain(|field| !later.set.iter().any(|other| name_of(other) == name_of(field)));
         self.set.extend(later.set.iter().cloned());
         self.add.extend(later.add.iter().cloned());

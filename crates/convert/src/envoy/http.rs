@@ -11,7 +11,7 @@ use super::access_log::read_logs;
 use super::clusters::ClusterPools;
 use super::default_times::{IDLE_MS, NEVER_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
-use super::header_edits::FieldEdits;
+use super::header_edits::HeaderEditList;
 use super::http_filters::FilterEffects;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
 use super::route_scope::RouteContext;
@@ -64,7 +64,7 @@ pub fn read_manager(
     for entry in &effects.service {
         service.set("", entry.key, entry.value.clone(), entry.source);
     }
-    let mut edits = FieldEdits::default();
+    let mut edits = HeaderEditList::default();
     write_forwarding(node, uses_remote, hops, &mut service, &mut edits, notes);
     write_certificate_field(node, &mut edits, notes);
     write_server_name(node, &mut edits, notes);
@@ -112,7 +112,7 @@ fn write_forwarding(
     uses_remote: bool,
     hops: u64,
     service: &mut HttpService,
-    edits: &mut FieldEdits,
+    edits: &mut HeaderEditList,
     notes: &mut ConversionNotes,
 ) {
     let skips = take_flag(node, "skip_xff_append", notes).unwrap_or(false);
@@ -158,7 +158,11 @@ fn write_forwarding(
 }
 
 /// `x-forwarded-client-cert`, which Envoy removes unless it is told otherwise.
-fn write_certificate_field(node: &ConfigNode, edits: &mut FieldEdits, notes: &mut ConversionNotes) {
+fn write_certificate_field(
+    node: &ConfigNode,
+    edits: &mut HeaderEditList,
+    notes: &mut ConversionNotes,
+) {
     let mode = take_text(node, "forward_client_cert_details", notes).unwrap_or("SANITIZE");
     if matches!(mode, "ALWAYS_FORWARD_ONLY" | "4") {
         return;
@@ -173,7 +177,7 @@ fn write_certificate_field(node: &ConfigNode, edits: &mut FieldEdits, notes: &mu
     }
 }
 
-fn write_server_name(node: &ConfigNode, edits: &mut FieldEdits, notes: &mut ConversionNotes) {
+fn write_server_name(node: &ConfigNode, edits: &mut HeaderEditList, notes: &mut ConversionNotes) {
     let name = take_text(node, "server_name", notes).unwrap_or("envoy");
     match take_text(node, "server_header_transformation", notes).unwrap_or("OVERWRITE") {
         "PASS_THROUGH" | "2" => {}

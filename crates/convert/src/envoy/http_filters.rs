@@ -7,7 +7,7 @@ use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
-use super::header_edits::FieldEdits;
+use super::header_edits::HeaderEditList;
 use super::rate_limit::{LimitOutcome, read_limit};
 use super::rbac::read_rules;
 use super::reader::{
@@ -63,7 +63,7 @@ pub struct FilterEffects {
     pub rules: Vec<EnvoyRule>,
     /// The limit of requests, as a rule has it.
     limit: Option<SourcedValue>,
-    pub edits: FieldEdits,
+    pub edits: HeaderEditList,
     /// Keys of the service.
     pub service: Vec<ServiceEntry>,
     /// Routes with descriptors are limited by a service of its own.
@@ -135,7 +135,7 @@ impl FilterEffects {
             "HeaderMutation" => {
                 if let Some(mutations) = config.get("mutations") {
                     self.edits = std::mem::take(&mut self.edits)
-                        .then(&FieldEdits::read_mutations(mutations, notes));
+                        .then(&HeaderEditList::read_mutations(mutations, notes));
                 }
             }
             "LocalRateLimit" => match read_limit(config, notes) {

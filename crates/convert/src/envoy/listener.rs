@@ -31,7 +31,7 @@ pub struct ListenerContext<'c, 't> {
 }
 
 /// A service before it is written.
-struct ServiceParts {
+struct ListenerParts {
     path: String,
     table: TomlTable,
     keys: Vec<ServiceKey>,
@@ -85,7 +85,7 @@ pub fn write_listener(
     if let Some(log) = read_logs(node, notes) {
         context.access_log.get_or_insert(log);
     }
-    let mut parts = ServiceParts { path, table, keys: Vec::new(), tls, rules: Vec::new() };
+    let mut parts = ListenerParts { path, table, keys: Vec::new(), tls, rules: Vec::new() };
     read_ends(&chains, is_http, &mut parts, context, notes);
     settle_rest("listener", node, notes);
     write_service(&service, parts, document);
@@ -99,7 +99,7 @@ fn chain_tls<'t>(chain: &FilterChain<'t>) -> Option<ChainTls<'t>> {
 fn read_ends(
     chains: &[FilterChain<'_>],
     is_http: bool,
-    parts: &mut ServiceParts,
+    parts: &mut ListenerParts,
     context: &mut ListenerContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) {
@@ -165,7 +165,7 @@ fn read_ends(
 fn read_http(
     chain: &FilterChain<'_>,
     manager: &ConfigNode,
-    parts: &mut ServiceParts,
+    parts: &mut ListenerParts,
     context: &mut ListenerContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
@@ -193,7 +193,7 @@ fn read_http(
 
 fn read_tcp(
     proxy: &ConfigNode,
-    parts: &mut ServiceParts,
+    parts: &mut ListenerParts,
     context: &mut ListenerContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
@@ -223,7 +223,7 @@ fn add_key(
     }
 }
 
-fn write_service(name: &str, mut parts: ServiceParts, document: &mut Document) {
+fn write_service(name: &str, mut parts: ListenerParts, document: &mut Document) {
     let is_tls = parts.tls.is_some();
     // A rule that takes everything and only names its pool is the service's own pool.
     let simplified: Vec<RuleCondition> =

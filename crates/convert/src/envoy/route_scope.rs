@@ -4,7 +4,7 @@ use crate::duration::TimeSetting;
 use crate::structured::node::ConfigNode;
 
 use super::clusters::ClusterPools;
-use super::header_edits::FieldEdits;
+use super::header_edits::HeaderEditList;
 use super::http_filters::FilterEffects;
 
 /// What all routes of a connection manager share.
@@ -12,7 +12,7 @@ pub struct RouteContext<'c, 't> {
     pub pools: &'c mut ClusterPools,
     pub effects: FilterEffects,
     /// Edits that the connection manager makes by itself.
-    pub edits: FieldEdits,
+    pub edits: HeaderEditList,
     pub stream_idle: TimeSetting,
     pub tls: bool,
     /// The whole route configuration.
@@ -25,7 +25,7 @@ pub struct RouteContext<'c, 't> {
 
 impl RouteContext<'_, '_> {
     /// Joins the edits of a route or a host with those around it.
-    pub fn join_edits(&self, near: FieldEdits, outer: &FieldEdits) -> FieldEdits {
+    pub fn join_edits(&self, near: HeaderEditList, outer: &HeaderEditList) -> HeaderEditList {
         if self.nearest_wins { outer.clone().then(&near) } else { near.then(outer) }
     }
 }
@@ -35,7 +35,7 @@ pub struct RouteScope<'t> {
     pub route: &'t ConfigNode,
     pub host: &'t ConfigNode,
     /// Edits of the connection manager, the filters, the configuration, the virtual host and the route.
-    pub edits: FieldEdits,
+    pub edits: HeaderEditList,
     pub limit: Option<String>,
     pub text: String,
 }

@@ -8,7 +8,7 @@ use crate::value::{self, KeyValue};
 use super::answers::{read_answer, read_redirect};
 use super::fields::settle_rest;
 use super::forward::forward_rules;
-use super::header_edits::FieldEdits;
+use super::header_edits::HeaderEditList;
 use super::reader::{leave_out, take_flag, take_text, take_texts};
 use super::route_match::RouteMatch;
 use super::route_scope::{RouteContext, RouteScope};
@@ -24,7 +24,7 @@ pub fn read_rules(
     let hosts = config.get("virtual_hosts").map(ConfigNode::items).unwrap_or_default();
     let mut owners = Vec::new();
     let mut of_hosts = Vec::new();
-    let common = FieldEdits::read(config, notes);
+    let common = HeaderEditList::read(config, notes);
     context.nearest_wins =
         take_flag(config, "most_specific_header_mutations_wins", notes).unwrap_or(false);
     for host in hosts {
@@ -94,7 +94,7 @@ pub fn host_condition(names: &[String]) -> RuleCondition {
 /// The rules of a virtual host. The last one answers 404.
 fn host_rules(
     host: &ConfigNode,
-    common: &FieldEdits,
+    common: &HeaderEditList,
     context: &mut RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
@@ -113,7 +113,7 @@ fn host_rules(
             text: format!("virtual host {name}: require_tls"),
         });
     }
-    let edits = context.join_edits(FieldEdits::read(host, notes), common);
+    let edits = context.join_edits(HeaderEditList::read(host, notes), common);
     for policy in ["retry_policy", "hedge_policy"] {
         host.get(policy);
     }
@@ -135,7 +135,7 @@ fn host_rules(
 fn route_rules(
     route: &ConfigNode,
     host: &ConfigNode,
-    outer: &FieldEdits,
+    outer: &HeaderEditList,
     context: &mut RouteContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
@@ -150,7 +150,7 @@ fn route_rules(
     let levels = [route, host, context.config];
     let access = context.effects.access(&levels, notes);
     let edits =
-        context.join_edits(FieldEdits::read(route, notes), outer).then(&context.effects.edits);
+        context.join_edits(HeaderEditList::read(route, notes), outer).then(&context.effects.edits);
     let scope =
         RouteScope { route, host, edits: edits.then(&context.edits), limit: access.limit, text };
     if let Some(status) = access.closed {

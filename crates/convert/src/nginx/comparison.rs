@@ -2,10 +2,10 @@
 
 use crate::condition::RuleCondition;
 
+use super::compared_value::{ComparedValue, unknown};
 use super::defined::{DefinedVariables, VariablePlace};
 use super::match_condition::{match_condition, truth_condition};
 use super::value_branch::fold_condition;
-use super::value_pattern::{ValuePattern, unknown};
 use super::variables::{only_variable, replace_variable, variable_names};
 
 /// The words of an `if` without the surrounding parentheses.
@@ -31,7 +31,7 @@ pub fn if_words(args: &[String]) -> Vec<&str> {
 struct Comparison<'w> {
     value: &'w str,
     /// `None`: whether the value is neither empty nor `0`.
-    pattern: Option<ValuePattern>,
+    pattern: Option<ComparedValue>,
     negated: bool,
 }
 
@@ -77,9 +77,9 @@ fn comparison<'w>(words: &[&'w str], place: VariablePlace<'_>) -> Option<Compari
             if text.contains('$') {
                 return None;
             }
-            Some(ValuePattern::exact(&text))
+            Some(ComparedValue::exact(&text))
         }
-        _ => Some(ValuePattern::Search {
+        _ => Some(ComparedValue::Search {
             expression: text.to_owned(),
             ignore_case: operator.ends_with('*'),
         }),
@@ -88,7 +88,11 @@ fn comparison<'w>(words: &[&'w str], place: VariablePlace<'_>) -> Option<Compari
 }
 
 /// Compares a value of which only variables of the request are left.
-fn compare(value: &str, pattern: Option<&ValuePattern>, place: VariablePlace<'_>) -> RuleCondition {
+fn compare(
+    value: &str,
+    pattern: Option<&ComparedValue>,
+    place: VariablePlace<'_>,
+) -> RuleCondition {
     let value = place.fill_constants(value);
     if !value.contains('$') {
         return match pattern {
@@ -103,7 +107,7 @@ fn compare(value: &str, pattern: Option<&ValuePattern>, place: VariablePlace<'_>
         // A text with something fixed in it is neither empty nor `0`.
         match pattern {
             None => return RuleCondition::Is(true),
-            Some(ValuePattern::Text { text, .. }) if matches!(text.as_str(), "" | "0") => {
+            Some(ComparedValue::Text { text, .. }) if matches!(text.as_str(), "" | "0") => {
                 return RuleCondition::Is(false);
             }
             Some(_) => {}

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::condition::RuleCondition;
 
+use super::compared_value::unknown;
 use super::geo::GeoTable;
 use super::map::MapTable;
-use super::split::{self, ClientShare};
+use super::split::{self, SplitBranch};
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
-use super::value_pattern::unknown;
 use super::variables::{only_variable, replace_variable, variable_names};
 
 /// How deep maps of maps are followed.
@@ -224,7 +224,7 @@ impl<'t> DefinedVariables<'t> {
     }
 
     /// The shares of a variable for which `is_share` holds.
-    pub fn shares(&self, name: &str) -> Option<Vec<ClientShare<'t>>> {
+    pub fn shares(&self, name: &str) -> Option<Vec<SplitBranch<'t>>> {
         let block = self.blocks.get(name)?;
         if block.name == "split_clients" {
             return split::shares(block);

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::condition::RuleCondition;
 
+use super::compared_value::unknown;
 use super::tree::Directive;
 use super::value_branch::{ValueBranch, join_neighbours};
-use super::value_pattern::unknown;
 
 /// Networks by which a client is looked up.
 #[derive(Debug)]

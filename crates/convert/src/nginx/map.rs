@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 
 use crate::condition::RuleCondition;
 
+use super::compared_value::{ComparedValue, unknown};
 use super::match_condition::match_condition;
 use super::tree::Directive;
 use super::value_branch::{ValueBranch, join_neighbours};
-use super::value_pattern::{ValuePattern, unknown};
 use super::variables::replace_variable;
 
 /// From this number of texts on, paths are compared with regard to case, so that they need no expressions.
@@ -32,7 +32,7 @@ pub struct MapTable<'t> {
 #[derive(Debug)]
 struct MapEntry<'t> {
     rank: EntryRank,
-    pattern: ValuePattern,
+    pattern: ComparedValue,
     value: Cow<'t, str>,
 }
 
@@ -74,7 +74,7 @@ impl<'t> MapTable<'t> {
         let mut add = |rank, pattern, value: &Cow<'t, str>| {
             self.entries.push(MapEntry { rank, pattern, value: value.clone() })
         };
-        let text = |text: &str| ValuePattern::Text { text: text.to_owned(), ignore_case: true };
+        let text = |text: &str| ComparedValue::Text { text: text.to_owned(), ignore_case: true };
         if let Some(expression) = name.strip_prefix('~') {
             let (expression, ignore_case) =
                 expression.strip_prefix('*').map_or((expression, false), |rest| (rest, true));
@@ -82,22 +82,22 @@ impl<'t> MapTable<'t> {
             let value = numbered_groups(&expression, value);
             return add(
                 EntryRank::Search,
-                ValuePattern::Search { expression, ignore_case },
+                ComparedValue::Search { expression, ignore_case },
                 &value,
             );
         }
         if hosts && let Some(domain) = name.strip_prefix("*.") {
             let rank = EntryRank::Below(Reverse(domain.len()));
-            return add(rank, ValuePattern::HostsBelow(domain.to_owned()), &value);
+            return add(rank, ComparedValue::HostsBelow(domain.to_owned()), &value);
         }
         if hosts && let Some(domain) = name.strip_prefix('.') {
             add(EntryRank::Text, text(domain), &value);
             let rank = EntryRank::Below(Reverse(domain.len()));
-            return add(rank, ValuePattern::HostsBelow(domain.to_owned()), &value);
+            return add(rank, ComparedValue::HostsBelow(domain.to_owned()), &value);
         }
         if hosts && let Some(begin) = name.strip_suffix(".*") {
             let rank = EntryRank::Begin(Reverse(begin.len()));
-            return add(rank, ValuePattern::HostsBegin(begin.to_owned()), &value);
+            return add(rank, ComparedValue::HostsBegin(begin.to_owned()), &value);
         }
         // A backslash before a text says that it is none of the special words.
         add(EntryRank::Text, text(name.strip_prefix('\\').unwrap_or(name)), &value);
@@ -116,7 +116,7 @@ impl<'t> MapTable<'t> {
     /// Whether letter case counts although it does not in nginx.
     pub fn compares_case(&self) -> bool {
         let has_case = |entry: &MapEntry<'_>| match &entry.pattern {
-            ValuePattern::Text { text, .. } => text.bytes().any(|b| b.is_ascii_alphabetic()),
+            ComparedValue::Text { text, .. } => text.bytes().any(|b| b.is_ascii_alphabetic()),
             _ => false,
         };
         self.texts > EXPRESSIONS
@@ -146,9 +146,9 @@ impl<'t> MapTable<'t> {
         let compares_case = self.compares_case();
         for entry in &self.entries {
             let when = match &entry.pattern {
-                ValuePattern::Text { text, .. } if compares_case => {
+                ComparedValue::Text { text, .. } if compares_case => {
                     // Other spellings of the letters match in nginx, too.
-                    let exact = match_condition(variable, &ValuePattern::exact(text));
+                    let exact = match_condition(variable, &ComparedValue::exact(text));
                     RuleCondition::Any(vec![exact, unknown("letter case counts")])
                 }
                 pattern => match_condition(variable, pattern),

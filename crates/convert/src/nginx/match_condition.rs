@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use crate::condition::{RuleCondition, escape_regex};
 
+use super::compared_value::{ComparedValue, expression_condition, path_text, unknown};
 use super::constant::{self, search};
 use super::request_uri;
-use super::value_pattern::{ValuePattern, expression_condition, path_text, unknown};
 
 /// The condition under which a variable of the request matches. `variable`: its name without `$`.
-pub fn match_condition(variable: &str, pattern: &ValuePattern) -> RuleCondition {
+pub fn match_condition(variable: &str, pattern: &ComparedValue) -> RuleCondition {
     match variable {
         "host" | "http_host" => host(variable, pattern),
         "uri" | "document_uri" => path(pattern),
@@ -29,7 +29,7 @@ pub fn match_condition(variable: &str, pattern: &ValuePattern) -> RuleCondition 
 
 /// The condition under which a variable counts as true: it is neither empty nor `0`.
 pub fn truth_condition(variable: &str) -> RuleCondition {
-    let is = |text: &str| match_condition(variable, &ValuePattern::exact(text));
+    let is = |text: &str| match_condition(variable, &ComparedValue::exact(text));
     match variable.split_once('_') {
         Some((kind @ ("cookie" | "arg"), name)) => {
             let key = if kind == "cookie" { "cookie" } else { "query" };
@@ -41,25 +41,25 @@ pub fn truth_condition(variable: &str) -> RuleCondition {
     }
 }
 
-fn host(variable: &str, pattern: &ValuePattern) -> RuleCondition {
+fn host(variable: &str, pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, .. } if text.is_empty() => unknown("each request has a host"),
-        ValuePattern::Text { text, .. } if variable == "http_host" && text.contains(':') => {
+        ComparedValue::Text { text, .. } if text.is_empty() => unknown("each request has a host"),
+        ComparedValue::Text { text, .. } if variable == "http_host" && text.contains(':') => {
             RuleCondition::AnyCase("header", vec![quoted(&format!("host: {}", escape_glob(text)))])
         }
-        ValuePattern::Text { text, .. } if is_host(text) => {
+        ComparedValue::Text { text, .. } if is_host(text) => {
             RuleCondition::texts("host", &[text.to_ascii_lowercase()])
         }
-        ValuePattern::Text { .. } => RuleCondition::Is(false),
-        ValuePattern::HostsBelow(domain) if is_host(domain) => {
+        ComparedValue::Text { .. } => RuleCondition::Is(false),
+        ComparedValue::HostsBelow(domain) if is_host(domain) => {
             RuleCondition::texts("host", &[format!("*.{}", domain.to_ascii_lowercase())])
         }
-        ValuePattern::HostsBegin(begin) if is_host(begin) => {
+        ComparedValue::HostsBegin(begin) if is_host(begin) => {
             let expression = format!("{}\\..+", escape_regex(begin));
             RuleCondition::texts("host-regex", &[expression])
         }
-        ValuePattern::HostsBelow(_) | ValuePattern::HostsBegin(_) => RuleCondition::Is(false),
-        ValuePattern::Search { expression, .. } => match host_alternatives(expression) {
+        ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
+        ComparedValue::Search { expression, .. } => match host_alternatives(expression) {
             Some(hosts) => RuleCondition::texts("host", &hosts),
             None => expression_condition("host-regex", "", expression, false),
         },
@@ -92,22 +92,22 @@ fn whole_alternatives(expression: &str) -> Option<Vec<&str>> {
 }
 
 /// The path of `$uri`, which nginx decodes before it compares.
-pub fn path(pattern: &ValuePattern) -> RuleCondition {
+pub fn path(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
-        ValuePattern::Text { text, ignore_case } => path_text(text, *ignore_case),
-        ValuePattern::Search { expression, ignore_case } => {
+        ComparedValue::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
+        ComparedValue::Text { text, ignore_case } => path_text(text, *ignore_case),
+        ComparedValue::Search { expression, ignore_case } => {
             expression_condition("path-regex", "", expression, *ignore_case)
         }
-        ValuePattern::HostsBelow(_) | ValuePattern::HostsBegin(_) => RuleCondition::Is(false),
+        ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
     }
 }
 
 /// `$host$uri`: a host with a path behind it.
-fn host_and_path(pattern: &ValuePattern) -> RuleCondition {
+fn host_and_path(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, ignore_case } => match text.find('/') {
-            Some(at) => host("host", &ValuePattern::exact(&text[..at]))
+        ComparedValue::Text { text, ignore_case } => match text.find('/') {
+            Some(at) => host("host", &ComparedValue::exact(&text[..at]))
                 .and(path_text(&text[at..], *ignore_case)),
             None => RuleCondition::Is(false),
         },
@@ -115,49 +115,49 @@ fn host_and_path(pattern: &ValuePattern) -> RuleCondition {
     }
 }
 
-fn method(pattern: &ValuePattern) -> RuleCondition {
+fn method(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, ignore_case } => {
+        ComparedValue::Text { text, ignore_case } => {
             let text = if *ignore_case { text.to_ascii_uppercase() } else { text.clone() };
             match !text.is_empty() && text.bytes().all(|b| b.is_ascii_uppercase()) {
                 true => RuleCondition::texts("method", &[text]),
                 false => RuleCondition::Is(false),
             }
         }
-        ValuePattern::Search { expression, ignore_case } => {
+        ComparedValue::Search { expression, ignore_case } => {
             let upper = |one: &&str| !one.is_empty() && one.bytes().all(|b| b.is_ascii_uppercase());
             match whole_alternatives(expression).filter(|all| all.iter().all(upper)) {
                 Some(all) if !ignore_case => RuleCondition::texts("method", &all),
                 _ => unknown("methods are compared whole"),
             }
         }
-        ValuePattern::HostsBelow(_) | ValuePattern::HostsBegin(_) => RuleCondition::Is(false),
+        ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
     }
 }
 
-fn client(pattern: &ValuePattern) -> RuleCondition {
+fn client(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, .. } => match text.parse::<IpAddr>() {
+        ComparedValue::Text { text, .. } => match text.parse::<IpAddr>() {
             Ok(_) => RuleCondition::texts("client", &[text]),
             Err(_) => RuleCondition::Is(false),
         },
-        ValuePattern::Search { expression, .. } => match constant::searched_network(expression) {
+        ComparedValue::Search { expression, .. } => match constant::searched_network(expression) {
             Some(network) => RuleCondition::texts("client", &[network]),
             None => unknown("clients are compared by address and network"),
         },
-        ValuePattern::HostsBelow(_) | ValuePattern::HostsBegin(_) => RuleCondition::Is(false),
+        ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
     }
 }
 
-fn sni(pattern: &ValuePattern) -> RuleCondition {
+fn sni(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, .. } if is_host(text) => {
+        ComparedValue::Text { text, .. } if is_host(text) => {
             RuleCondition::texts("sni", &[text.to_ascii_lowercase()])
         }
-        ValuePattern::HostsBelow(domain) if is_host(domain) => {
+        ComparedValue::HostsBelow(domain) if is_host(domain) => {
             RuleCondition::texts("sni", &[format!("*.{}", domain.to_ascii_lowercase())])
         }
-        ValuePattern::Search { expression, .. } => match host_alternatives(expression) {
+        ComparedValue::Search { expression, .. } => match host_alternatives(expression) {
             Some(hosts) => RuleCondition::texts("sni", &hosts),
             None => unknown("names of TLS are compared whole or below a domain"),
         },
@@ -166,7 +166,7 @@ fn sni(pattern: &ValuePattern) -> RuleCondition {
 }
 
 /// A field, a cookie or a parameter. One that is not there is empty in nginx.
-fn valued(key: &'static str, name: &str, joint: &str, pattern: &ValuePattern) -> RuleCondition {
+fn valued(key: &'static str, name: &str, joint: &str, pattern: &ComparedValue) -> RuleCondition {
     let with = |values: &[String], ignore_case: bool| {
         let texts: Vec<String> =
             values.iter().map(|value| quoted(&format!("{name}{joint}{value}"))).collect();
@@ -177,24 +177,24 @@ fn valued(key: &'static str, name: &str, joint: &str, pattern: &ValuePattern) ->
     };
     let absent = RuleCondition::texts(key, &[name]).negate();
     match pattern {
-        ValuePattern::Text { text, .. } if text.is_empty() => match key {
+        ComparedValue::Text { text, .. } if text.is_empty() => match key {
             "header" => RuleCondition::texts("header-regex", &[format!("{name}: .+")]).negate(),
             _ => RuleCondition::Any(vec![absent, with(&[String::new()], false)]),
         },
-        ValuePattern::Text { text, ignore_case } => {
+        ComparedValue::Text { text, ignore_case } => {
             let has_case = text.bytes().any(|b| b.is_ascii_alphabetic());
             with(&[escape_glob(text)], *ignore_case && has_case)
         }
-        ValuePattern::Search { expression, ignore_case } => {
+        ComparedValue::Search { expression, ignore_case } => {
             if let Some(globs) = searched_globs(expression) {
                 let has_case = expression.bytes().any(|b| b.is_ascii_alphabetic());
                 return with(&globs, *ignore_case && has_case);
             }
             if matches!(expression.as_str(), "." | ".+" | "^.+" | "^.+$") {
-                return valued(key, name, joint, &ValuePattern::exact("")).negate();
+                return valued(key, name, joint, &ComparedValue::exact("")).negate();
             }
             if matches!(expression.as_str(), "^$") {
-                return valued(key, name, joint, &ValuePattern::exact(""));
+                return valued(key, name, joint, &ComparedValue::exact(""));
             }
             if key != "header" {
                 return unknown(
@@ -208,8 +208,8 @@ fn valued(key: &'static str, name: &str, joint: &str, pattern: &ValuePattern) ->
                 _ => there,
             }
         }
-        ValuePattern::HostsBelow(domain) => with(&[format!("?*.{}", escape_glob(domain))], true),
-        ValuePattern::HostsBegin(begin) => with(&[format!("{}.?*", escape_glob(begin))], true),
+        ComparedValue::HostsBelow(domain) => with(&[format!("?*.{}", escape_glob(domain))], true),
+        ComparedValue::HostsBegin(begin) => with(&[format!("{}.?*", escape_glob(begin))], true),
     }
 }
 

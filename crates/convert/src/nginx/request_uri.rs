@@ -4,16 +4,16 @@
 
 use crate::condition::RuleCondition;
 
-use super::value_pattern::{ValuePattern, expression_condition, path_text, unknown};
+use super::compared_value::{ComparedValue, expression_condition, path_text, unknown};
 
 /// Parts of expressions that a `?` can match.
 const CROSSING: [&str; 7] = ["\\?", ".*", ".+", "[^", "\\S", "\\W", "\\D"];
 const QUERY: &str = "the query does not count, nor how the path is spelled";
 
-pub fn condition(pattern: &ValuePattern) -> RuleCondition {
+pub fn condition(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
-        ValuePattern::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
-        ValuePattern::Text { text, ignore_case } => {
+        ComparedValue::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
+        ComparedValue::Text { text, ignore_case } => {
             let (path, query) = text.split_once('?').unwrap_or((text, ""));
             let mut all = vec![path_text(path, *ignore_case)];
             let parameters: Vec<&str> = query.split('&').filter(|one| !one.is_empty()).collect();
@@ -24,8 +24,8 @@ pub fn condition(pattern: &ValuePattern) -> RuleCondition {
             all.push(unknown(QUERY));
             RuleCondition::All(all)
         }
-        ValuePattern::Search { expression, ignore_case } => search(expression, *ignore_case),
-        ValuePattern::HostsBelow(_) | ValuePattern::HostsBegin(_) => RuleCondition::Is(false),
+        ComparedValue::Search { expression, ignore_case } => search(expression, *ignore_case),
+        ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn conditions_say_whether_the_query_could_decide() {
         let searched = |text: &str| {
-            condition(&ValuePattern::Search { expression: text.to_owned(), ignore_case: false })
+            condition(&ComparedValue::Search { expression: text.to_owned(), ignore_case: false })
         };
         for (text, wide, narrow) in [
             ("^/a/", "{ path-regex = \"/a/.*\" }", "{ path-regex = \"/a/.*\" }"),
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_query_of_a_text_becomes_parameters() {
-        let text = condition(&ValuePattern::exact("/a?b=c&d=e")).at_least().simplify(false);
+        let text = condition(&ComparedValue::exact("/a?b=c&d=e")).at_least().simplify(false);
         assert_eq!(
             text.to_when().as_deref(),
             Some("{ path = \"/a\", query = \"b=c\", all = [{ query = \"d=e\" }] }")

@@ -6,7 +6,7 @@ use super::tree::Directive;
 
 /// A value and its share, in hundredths of a percent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientShare<'t> {
+pub struct SplitBranch<'t> {
     pub value: Cow<'t, str>,
     pub weight: u32,
 }
@@ -15,7 +15,7 @@ pub struct ClientShare<'t> {
 const WHOLE: u32 = 10_000;
 
 /// The shares of a `split_clients` block. `None` if one is no share, or if they are more than all.
-pub fn shares(split: &Directive) -> Option<Vec<ClientShare<'_>>> {
+pub fn shares(split: &Directive) -> Option<Vec<SplitBranch<'_>>> {
     let mut out = Vec::new();
     let mut left = WHOLE;
     let mut rest = "";
@@ -27,11 +27,11 @@ pub fn shares(split: &Directive) -> Option<Vec<ClientShare<'_>>> {
         }
         let weight = hundredths(&entry.name)?;
         left = left.checked_sub(weight)?;
-        out.push(ClientShare { value: Cow::Borrowed(value), weight });
+        out.push(SplitBranch { value: Cow::Borrowed(value), weight });
     }
     // What no share takes has the value of `*`, or an empty one.
     if left > 0 {
-        out.push(ClientShare { value: Cow::Borrowed(rest), weight: left });
+        out.push(SplitBranch { value: Cow::Borrowed(rest), weight: left });
     }
     let divisor = out.iter().fold(0, |known, one| common_divisor(known, one.weight)).max(1);
     out.iter_mut().for_each(|one| one.weight /= divisor);

@@ -26,7 +26,7 @@ use super::malformed_request;
 use super::peer::{self, RequestConnection};
 use super::router::build_router;
 use super::tls_listener::TlsListener;
-use crate::tls::cert_files::{file_stamps, read_file, read_pair};
+use crate::tls::cert_files::{read_file, read_pair};
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::admin_listeners::api_counters::ListenerKind;
 use crate::util::admin_listeners::connection_guard::{
@@ -34,6 +34,7 @@ use crate::util::admin_listeners::connection_guard::{
 };
 use crate::util::admin_listeners::connection_slots::ConnectionSlots;
 use crate::util::event::EventLog;
+use crate::util::file_stamps::file_stamps;
 
 /// Limits of the TCP listener, which serves browsers and programs. Event streams count as long as they are open.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {

@@ -7,8 +7,8 @@ use std::path::Path;
 use files::secret::{SecretProtection, read_text};
 
 use super::tokens::{self, ApiToken};
-use crate::tls::cert_files::{FileStamps, file_stamps};
 use crate::util::event::EventLog;
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 /// Bytes of the file.
 const BYTES: u64 = 256 * 1024;

@@ -13,9 +13,9 @@ use model::config::toml_tree::{diff_trees, parse_tree};
 
 use crate::control::config_overlay::ConfigOverlay;
 use crate::state::origin::ChangeOrigin;
-use crate::tls::cert_files::{FileStamps, file_stamps};
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 /// Bytes of a file that changes are written back to.
 pub(super) const FILE_BYTES: u64 = 16 << 20;

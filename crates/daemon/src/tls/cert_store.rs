@@ -25,11 +25,11 @@ pub use self::refresh_result::RefreshResult;
 use self::refresh_result::TlsFailure;
 use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
-use super::cert_files::{self, FileStamps};
 use crate::error_page_store::ErrorPageStore;
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 #[derive(Debug, Default)]
 pub struct CertificateStore {
@@ -120,19 +120,10 @@ impl CertificateStore {
         let mut news = RefreshResult::default();
         let mut warnings = Vec::new();
         let mut errors = Vec::new();
-        next.cookies = self.cookies.clone();
-        match config
-            .global
-            .sticky_secret_file
-            .as_ref()
-            .map(|_| self.cookies.for_config(config, self.state_dir.as_deref()))
-        {
-            None => {}
-            Some(Ok(cookies)) => next.cookies = cookies,
-            Some(Err(why)) => {
-                errors.push(TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
-            }
-        }
+        next.cookies = self.prepare_cookies(config).unwrap_or_else(|error| {
+            errors.push(error);
+            self.cookies.clone()
+        });
         let pages = self.pages.prepare(config);
         let faults = pages.errors.into_iter();
         errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
@@ -186,6 +177,14 @@ impl CertificateStore {
         let prepared =
             PreparedStore { store: next, warnings, reloaded: news.reloaded, pages: pages.reloaded };
         CertificateCheck { prepared, errors }
+    }
+
+    fn prepare_cookies(&self, config: &Config) -> Result<StickySecrets, TlsConfigError> {
+        if config.global.sticky_secret_file.is_none() {
+            return Ok(self.cookies.clone());
+        }
+        let cookies = self.cookies.for_config(config, self.state_dir.as_deref());
+        cookies.map_err(|why| TlsConfigError::new(sticky_secrets::KEY, TlsFailure::from(why)))
     }
 
     /// Checks for changed files, and loads the valid ones.
@@ -266,7 +265,7 @@ fn settled_change(
     before: &FileStamps,
     doubt: &mut Option<FileStamps>,
 ) -> Option<FileStamps> {
-    let now = cert_files::file_stamps(paths);
+    let now = file_stamps(paths);
     if now == *before {
         *doubt = None;
         return None;

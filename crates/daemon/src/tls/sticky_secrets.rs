@@ -11,8 +11,8 @@ use files::secret::{SecretProtection, read_text};
 use model::affinity::cookie::{AffinitySecret, AffinitySecrets};
 use model::config::{AffinityKey, Config, CookieMode};
 
-use crate::tls::cert_files::{FileStamps, file_stamps};
 use crate::util::atomic_file;
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 /// The key that names the operator's file.
 pub const KEY: &str = "global.sticky-secret-file";

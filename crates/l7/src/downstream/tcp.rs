@@ -253,11 +253,7 @@ async fn lease_upstream<N: NetDriver>(
     let mut attempts = 0;
     let retry_in_flight = RetryInFlight::default();
     retry_attempts::count_request(worker, pool);
-    let deadline = || ExchangeDeadline {
-        client: Some(client),
-        total: MonotonicTime::NEVER,
-        cut_at: &service.cut_at,
-    };
+    let deadline = || opening_deadline(client, service);
     loop {
         let now = worker.rt.now();
         let choice = affinity.as_ref().and_then(|it| it.choose_server(pool, &failed, now));
@@ -278,23 +274,17 @@ async fn lease_upstream<N: NetDriver>(
             deadline: deadline(),
         };
         let now = upstream::lease_now(worker, pool, &want);
-        let UpstreamLeaseError { cause, server } =
-            match upstream::lease(worker, pool, want, now, record).await {
-                Ok(lease) => {
-                    remember_server(worker, pool, affinity.as_ref(), &lease, &failed);
-                    return Ok(lease);
-                }
-                Err(refused) => refused,
-            };
+        let leased = upstream::lease(worker, pool, want, now, record).await;
+        let UpstreamLeaseError { cause, server } = match leased {
+            Ok(lease) => {
+                remember_server(worker, pool, affinity.as_ref(), &lease, &failed);
+                return Ok(lease);
+            }
+            Err(refused) => refused,
+        };
         attempts += 1;
         let failed_now = server.as_ref().map(|server| server.id);
-        let limit = retry_attempts::retry_limit(
-            &pool.view.borrow(),
-            &route.settings,
-            cause,
-            &failed,
-            failed_now,
-        );
+        let limit = retry_limit(pool, &route.settings, cause, &failed, failed_now);
         match retry::decide_retry(&retry_facts(limit, attempts, cause)) {
             RetryDecision::GiveUp(cause) => return Err(UpstreamLeaseError { cause, server }),
             RetryDecision::OtherServer | RetryDecision::ReplaySameServer => {
@@ -314,6 +304,25 @@ async fn lease_upstream<N: NetDriver>(
             }
         }
     }
+}
+
+/// How often the pool's and the rule's settings allow another attempt after this failure.
+fn retry_limit<N: NetDriver>(
+    pool: &LocalPool<N>,
+    settings: &ExchangeSettings,
+    cause: Cause,
+    failed: &[ServerId],
+    failed_now: Option<ServerId>,
+) -> u8 {
+    retry_attempts::retry_limit(&pool.view.borrow(), settings, cause, failed, failed_now)
+}
+
+/// While a server is looked for, only the client and the order to close end the wait.
+fn opening_deadline<'a, N: NetDriver>(
+    client: &'a ProxyStream<N>,
+    service: &'a LocalService<N>,
+) -> ExchangeDeadline<'a, N> {
+    ExchangeDeadline { client: Some(client), total: MonotonicTime::NEVER, cut_at: &service.cut_at }
 }
 
 /// Stores the server for the client's next connection, if the pool has affinity.

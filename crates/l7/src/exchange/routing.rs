@@ -24,6 +24,7 @@ use crate::rt::NetDriver;
 use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause::{self, HandshakeCause};
 use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
+use crate::upstream::hash_key;
 use crate::upstream::mirror::{self, MirroredRequest};
 use crate::upstream::request_cookies::{self, RequestCookieEdit};
 use crate::upstream::response_changes::ResponseRule;
@@ -194,6 +195,18 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 None
             }
         }
+    }
+
+    /// The hash input of the pool's policy, if it is not the client's address.
+    pub(super) fn hash_key(&self) -> Option<u64> {
+        let pool = self.pool.view.borrow();
+        hash_key::request_hash(
+            &pool.config.hash_on,
+            &self.incoming.head,
+            self.incoming.target.start,
+            self.incoming.target.end,
+            self.context.client_peer.peer,
+        )
     }
 
     /// The constraint of the client's affinity on the choice of a server.

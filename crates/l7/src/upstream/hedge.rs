@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use model::cause::Cause;
+use model::config::PoolConfig;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
 use model::rules::ExchangeSettings;
@@ -161,33 +162,35 @@ async fn run_hedge<N: NetDriver>(
         }
     };
     running.server = Some(lease.slot_guard.server.view.borrow().stats.clone());
-    let before = lease.connection.bytes_on_wire();
-    let view = pool.view.borrow().clone();
-    let stream = &lease.connection.stream;
     running.sent = message.len() as u64;
-    if stream
-        .write_all(&message, worker.rt.now() + settings.between_bytes(&view.config))
-        .await
-        .is_err()
-    {
-        running.outcome = HedgeOutcome::Failed(Cause::ServerReset);
-        return None;
-    }
-    let at = worker.rt.update_now();
-    match read_first_bytes(&worker, stream, at + settings.first_byte(&view.config)).await {
-        Ok(first) => {
+    let view = pool.view.borrow().clone();
+    match ask_server(&worker, &lease, &message, &settings, &view.config).await {
+        Ok(sent_request) => {
             running.outcome = HedgeOutcome::Won;
-            Some(HedgeWinner {
-                lease,
-                sent_request: SentRequest { sent_at: at, bytes_before: before, first_bytes: first },
-                retry_in_flight,
-            })
+            Some(HedgeWinner { lease, sent_request, retry_in_flight })
         }
         Err(cause) => {
             running.outcome = HedgeOutcome::Failed(cause);
             None
         }
     }
+}
+
+/// Sends the request, and waits for the first bytes of its answer.
+async fn ask_server<N: NetDriver>(
+    worker: &Rc<Worker<N>>,
+    lease: &UpstreamLease<N>,
+    message: &[u8],
+    settings: &ExchangeSettings,
+    pool: &PoolConfig,
+) -> Result<SentRequest, Cause> {
+    let bytes_before = lease.connection.bytes_on_wire();
+    let stream = &lease.connection.stream;
+    let until = worker.rt.now() + settings.between_bytes(pool);
+    stream.write_all(message, until).await.map_err(|_| Cause::ServerReset)?;
+    let sent_at = worker.rt.update_now();
+    let first_bytes = read_first_bytes(worker, stream, sent_at + settings.first_byte(pool)).await?;
+    Ok(SentRequest { sent_at, bytes_before, first_bytes })
 }
 
 /// The server of a decision, if there is one.

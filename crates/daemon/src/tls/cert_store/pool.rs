@@ -10,9 +10,10 @@ use model::config::PoolTls;
 use model::snapshot::OpaqueMaterial;
 
 use super::refresh_result::TlsFailure;
-use crate::tls::cert_files::{self, FileStamps};
+use crate::tls::cert_files;
 use crate::tls::client_trust::read_revocation_lists;
 use crate::tls::trust_store::TrustStore;
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 #[derive(Clone, Debug)]
 pub(super) struct PoolTlsState {
@@ -30,7 +31,7 @@ impl PoolTlsState {
         now: SystemTime,
         warnings: &mut Vec<String>,
     ) -> Result<PoolTlsState, TlsFailure> {
-        let marks = cert_files::file_stamps(&pool_paths(tls));
+        let marks = file_stamps(&pool_paths(tls));
         let identity = match &tls.certificate {
             Some(path) => Some(cert_files::read_pair(path)?.identity),
             None => None,
@@ -58,7 +59,7 @@ impl PoolTlsState {
 
     /// Whether its files are the same as when they were loaded.
     pub(super) fn is_unchanged(&self) -> bool {
-        !self.has_rejected && cert_files::file_stamps(&self.paths()) == self.stamps
+        !self.has_rejected && file_stamps(&self.paths()) == self.stamps
     }
 }
 

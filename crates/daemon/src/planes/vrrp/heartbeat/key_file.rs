@@ -8,7 +8,7 @@ use std::path::Path;
 use files::secret::{SecretProtection, read_text};
 use ha::keys::ClusterKeys;
 
-use crate::tls::cert_files::{FileStamps, file_stamps};
+use crate::util::file_stamps::{FileStamps, file_stamps};
 
 /// Bytes of the file.
 const BYTES: u64 = 16 * 1024;

@@ -7,7 +7,7 @@ use super::constant::{self, search};
 
 /// What a variable is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValuePattern {
+pub enum ComparedValue {
     Text {
         text: String,
         ignore_case: bool,
@@ -23,28 +23,28 @@ pub enum ValuePattern {
     HostsBegin(String),
 }
 
-impl ValuePattern {
-    pub fn exact(text: &str) -> ValuePattern {
-        ValuePattern::Text { text: text.to_owned(), ignore_case: false }
+impl ComparedValue {
+    pub fn exact(text: &str) -> ComparedValue {
+        ComparedValue::Text { text: text.to_owned(), ignore_case: false }
     }
 
     /// Whether a known value matches. `None` if the expression cannot be read.
     pub fn matches(&self, value: &str) -> Option<bool> {
         let lower = value.to_ascii_lowercase();
         match self {
-            ValuePattern::Text { text, ignore_case: true } => {
+            ComparedValue::Text { text, ignore_case: true } => {
                 Some(text.eq_ignore_ascii_case(value))
             }
-            ValuePattern::Text { text, ignore_case: false } => Some(text == value),
-            ValuePattern::Search { expression, ignore_case } => {
+            ComparedValue::Text { text, ignore_case: false } => Some(text == value),
+            ComparedValue::Search { expression, ignore_case } => {
                 search(expression, *ignore_case, value)
             }
-            ValuePattern::HostsBelow(domain) => Some(
+            ComparedValue::HostsBelow(domain) => Some(
                 lower
                     .strip_suffix(&domain.to_ascii_lowercase())
                     .is_some_and(|head| head.len() > 1 && head.ends_with('.')),
             ),
-            ValuePattern::HostsBegin(begin) => {
+            ComparedValue::HostsBegin(begin) => {
                 let rest = lower.strip_prefix(&begin.to_ascii_lowercase());
                 Some(rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('.')))
             }
