@@ -103,7 +103,7 @@ const FILES: [&str; 34] = [
     "wsgiprocessgroup",
     "fallbackresource",
 ];
-/// Logs.
+/// Directives about log files.
 const LOGS: [&str; 8] = [
     "customlog",
     "errorlog",

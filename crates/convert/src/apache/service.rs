@@ -21,7 +21,7 @@ const HEADER: u64 = 40_000;
 const KEEP_ALIVE: u64 = 5_000;
 const TIMEOUT: u64 = 60_000;
 
-/// Writes services.
+/// Writes the services of virtual hosts.
 pub struct ServiceWriter<'w, 't> {
     pub hosts: &'w [VirtualHost<'t>],
     pub pools: &'w mut BalancerPools<'t>,

@@ -19,7 +19,7 @@ pub struct NamedMatchers<'t> {
 }
 
 impl<'t> NamedMatchers<'t> {
-    /// No matchers.
+    /// No matchers: every request fits.
     pub fn none(trusts_proxies: bool) -> NamedMatchers<'t> {
         NamedMatchers { defined: Vec::new(), trusts_proxies }
     }

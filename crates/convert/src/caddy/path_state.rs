@@ -6,11 +6,11 @@ use crate::notes::UnsupportedReason;
 /// The path that matchers see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathState {
-    /// As it came.
+    /// The path as it came from the client.
     Original,
     /// Without this beginning, where it had it.
     Stripped(String),
-    /// This one.
+    /// This path, whatever came.
     Fixed(String),
     /// Another one, which is not known here.
     Changed,

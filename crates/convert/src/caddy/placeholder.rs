@@ -5,11 +5,11 @@ use crate::notes::UnsupportedReason;
 /// Where a text with placeholders goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateUse {
-    /// A header field.
+    /// The value of a header field.
     Field,
     /// The target of a redirect, from a site with or without TLS.
     Redirect { tls: bool },
-    /// A new path.
+    /// The path after a rewrite.
     Path,
 }
 

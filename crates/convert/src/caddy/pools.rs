@@ -102,7 +102,7 @@ impl ProxyPools {
         Some(ProxyTarget { pool: Some(name), single_host: single })
     }
 
-    /// Writes all pools.
+    /// Writes all pools that a rule refers to.
     pub fn write(self, document: &mut Document) {
         self.tables.into_iter().for_each(|table| document.push(table));
     }

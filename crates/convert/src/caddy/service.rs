@@ -22,7 +22,7 @@ const HEADER: u64 = 60_000;
 const IDLE: u64 = 300_000;
 const UNLIMITED: u64 = 86_400_000;
 
-/// Writes services.
+/// Writes the services of sites.
 pub struct ServiceWriter<'w, 't> {
     pub sites: &'w [CaddySite<'t>],
     pub globals: &'w GlobalOptions,

@@ -20,7 +20,7 @@ pub enum UpstreamScheme {
     H2c,
 }
 
-/// A server.
+/// A server of an upstream list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamServer {
     pub scheme: UpstreamScheme,

@@ -137,7 +137,7 @@ impl UpstreamPools {
         self.known.keys().any(|known| known.target == name)
     }
 
-    /// Writes all pools.
+    /// Writes all pools that a rule refers to.
     pub fn write(self, document: &mut Document) {
         for table in self.tables {
             document.push(table);

@@ -70,7 +70,7 @@ impl ChainEffect {
         self.ended = true;
     }
 
-    /// Adds a step.
+    /// Adds the effect of one middleware.
     pub fn refuse(
         &mut self,
         when: RuleCondition,

@@ -12,7 +12,7 @@ use super::matchers::RouterLayer;
 
 #[derive(Clone, Debug)]
 pub struct RuleDraft {
-    /// The router's name.
+    /// The name of the router it comes from.
     pub name: String,
     pub when: RuleCondition,
     pub keys: Vec<KeyValue>,

@@ -42,7 +42,7 @@ enum RuleToken {
     Sign(&'static str),
 }
 
-/// Parses a rule.
+/// Parses the rule of a router.
 ///
 /// # Errors
 /// What is wrong, as a part of a sentence.

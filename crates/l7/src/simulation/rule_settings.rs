@@ -43,15 +43,15 @@ struct Ended {
     ledger: ServerLedger,
 }
 
-/// Clients that send one request of each mode, one after the other.
+/// Clients that send one request of each mode, one after the other. A rule takes the first mode.
 fn run(
     seed: u64,
     modes: &[&'static str],
-    overrides: (&str, RuleOverrides),
+    overrides: RuleOverrides,
     pool: impl FnOnce(&mut PoolConfig),
 ) -> Ended {
     let snapshot = setting(&addresses(3), |_| (), pool, |_| ());
-    let stage = WorkerHarness::new(seed, 30_000, ruled(snapshot, overrides.0, overrides.1));
+    let stage = WorkerHarness::new(seed, 30_000, ruled(snapshot, modes[0], overrides));
     let ledger = Rc::new(RefCell::new(ServerLedger::default()));
     for (number, address) in addresses(3).into_iter().enumerate() {
         let ledger = ledger.clone();
@@ -80,7 +80,7 @@ fn only_what_a_rule_takes_waits_as_the_rule_says() {
         let timeout =
             RuleTimeouts { first_byte: Some(Duration::from_secs(10)), ..Default::default() };
         let overrides = RuleOverrides { timeout, ..Default::default() };
-        let ended = run(seed, &["later", "silent", "plain"], ("later", overrides), |pool| {
+        let ended = run(seed, &["later", "silent", "plain"], overrides, |pool| {
             pool.timeout.first_byte = Duration::from_millis(10);
         });
         for RequestNote { planned, saw } in &ended.notes {
@@ -97,7 +97,7 @@ fn only_what_a_rule_takes_waits_as_the_rule_says() {
 fn only_what_a_rule_takes_has_its_retries() {
     for seed in seeds(8) {
         let overrides = RuleOverrides { retries: Some(0), ..Default::default() };
-        let ended = run(seed, &["die", "half"], ("die", overrides), |pool| {
+        let ended = run(seed, &["die", "half"], overrides, |pool| {
             pool.retry.budget = None;
             // A request on a kept connection that ends is sent once more, which is no retry.
             pool.limit.idle = 0;
@@ -120,7 +120,7 @@ fn with_unsent_only_no_server_receives_a_request_again() {
         for mode in ["die", "cut", "garbage", "half", "plain", "closing", "silent-close"] {
             let retry = RuleRetry { unsent_only: Some(true), ..Default::default() };
             let overrides = RuleOverrides { retry, ..Default::default() };
-            let ended = run(seed, &[mode], (mode, overrides), |pool| pool.retry.budget = None);
+            let ended = run(seed, &[mode], overrides, |pool| pool.retry.budget = None);
             assert!(ended.ledger.received.values().all(|times| *times == 1), "seed {seed}: {mode}");
         }
     }
