@@ -95,7 +95,7 @@ fn virtual_host<'t>(
     VirtualHost { scope, statement, source, points, names, is_main: false }
 }
 
-/// `ServerName` and `ServerAlias`.
+/// `ServerName` and ServerAlias.
 fn server_names(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for one in

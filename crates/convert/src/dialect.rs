@@ -21,7 +21,7 @@ pub enum Dialect {
     Traefik,
     /// Caddy: a Caddyfile.
     Caddy,
-    /// Apache httpd: virtual hosts with `mod_proxy`.
+    /// Apache httpd: virtual hosts with mod_proxy.
     Apache,
 }
 

@@ -279,7 +279,7 @@ fn write_member(
     Some(url)
 }
 
-/// The server's times: those of the target, else `ProxyTimeout`, else `Timeout`, else a minute.
+/// The server's times: those of the target, else ProxyTimeout, else `Timeout`, else a minute.
 fn write_times(
     pool: &mut TomlTable,
     own: &PoolParameters,

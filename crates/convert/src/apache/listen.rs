@@ -19,7 +19,7 @@ pub struct VirtualHost<'t> {
     pub statement: &'t ConfigStatement,
     pub source: SourcePlace,
     pub points: Vec<ListenPoint>,
-    /// `ServerName` and `ServerAlias`, in small letters and without a port.
+    /// `ServerName` and ServerAlias, in small letters and without a port.
     pub names: Vec<String>,
     pub is_main: bool,
 }

@@ -1,4 +1,4 @@
-//! Parameters `key=value` of `ProxyPass`, `ProxySet` and `BalancerMember`.
+//! Parameters `key=value` of `ProxyPass`, ProxySet and BalancerMember.
 
 use crate::document::SourcedValue;
 use crate::duration::format_duration;
@@ -35,7 +35,7 @@ pub struct MemberParameters {
 }
 
 impl MemberParameters {
-    /// Reads the parameters of a `BalancerMember`.
+    /// Reads the parameters of a BalancerMember.
     pub fn read(
         words: &[String],
         member: &ConfigStatement,

@@ -1,4 +1,4 @@
-//! `RewriteCond` and `RewriteRule` of a server: redirects, refusals, proxying, and rules that end the others.
+//! RewriteCond and `RewriteRule` of a server: redirects, refusals, proxying, and rules that end the others.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::notes::{ConversionNotes, UnsupportedReason};

@@ -61,7 +61,7 @@ impl<'t> HostWriter<'_, 't> {
         fields.own.to_toml(false).map(|rewrite| KeyValue::new("rewrite", rewrite))
     }
 
-    /// Rules of `mod_rewrite`. Those from the first one on that forwards come behind the rules of access.
+    /// Rules of mod_rewrite. Those from the first one on that forwards come behind the rules of access.
     fn rewrite_rules(&mut self, out: &mut Vec<SiteRule>, later: &mut Vec<ForwardRule>) {
         let engine = self.scope.own.iter().rev().find(|one| one.name == "rewriteengine");
         let on = engine.is_some_and(|one| one.word(0).eq_ignore_ascii_case("on"));
