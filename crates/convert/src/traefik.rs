@@ -29,6 +29,7 @@ mod target_rules;
 mod tcp;
 mod tcp_pools;
 mod tls;
+mod tls_demand;
 mod transports;
 
 use crate::document::Document;

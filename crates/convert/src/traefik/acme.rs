@@ -6,7 +6,7 @@ use crate::source::SourcePlace;
 use crate::value;
 
 use super::option_tree::OptionNode;
-use super::tls::TlsDemand;
+use super::tls_demand::TlsDemand;
 
 /// The table of a service whose routers have their certificates from a resolver. `None` without one.
 pub fn write(

@@ -21,7 +21,8 @@ use super::rule_draft::{RuleDraft, RuleList};
 use super::services::ServicePools;
 use super::sticky::StickyCookie;
 use super::target_rules::target_rules;
-use super::tls::{self, TlsDemand};
+use super::tls;
+use super::tls_demand::TlsDemand;
 
 /// The HTTP routers of a file, and what they use.
 pub struct HttpWriter<'w, 't> {

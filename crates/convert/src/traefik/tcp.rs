@@ -17,7 +17,8 @@ use super::option_tree::OptionNode;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
 use super::tcp_pools::TcpPools;
-use super::tls::{self, TlsDemand};
+use super::tls;
+use super::tls_demand::TlsDemand;
 
 /// The TCP routers of a file, and what they use.
 pub struct TcpWriter<'w, 't> {

@@ -8,17 +8,7 @@ use crate::value::{self, KeyValue};
 use super::acme;
 use super::key_files;
 use super::option_tree::{OptionNode, local_name};
-
-/// What one router asks of TLS.
-#[derive(Clone, Debug)]
-pub struct TlsDemand<'t> {
-    /// The names in the router's rule.
-    pub names: Vec<String>,
-    /// The table of options that holds for the router.
-    pub options: Option<&'t OptionNode>,
-    /// `tls` of the router or of the entry point.
-    pub node: Option<&'t OptionNode>,
-}
+use super::tls_demand::TlsDemand;
 
 /// The options of a router: those that it names, those of its entry point, or the default ones.
 ///

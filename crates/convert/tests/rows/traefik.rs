@@ -1,4 +1,4 @@
-//! Rules, middlewares, services and entry points of Traefik, one row each.
+//! Rules, middlewares and labels of Traefik, one row each.
 
 use convert::dialect::Dialect;
 use convert::notes::NoteKind;
@@ -19,7 +19,7 @@ fn http_file(rule: &str, middleware: &str) -> String {
     )
 }
 
-fn converted(text: &str) -> ConversionResult {
+pub(super) fn converted(text: &str) -> ConversionResult {
     let converted = convert(text, "x", Dialect::Traefik);
     assert_eq!(converted.unsettled, 0, "{text}: {:?}", converted.notes);
     if let Some(written) = &converted.text {
@@ -29,7 +29,7 @@ fn converted(text: &str) -> ConversionResult {
 }
 
 /// Texts that have to be in the output, and whether something is left out.
-fn check(text: &str, written: &[&str], left: bool) {
+pub(super) fn check(text: &str, written: &[&str], left: bool) {
     let result = converted(text);
     let toml = result.text.clone().unwrap_or_default();
     for part in written {
@@ -159,243 +159,6 @@ fn access_that_cannot_be_written_is_closed() {
         check(&text, &[&format!("when = {{ path = \"/a*\" }}\n{refusal}")], true);
         let missing = text.replace("middlewares: [m]", "middlewares: [elsewhere@file]");
         check(&missing, &["when = { path = \"/a*\" }\nanswer = 503"], true);
-    }
-}
-
-#[test]
-fn services_become_pools() {
-    let file = |service: &str, more: &str| {
-        format!(
-            "http:\n  routers:\n    one: {{ rule: 'Host(`a.example`)', entryPoints: [web], service: s }}\n  services:\n    s: {service}\n    \
-             o: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.9' }}] }} }}\n{more}"
-        )
-    };
-    let balancer = |inner: &str| format!("{{ loadBalancer: {{ {inner} }} }}");
-    let http = "servers: [{ url: 'http://10.0.0.1' }]";
-    let https = "servers: [{ url: 'https://a.example' }]";
-    let transport = |inner: &str| format!("  serversTransports:\n    x: {{ {inner} }}\n");
-    for (service, more, written, left) in [
-        (balancer(http), String::new(), "\"10.0.0.1:80\"", false),
-        (
-            balancer("servers: [{ url: 'h2c://[::1]:50', weight: 512 }]"),
-            String::new(),
-            "weight = 256",
-            false,
-        ),
-        (balancer("servers: [{ url: 'x' }]"), String::new(), "answer = 503", true),
-        (balancer("servers: []"), String::new(), "answer = 503", true),
-        (balancer(https), String::new(), "verify = \"on\"", false),
-        (
-            balancer(&format!("{http}, passHostHeader: false")),
-            String::new(),
-            "host = \"10.0.0.1\"",
-            false,
-        ),
-        (balancer(&format!("{http}, strategy: p2c")), String::new(), "least-request", false),
-        (
-            balancer(&format!("{http}, healthCheck: {{ path: /up, interval: 1s }}")),
-            String::new(),
-            "http = \"/up\", every = \"1s\", doubt = \"1s\", timeout = \"1s\"",
-            false,
-        ),
-        (
-            balancer(&format!("{http}, sticky: {{ cookie: {{ name: k, maxAge: 60 }} }}")),
-            String::new(),
-            "time = \"1m\"",
-            false,
-        ),
-        (
-            balancer(&format!("{https}, serversTransport: x")),
-            transport("insecureSkipVerify: true"),
-            "verify = \"off\"",
-            false,
-        ),
-        (
-            balancer(&format!("{https}, serversTransport: x")),
-            transport("rootCAs: [/a.pem, /b.pem]"),
-            "ca = \"/a.pem\"",
-            true,
-        ),
-        (
-            balancer(&format!("{https}, serversTransport: x")),
-            transport("peerCertURI: 'spiffe://a'"),
-            "answer = 503",
-            true,
-        ),
-        (
-            balancer(&format!("{https}, serversTransport: gone")),
-            String::new(),
-            "verify = \"on\"",
-            true,
-        ),
-        (
-            "{ weighted: { services: [{ name: o, weight: 3 }] } }".to_owned(),
-            String::new(),
-            "split = [{ pool = \"o\", weight = 3 }]",
-            false,
-        ),
-        (
-            "{ weighted: { services: [{ name: gone }] } }".to_owned(),
-            String::new(),
-            "answer = 503",
-            true,
-        ),
-        (
-            "{ mirroring: { service: o, mirrors: [{ name: o, percent: 5 }] } }".to_owned(),
-            String::new(),
-            "mirror = { pool = \"o\", percent = 5 }",
-            false,
-        ),
-        (
-            "{ failover: { service: o, fallback: o } }".to_owned(),
-            String::new(),
-            "without-servers = \"next\"",
-            false,
-        ),
-    ] {
-        check(&file(&service, &more), &[written], left);
-    }
-}
-
-#[test]
-fn entry_points_become_services_with_what_holds_for_their_routers() {
-    let file = |point: &str, router: &str, more: &str| {
-        format!(
-            "entryPoints:\n  web: {point}\nhttp:\n  routers:\n    one: {{ rule: 'Host(`a.example`)', service: s{router} }}\n  services:\n    \
-             s: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.1' }}] }} }}\n{more}"
-        )
-    };
-    let certificate = "tls:\n  certificates: [{ certFile: /a.pem }]\n";
-    let options = |inner: &str| format!("{certificate}  options:\n    o: {{ {inner} }}\n");
-    let acme = "certificatesResolvers:\n  c: { acme: { email: a@a.example, tlsChallenge: {} } }\n";
-    let dns = "certificatesResolvers:\n  c: { acme: { dnsChallenge: { provider: x } } }\n";
-    for (point, router, more, written, left) in [
-        ("{ address: '127.0.0.1:80' }", "", String::new(), "\"127.0.0.1:80\"", false),
-        (
-            "{ address: ':80', forwardedHeaders: { trustedIPs: [10.0.0.0/8] } }",
-            "",
-            String::new(),
-            "trust = \"10.0.0.0/8\"",
-            false,
-        ),
-        (
-            "{ address: ':80', proxyProtocol: { trustedIPs: [10.0.0.0/8] } }",
-            "",
-            String::new(),
-            "accept-proxy = { from = \"10.0.0.0/8\", others = \"plain\" }",
-            false,
-        ),
-        (
-            "{ address: ':80', transport: { respondingTimeouts: { readTimeout: 5s, idleTimeout: 0 } } }",
-            "",
-            String::new(),
-            "header = \"5s\", idle = \"1d\"",
-            false,
-        ),
-        (
-            "{ address: ':443', http: { tls: {} } }",
-            "",
-            certificate.to_owned(),
-            "certificates = \"/a.pem\"",
-            false,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { options: o }",
-            options("minVersion: VersionTLS13"),
-            "minimum = \"1.3\"",
-            false,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { options: o }",
-            options("sniStrict: true"),
-            "unknown-name = \"require\"",
-            false,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { options: o }",
-            options("clientAuth: { caFiles: [/c.pem], clientAuthType: VerifyClientCertIfGiven }"),
-            "client = { ca = \"/c.pem\", verify = \"optional\" }",
-            false,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { options: gone }",
-            certificate.to_owned(),
-            "answer = 503",
-            true,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { certResolver: c }",
-            acme.to_owned(),
-            "names = \"a.example\"",
-            false,
-        ),
-        (
-            "{ address: ':443', http3: {} }",
-            ", tls: {}",
-            certificate.to_owned(),
-            "http3 = \"on\"",
-            false,
-        ),
-        (
-            "{ address: ':443' }",
-            ", tls: { certResolver: c, domains: [{ main: b.example, sans: [c.example] }] }",
-            acme.to_owned(),
-            "names = [\"b.example\", \"c.example\"]",
-            false,
-        ),
-    ] {
-        check(&file(point, router, &more), &[written], left);
-    }
-    // Nothing is served without the TLS that was asked for.
-    for (router, more) in [
-        (", tls: {}", String::new()),
-        (", tls: { certResolver: c }", dns.to_owned()),
-        (", tls: { options: o }", options("clientAuth: { clientAuthType: RequireAnyClientCert }")),
-        (
-            ", tls: { options: o }",
-            options("clientAuth: { clientAuthType: RequireAndVerifyClientCert }"),
-        ),
-    ] {
-        let result = converted(&file("{ address: ':443' }", router, &more));
-        let written = result.text.unwrap_or_default();
-        assert!(!written.contains("[service.web]"), "{router}{more}\n{written}");
-        assert!(result.left_out > 0, "{router}{more}");
-    }
-}
-
-/// Connections of TCP routers are refused where they cannot be told from requests.
-#[test]
-fn tcp_routers_have_an_entry_point_of_their_own() {
-    let file = |router: &str, http: &str| {
-        format!(
-            "entryPoints:\n  edge: {{ address: ':443' }}\ntcp:\n  routers:\n    one: {{ entryPoints: [edge], service: s, {router} }}\n  services:\n    \
-             s: {{ loadBalancer: {{ servers: [{{ address: '10.0.0.1:443' }}] }} }}\n{http}"
-        )
-    };
-    let http = "http:\n  routers:\n    web: { rule: 'Host(`b.example`)', entryPoints: [edge], service: w }\n  services:\n    \
-                w: { loadBalancer: { servers: [{ url: 'http://10.0.0.2' }] } }\n";
-    let secure = http.replace("service: w }", "service: w, tls: {} }");
-    let secure = format!("{secure}tls:\n  certificates: [{{ certFile: /a.pem }}]\n");
-    let named = "rule: 'HostSNI(`a.example`)', tls: { passthrough: true }";
-    for (router, http, written, left) in [
-        (named, "", "when = { sni = \"a.example\" }\npool = \"s\"", false),
-        ("rule: 'HostSNI(`*`)'", "", "forward = \"tcp\"", false),
-        (
-            "rule: 'HostSNI(`a.example`) && ALPN(`h2`)', tls: { passthrough: true }",
-            "",
-            "when = { sni = \"a.example\" }\ndeny = true",
-            true,
-        ),
-        (named, &*secure, "when = { sni = \"a.example\" }\ndeny = true", true),
-        (named, http, "when = { host = \"b.example\" }\npool = \"w\"", true),
-        ("rule: 'HostSNI(`*`)', middlewares: [gone]", "", "deny = true", true),
-    ] {
-        check(&file(router, http), &[written], left);
     }
 }
 

@@ -1,0 +1,251 @@
+//! Services, entry points and TCP routers of Traefik, one row each.
+
+use super::traefik::{check, converted};
+
+const HTTP: &str = "servers: [{ url: 'http://10.0.0.1' }]";
+const HTTPS: &str = "servers: [{ url: 'https://a.example' }]";
+
+/// A router to the service, and a further service for those that have several.
+fn service_file(service: &str, more: &str) -> String {
+    format!(
+        "http:\n  routers:\n    one: {{ rule: 'Host(`a.example`)', entryPoints: [web], service: s }}\n  services:\n    s: {service}\n    \
+         o: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.9' }}] }} }}\n{more}"
+    )
+}
+
+fn balancer(inner: &str) -> String {
+    format!("{{ loadBalancer: {{ {inner} }} }}")
+}
+
+#[test]
+fn load_balancers_become_pools() {
+    for (service, written, left) in [
+        (balancer(HTTP), "\"10.0.0.1:80\"", false),
+        (balancer("servers: [{ url: 'h2c://[::1]:50', weight: 512 }]"), "weight = 256", false),
+        (balancer("servers: [{ url: 'x' }]"), "answer = 503", true),
+        (balancer("servers: []"), "answer = 503", true),
+        (balancer(HTTPS), "verify = \"on\"", false),
+        (balancer(&format!("{HTTP}, passHostHeader: false")), "host = \"10.0.0.1\"", false),
+        (balancer(&format!("{HTTP}, strategy: p2c")), "least-request", false),
+        (
+            balancer(&format!("{HTTP}, healthCheck: {{ path: /up, interval: 1s }}")),
+            "http = \"/up\", every = \"1s\", doubt = \"1s\", timeout = \"1s\"",
+            false,
+        ),
+        (
+            balancer(&format!("{HTTP}, sticky: {{ cookie: {{ name: k, maxAge: 60 }} }}")),
+            "time = \"1m\"",
+            false,
+        ),
+    ] {
+        check(&service_file(&service, ""), &[written], left);
+    }
+}
+
+#[test]
+fn transports_become_tls_of_pools() {
+    let transport = |inner: &str| format!("  serversTransports:\n    x: {{ {inner} }}\n");
+    for (service, more, written, left) in [
+        (
+            balancer(&format!("{HTTPS}, serversTransport: x")),
+            transport("insecureSkipVerify: true"),
+            "verify = \"off\"",
+            false,
+        ),
+        (
+            balancer(&format!("{HTTPS}, serversTransport: x")),
+            transport("rootCAs: [/a.pem, /b.pem]"),
+            "ca = \"/a.pem\"",
+            true,
+        ),
+        (
+            balancer(&format!("{HTTPS}, serversTransport: x")),
+            transport("peerCertURI: 'spiffe://a'"),
+            "answer = 503",
+            true,
+        ),
+        (
+            balancer(&format!("{HTTPS}, serversTransport: gone")),
+            String::new(),
+            "verify = \"on\"",
+            true,
+        ),
+    ] {
+        check(&service_file(&service, &more), &[written], left);
+    }
+}
+
+#[test]
+fn services_of_services_become_splits_and_mirrors() {
+    for (service, written, left) in [
+        (
+            "{ weighted: { services: [{ name: o, weight: 3 }] } }",
+            "split = [{ pool = \"o\", weight = 3 }]",
+            false,
+        ),
+        ("{ weighted: { services: [{ name: gone }] } }", "answer = 503", true),
+        (
+            "{ mirroring: { service: o, mirrors: [{ name: o, percent: 5 }] } }",
+            "mirror = { pool = \"o\", percent = 5 }",
+            false,
+        ),
+        ("{ failover: { service: o, fallback: o } }", "without-servers = \"next\"", false),
+    ] {
+        check(&service_file(service, ""), &[written], left);
+    }
+}
+
+const CERTIFICATE: &str = "tls:\n  certificates: [{ certFile: /a.pem }]\n";
+const ACME: &str =
+    "certificatesResolvers:\n  c: { acme: { email: a@a.example, tlsChallenge: {} } }\n";
+const DNS: &str = "certificatesResolvers:\n  c: { acme: { dnsChallenge: { provider: x } } }\n";
+
+/// An entry point with one router.
+fn point_file(point: &str, router: &str, more: &str) -> String {
+    format!(
+        "entryPoints:\n  web: {point}\nhttp:\n  routers:\n    one: {{ rule: 'Host(`a.example`)', service: s{router} }}\n  services:\n    \
+         s: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.1' }}] }} }}\n{more}"
+    )
+}
+
+/// A certificate, and the options of TLS that a router names.
+fn options(inner: &str) -> String {
+    format!("{CERTIFICATE}  options:\n    o: {{ {inner} }}\n")
+}
+
+#[test]
+fn entry_points_become_services() {
+    for (point, written, left) in [
+        ("{ address: '127.0.0.1:80' }", "\"127.0.0.1:80\"", false),
+        (
+            "{ address: ':80', forwardedHeaders: { trustedIPs: [10.0.0.0/8] } }",
+            "trust = \"10.0.0.0/8\"",
+            false,
+        ),
+        (
+            "{ address: ':80', proxyProtocol: { trustedIPs: [10.0.0.0/8] } }",
+            "accept-proxy = { from = \"10.0.0.0/8\", others = \"plain\" }",
+            false,
+        ),
+        (
+            "{ address: ':80', transport: { respondingTimeouts: { readTimeout: 5s, idleTimeout: 0 } } }",
+            "header = \"5s\", idle = \"1d\"",
+            false,
+        ),
+    ] {
+        check(&point_file(point, "", ""), &[written], left);
+    }
+}
+
+#[test]
+fn tls_of_routers_becomes_tls_of_the_service() {
+    for (point, router, more, written, left) in [
+        (
+            "{ address: ':443', http: { tls: {} } }",
+            "",
+            CERTIFICATE.to_owned(),
+            "certificates = \"/a.pem\"",
+            false,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { options: o }",
+            options("minVersion: VersionTLS13"),
+            "minimum = \"1.3\"",
+            false,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { options: o }",
+            options("sniStrict: true"),
+            "unknown-name = \"require\"",
+            false,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { options: o }",
+            options("clientAuth: { caFiles: [/c.pem], clientAuthType: VerifyClientCertIfGiven }"),
+            "client = { ca = \"/c.pem\", verify = \"optional\" }",
+            false,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { options: gone }",
+            CERTIFICATE.to_owned(),
+            "answer = 503",
+            true,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { certResolver: c }",
+            ACME.to_owned(),
+            "names = \"a.example\"",
+            false,
+        ),
+        (
+            "{ address: ':443', http3: {} }",
+            ", tls: {}",
+            CERTIFICATE.to_owned(),
+            "http3 = \"on\"",
+            false,
+        ),
+        (
+            "{ address: ':443' }",
+            ", tls: { certResolver: c, domains: [{ main: b.example, sans: [c.example] }] }",
+            ACME.to_owned(),
+            "names = [\"b.example\", \"c.example\"]",
+            false,
+        ),
+    ] {
+        check(&point_file(point, router, &more), &[written], left);
+    }
+}
+
+#[test]
+fn nothing_is_served_without_the_tls_of_its_routers() {
+    for (router, more) in [
+        (", tls: {}", String::new()),
+        (", tls: { certResolver: c }", DNS.to_owned()),
+        (", tls: { options: o }", options("clientAuth: { clientAuthType: RequireAnyClientCert }")),
+        (
+            ", tls: { options: o }",
+            options("clientAuth: { clientAuthType: RequireAndVerifyClientCert }"),
+        ),
+    ] {
+        let result = converted(&point_file("{ address: ':443' }", router, &more));
+        let written = result.text.unwrap_or_default();
+        assert!(!written.contains("[service.web]"), "{router}{more}\n{written}");
+        assert!(result.left_out > 0, "{router}{more}");
+    }
+}
+
+/// Connections of TCP routers are refused where they cannot be told from requests.
+#[test]
+fn tcp_routers_have_an_entry_point_of_their_own() {
+    let file = |router: &str, http: &str| {
+        format!(
+            "entryPoints:\n  edge: {{ address: ':443' }}\ntcp:\n  routers:\n    one: {{ entryPoints: [edge], service: s, {router} }}\n  services:\n    \
+             s: {{ loadBalancer: {{ servers: [{{ address: '10.0.0.1:443' }}] }} }}\n{http}"
+        )
+    };
+    let http = "http:\n  routers:\n    web: { rule: 'Host(`b.example`)', entryPoints: [edge], service: w }\n  services:\n    \
+                w: { loadBalancer: { servers: [{ url: 'http://10.0.0.2' }] } }\n";
+    let secure = http.replace("service: w }", "service: w, tls: {} }");
+    let secure = format!("{secure}tls:\n  certificates: [{{ certFile: /a.pem }}]\n");
+    let named = "rule: 'HostSNI(`a.example`)', tls: { passthrough: true }";
+    for (router, http, written, left) in [
+        (named, "", "when = { sni = \"a.example\" }\npool = \"s\"", false),
+        ("rule: 'HostSNI(`*`)'", "", "forward = \"tcp\"", false),
+        (
+            "rule: 'HostSNI(`a.example`) && ALPN(`h2`)', tls: { passthrough: true }",
+            "",
+            "when = { sni = \"a.example\" }\ndeny = true",
+            true,
+        ),
+        (named, &*secure, "when = { sni = \"a.example\" }\ndeny = true", true),
+        (named, http, "when = { host = \"b.example\" }\npool = \"w\"", true),
+        ("rule: 'HostSNI(`*`)', middlewares: [gone]", "", "deny = true", true),
+    ] {
+        check(&file(router, http), &[written], left);
+    }
+}
