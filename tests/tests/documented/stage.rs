@@ -95,6 +95,54 @@ dscontrol server add www:80:10.0.0.11 weight 3
 dscontrol server add www:80:10.0.0.12 weight 1
 ";
 
+const CADDY: &str = "\
+http://shop.example {
+    reverse_proxy 10.0.0.11:8080 10.0.0.12:8080
+}
+";
+
+const ENVOY: &str = "\
+static_resources:
+  listeners:
+    - address: { socket_address: { address: 0.0.0.0, port_value: 80 } }
+      filter_chains:
+        - filters:
+            - name: envoy.filters.network.http_connection_manager
+              typed_config:
+                \"@type\": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+                stat_prefix: shop
+                route_config:
+                  virtual_hosts:
+                    - { name: shop, domains: [\"*\"], routes: [{ match: { prefix: \"/\" }, route: { cluster: web } }] }
+                http_filters:
+                  - name: envoy.filters.http.router
+                    typed_config: { \"@type\": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router }
+  clusters:
+    - name: web
+      type: STATIC
+      load_assignment:
+        cluster_name: web
+        endpoints:
+          - lb_endpoints:
+              - endpoint: { address: { socket_address: { address: 10.0.0.11, port_value: 8080 } } }
+";
+
+const APACHE: &str = "\
+<VirtualHost *:80>
+    ServerName shop.example
+    ProxyPass \"/\" \"http://10.0.0.11:8080/\"
+    ProxyPassReverse \"/\" \"http://10.0.0.11:8080/\"
+</VirtualHost>
+";
+
+const TRAEFIK: &str = "\
+http:
+  routers:
+    shop: { rule: \"Host(`shop.example`)\", entryPoints: [web], service: shop }
+  services:
+    shop: { loadBalancer: { servers: [{ url: \"http://10.0.0.11:8080\" }] } }
+";
+
 /// The user's curl configuration, which makes an HTTP error a failure.
 const CURL: &str = "fail\nsilent\nshow-error\n";
 
@@ -115,6 +163,10 @@ impl<'w> DocumentStage<'w> {
             ("/etc/nginx/nginx.conf", NGINX),
             ("keepalived.conf", KEEPALIVED),
             ("commands.txt", DISPATCHER),
+            ("Caddyfile", CADDY),
+            ("envoy.yaml", ENVOY),
+            ("dynamic.yaml", TRAEFIK),
+            ("/etc/apache2/sites-enabled/shop.conf", APACHE),
             ("/etc/steelyard/steelyard.toml", INSTALLED),
             (&format!("{HOME}/.curlrc"), CURL),
         ] {
