@@ -42,27 +42,11 @@ impl HostWriter<'_, '_> {
         one: &ConfigStatement,
         path: SectionPath,
         words: &[String],
-    ) -> Option<ForwardRule> {
+    ) -> Vec<ForwardRule> {
         one.settle_converted(self.notes);
         let url = words.first().map_or("", String::as_str);
         if url == "!" {
-            let when = path.when.clone();
-            let mut redirects = RuleCondition::Is(false);
-            for redirect in self.scope.all(&redirect::NAMES) {
-                for rule in redirect::rules(redirect, self.notes) {
-                    redirects = RuleCondition::Any(vec![redirects, rule.when]);
-                }
-            }
-            let when = when.and(redirects.negate());
-            let rule = SiteRule::answer(when, 404, one.source, &one.text());
-            one.note_changed(
-                "files are not served: what is not forwarded answers 404",
-                "",
-                self.notes,
-            );
-            let mut fields = FieldEdits::default();
-            fields::apply(&self.scope.all(&["header"]), &mut fields, self.notes);
-            return Some(ForwardRule { path, rule, fields, is_forwarded: false });
+            return self.unforwarded(one, &path);
         }
         let mut fields = self.server_fields();
         let is_match = one.name == "proxypassmatch" && path.prefix.is_none();
@@ -101,7 +85,27 @@ impl HostWriter<'_, '_> {
         }
         let parameters = words.get(1..).unwrap_or(&[]);
         let rule = self.forward(target, parameters, path.when.clone(), one, &mut fields);
-        Some(ForwardRule { path, rule, fields, is_forwarded: true })
+        vec![ForwardRule { path, rule, fields, is_forwarded: true }]
+    }
+
+    /// `ProxyPass PATH !`: redirects of the server apply to the path, and the rest is files.
+    fn unforwarded(&mut self, one: &ConfigStatement, path: &SectionPath) -> Vec<ForwardRule> {
+        let mut fields = FieldEdits::default();
+        fields::apply(&self.scope.all(&["header"]), &mut fields, self.notes);
+        let mut rules = Vec::new();
+        for redirect in self.scope.own_first(&redirect::NAMES) {
+            rules.extend(redirect::rules(redirect, self.notes));
+        }
+        let mut rules: Vec<SiteRule> =
+            rules.into_iter().map(|rule| rule.with_condition(&path.when)).collect();
+        rules.push(SiteRule::answer(path.when.clone(), 404, one.source, &one.text()));
+        let reason = "files are not served: what is neither forwarded nor redirected answers 404";
+        one.note_changed(reason, "", self.notes);
+        let forward = |rule: SiteRule| {
+            let fields = fields.clone();
+            ForwardRule { path: path.clone(), rule, fields, is_forwarded: false }
+        };
+        rules.into_iter().map(forward).collect()
     }
 
     fn forward(

@@ -102,6 +102,11 @@ const FORWARDS: &[ApacheCase] = &[
         "redirect = { to = \"https://c/d/{rest}{query}\", status = 301 }",
         false,
     ),
+    (
+        "Redirect permanent /a https://c/d\nProxyPass /a !\nProxyPass / http://b/",
+        "path = [\"/a\", \"/a/*\"], all = [{ path = \"/a\" }] } redirect = { to = \"https://c/d{query}\"",
+        false,
+    ),
     ("Redirect gone /a", "answer = 410", false),
     ("RedirectMatch ^/a/(.*)$ /b/$1", "redirect = { to = \"/b/{1}{query}\", status = 302 }", false),
     (
