@@ -103,7 +103,7 @@ const READING: &[(&str, Option<ErrorKind>)] = &[
     ("convert haproxy.cfg -o new.toml --all", None),
     ("convert - --from dispatcher --json", None),
     ("convert", Some(ErrorKind::MissingRequiredArgument)),
-    ("convert x --from apache", Some(ErrorKind::InvalidValue)),
+    ("convert x --from iis", Some(ErrorKind::InvalidValue)),
     ("plan-change steelyard.toml", None),
     ("plan-change", Some(ErrorKind::MissingRequiredArgument)),
     ("status --remote lb.example --token-file t --ca ca.pem", None),

@@ -16,6 +16,7 @@ mod rewrite;
 mod routes;
 mod scope;
 mod service;
+mod sticky_session;
 mod tls;
 mod tree;
 mod upstream_tls;
@@ -30,7 +31,7 @@ use crate::value::{self, KeyValue};
 use self::balancer::BalancerPools;
 use self::listen::{ListenPoint, VirtualHost};
 use self::scope::ServerScope;
-use self::service::ServiceWriter;
+use self::service::HostServiceWriter;
 
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
@@ -67,7 +68,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut pools = BalancerPools::new(&lists);
     let listeners = listen::listeners(&main, &hosts, notes);
     let names = UniqueNames::default();
-    let mut writer = ServiceWriter { hosts: &hosts, pools: &mut pools, names, document, notes };
+    let mut writer = HostServiceWriter { hosts: &hosts, pools: &mut pools, names, document, notes };
     listeners.iter().for_each(|listener| writer.write(listener));
     pools.write(document, notes);
     notes.settle_written(document);

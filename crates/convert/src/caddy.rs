@@ -6,6 +6,7 @@
 mod address;
 mod answers;
 mod balance;
+mod cookie_affinity;
 mod environment;
 mod fields;
 mod globals;
@@ -17,8 +18,10 @@ mod order;
 mod path_state;
 mod placeholder;
 mod pools;
+mod proxy_target;
 mod rewrites;
 mod route;
+mod route_state;
 mod service;
 mod site;
 mod tls;
@@ -33,7 +36,7 @@ use crate::statement::ConfigStatement;
 
 use self::globals::GlobalOptions;
 use self::pools::ProxyPools;
-use self::service::ServiceWriter;
+use self::service::SiteServiceWriter;
 use self::site::CaddySite;
 
 /// Converts `text` into `document`.
@@ -80,7 +83,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let groups = site::groups(&sites, globals.ports.http);
     let names = UniqueNames::default();
     let pools_of_all = &mut pools;
-    let mut writer = ServiceWriter {
+    let mut writer = SiteServiceWriter {
         sites: &sites,
         globals: &globals,
         pools: pools_of_all,

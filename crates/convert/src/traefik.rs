@@ -41,7 +41,7 @@ use crate::structured::yaml::read_yaml;
 
 use draft_check::DraftChecker;
 use entry_points::EntryPoint;
-use http::HttpWriter;
+use http::RouterWriter;
 use matchers::RouterLayer;
 use middlewares::MiddlewareSet;
 use option_tree::OptionNode;
@@ -166,7 +166,7 @@ fn convert_http<'t>(
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
-    let mut writer = HttpWriter {
+    let mut writer = RouterWriter {
         root,
         points,
         routers,

@@ -13,11 +13,12 @@ use crate::value::{self, KeyValue};
 
 use super::parameters::{MemberParameters, PoolParameters};
 use super::scope::ServerScope;
+use super::sticky_session::StickySession;
 use super::upstream_tls;
 
 /// A URL that requests are forwarded to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TargetUrl {
+pub struct ProxyPassUrl {
     /// `http`, `https`, `h2`, `h2c` or `balancer`; `ws` and `wss` are `http` and `https`.
     pub scheme: String,
     /// Host and port as they are written; `unix:` and a path for a socket.
@@ -37,13 +38,6 @@ pub struct ForwardTarget {
     pub servers: Vec<String>,
 }
 
-/// `stickysession` of a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StickySession {
-    pub cookie: String,
-    pub source: SourcePlace,
-}
-
 /// All pools, and the members of balancers.
 pub struct BalancerPools<'t> {
     names: UniqueNames,
@@ -54,14 +48,14 @@ pub struct BalancerPools<'t> {
     pub sessions: HashMap<String, StickySession>,
 }
 
-impl TargetUrl {
+impl ProxyPassUrl {
     /// Reads a URL. `None`: it is none, or of a protocol that is not spoken.
-    pub fn read(text: &str) -> Option<TargetUrl> {
+    pub fn read(text: &str) -> Option<ProxyPassUrl> {
         if let Some(socket) = text.strip_prefix("unix:") {
             let parts = socket.split_once('|')?;
-            let inner = TargetUrl::read(parts.1)?;
+            let inner = ProxyPassUrl::read(parts.1)?;
             let authority = format!("unix:{}", parts.0);
-            return (inner.scheme == "http").then_some(TargetUrl { authority, ..inner });
+            return (inner.scheme == "http").then_some(ProxyPassUrl { authority, ..inner });
         }
         let parts = text.split_once("://")?;
         let scheme = match parts.0.to_ascii_lowercase().as_str() {
@@ -79,7 +73,7 @@ impl TargetUrl {
         if authority.is_empty() || bad(&authority) {
             return None;
         }
-        Some(TargetUrl { scheme: scheme.to_owned(), authority, path: path.to_owned() })
+        Some(ProxyPassUrl { scheme: scheme.to_owned(), authority, path: path.to_owned() })
     }
 
     fn is_tls(&self) -> bool {
@@ -136,7 +130,7 @@ impl<'t> BalancerPools<'t> {
     /// The pool of a URL, as a directive with parameters in a virtual host names it.
     pub fn target(
         &mut self,
-        url: &TargetUrl,
+        url: &ProxyPassUrl,
         from: &ConfigStatement,
         parameters: &[String],
         scope: &ServerScope<'_>,
@@ -156,7 +150,7 @@ impl<'t> BalancerPools<'t> {
 
     fn make(
         &mut self,
-        url: &TargetUrl,
+        url: &ProxyPassUrl,
         mut own: PoolParameters,
         from: &ConfigStatement,
         scope: &ServerScope<'_>,
@@ -165,7 +159,7 @@ impl<'t> BalancerPools<'t> {
         let name = self.names.unique_name(&url.authority);
         let mut pool = TomlTable::new(format!("pool.{name}"), from.source, &from.text());
         let is_balancer = url.scheme == "balancer";
-        let mut urls: Vec<TargetUrl> = Vec::new();
+        let mut urls: Vec<ProxyPassUrl> = Vec::new();
         if is_balancer {
             let balancer = url.authority.clone();
             for set in self.settings.get(&balancer).cloned().unwrap_or_default() {
@@ -181,7 +175,7 @@ impl<'t> BalancerPools<'t> {
             pool.push_item("servers", value::quote(&url.address()), from.source);
             urls.push(url.clone());
         }
-        let tls = urls.first().is_some_and(TargetUrl::is_tls);
+        let tls = urls.first().is_some_and(ProxyPassUrl::is_tls);
         if urls.is_empty() || urls.iter().any(|one| one.is_tls() != tls) {
             let reason = "no server that can be forwarded to in one way is left: 502";
             from.leave_out(reason, "`servers` of a pool", notes);
@@ -261,11 +255,11 @@ fn write_member(
     member: &ConfigStatement,
     own: &mut PoolParameters,
     notes: &mut ConversionNotes,
-) -> Option<TargetUrl> {
+) -> Option<ProxyPassUrl> {
     let skip = usize::from(balancer_name(member.peek(0)).is_some());
     let words = member.words_from(0).to_vec();
     member.settle_converted(notes);
-    let url = TargetUrl::read(words.get(skip).map_or("", String::as_str));
+    let url = ProxyPassUrl::read(words.get(skip).map_or("", String::as_str));
     let Some(url) = url.filter(|url| url.scheme != "balancer") else {
         member.leave_out("its protocol is not spoken, or it is no address", "`servers`", notes);
         return None;

@@ -5,7 +5,7 @@ use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
-use super::balancer::{ForwardTarget, TargetUrl, balancer_name};
+use super::balancer::{ForwardTarget, ProxyPassUrl, balancer_name};
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter};
 use super::redirect;
@@ -24,7 +24,7 @@ impl HostWriter<'_, '_> {
         let end = bare.find("://").map_or(0, |at| at + 3);
         // Everything behind the host is the path.
         let host_end = bare[end..].find('/').map_or(cut, |at| (end + at).min(cut));
-        let target = TargetUrl::read(&bare[..host_end]);
+        let target = ProxyPassUrl::read(&bare[..host_end]);
         let mut fields = self.server_fields();
         let path = &bare[host_end..];
         if !path.is_empty() && path != "{path}" && path != "/{path}" {
@@ -51,7 +51,7 @@ impl HostWriter<'_, '_> {
         let mut fields = self.server_fields();
         let is_match = one.name == "proxypassmatch" && path.prefix.is_none();
         let bare = if is_match { url.split('$').next().unwrap_or(url) } else { url };
-        let target = TargetUrl::read(bare);
+        let target = ProxyPassUrl::read(bare);
         if let Some(target) = &target {
             let to = target.path.trim_end_matches('/');
             match (&path.prefix, is_match && url.contains('$')) {
@@ -110,7 +110,7 @@ impl HostWriter<'_, '_> {
 
     fn forward(
         &mut self,
-        target: Option<TargetUrl>,
+        target: Option<ProxyPassUrl>,
         parameters: &[String],
         when: RuleCondition,
         from: &ConfigStatement,

@@ -7,8 +7,8 @@ use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
-use super::balancer::StickySession;
 use super::scope::duration;
+use super::sticky_session::StickySession;
 
 /// What parameters say of a pool.
 #[derive(Clone, Debug, Default)]

@@ -22,7 +22,7 @@ const KEEP_ALIVE: u64 = 5_000;
 const TIMEOUT: u64 = 60_000;
 
 /// Writes the services of virtual hosts.
-pub struct ServiceWriter<'w, 't> {
+pub struct HostServiceWriter<'w, 't> {
     pub hosts: &'w [VirtualHost<'t>],
     pub pools: &'w mut BalancerPools<'t>,
     pub names: UniqueNames,
@@ -30,7 +30,7 @@ pub struct ServiceWriter<'w, 't> {
     pub notes: &'w mut ConversionNotes,
 }
 
-impl<'t> ServiceWriter<'_, 't> {
+impl<'t> HostServiceWriter<'_, 't> {
     /// Writes the service of a listener.
     pub fn write(&mut self, listener: &HttpdListener) {
         let hosts: Vec<&VirtualHost<'t>> =

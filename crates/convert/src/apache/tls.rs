@@ -11,7 +11,7 @@ use super::listen::VirtualHost;
 
 /// Certificates of clients that a virtual host asks for.
 #[derive(Clone, PartialEq, Eq)]
-struct ClientDemand {
+struct VerifyClientDemand {
     keys: Vec<KeyValue>,
 }
 
@@ -122,7 +122,7 @@ fn write_versions(tls: &mut TomlTable, host: &VirtualHost<'_>, notes: &mut Conve
 fn demand(
     host: &VirtualHost<'_>,
     notes: &mut ConversionNotes,
-) -> Result<Option<ClientDemand>, SourcePlace> {
+) -> Result<Option<VerifyClientDemand>, SourcePlace> {
     let Some(verify) = host.scope.get("sslverifyclient") else { return Ok(None) };
     let word = verify.word(0).to_ascii_lowercase();
     verify.settle_converted(notes);
@@ -159,11 +159,11 @@ fn demand(
     } else if checks.is_some() {
         return Err(verify.source);
     }
-    Ok(Some(ClientDemand { keys }))
+    Ok(Some(VerifyClientDemand { keys }))
 }
 
 fn write_clients(tls: &mut TomlTable, hosts: &[&VirtualHost<'_>], notes: &mut ConversionNotes) {
-    let mut first: Option<ClientDemand> = None;
+    let mut first: Option<VerifyClientDemand> = None;
     let mut names: Vec<String> = Vec::new();
     let mut everybody = true;
     let mut source = SourcePlace::NONE;

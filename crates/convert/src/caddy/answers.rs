@@ -7,21 +7,21 @@ use super::order::RouteStep;
 use super::placeholder::{TemplateUse, has_placeholder, template};
 
 /// The actions of a rule that answers by itself.
-pub struct DirectAnswer {
+pub struct RespondAnswer {
     pub keys: Vec<KeyValue>,
     /// It lets the client go on: a redirect, or a status below 400.
     pub is_permission: bool,
 }
 
-impl DirectAnswer {
-    fn status(status: u16) -> DirectAnswer {
+impl RespondAnswer {
+    fn status(status: u16) -> RespondAnswer {
         let keys = vec![KeyValue::new("answer", status.to_string())];
-        DirectAnswer { keys, is_permission: status < 400 }
+        RespondAnswer { keys, is_permission: status < 400 }
     }
 }
 
 /// What a directive answers.
-pub fn answer(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> DirectAnswer {
+pub fn answer(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> RespondAnswer {
     let statement = step.statement;
     match step.kind() {
         "redir" => return redirect(step, tls, notes),
@@ -29,7 +29,7 @@ pub fn answer(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> D
         "error" => return error(step, notes),
         "abort" => {
             statement.note_changed("the client is refused with 403, and not cut off", "", notes);
-            return DirectAnswer {
+            return RespondAnswer {
                 keys: vec![KeyValue::new("deny", "true")],
                 is_permission: false,
             };
@@ -46,14 +46,14 @@ pub fn answer(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> D
         _ => "a web server as a pool",
     };
     statement.leave_out(reason, instead, notes);
-    DirectAnswer::status(match step.kind() {
+    RespondAnswer::status(match step.kind() {
         "basic_auth" | "forward_auth" => 401,
         "php_fastcgi" => 502,
         _ => 404,
     })
 }
 
-fn redirect(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> DirectAnswer {
+fn redirect(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> RespondAnswer {
     let code = match step.word(1) {
         "" | "temporary" => 302,
         "permanent" => 301,
@@ -67,19 +67,19 @@ fn redirect(step: &RouteStep<'_>, tls: bool, notes: &mut ConversionNotes) -> Dir
             let keys =
                 [KeyValue::new("to", value::quote(&to)), KeyValue::new("status", code.to_string())];
             let keys = vec![KeyValue::new("redirect", value::table(&keys))];
-            DirectAnswer { keys, is_permission: true }
+            RespondAnswer { keys, is_permission: true }
         }
         Ok(_) if code == 401 => {
             statement.note_changed("the answer has no Location", "", notes);
-            DirectAnswer::status(401)
+            RespondAnswer::status(401)
         }
         Ok(_) => {
             statement.leave_out("a redirect has a status that rules do not have: 502", "", notes);
-            DirectAnswer::status(502)
+            RespondAnswer::status(502)
         }
         Err(why) => {
             notes.left_out_because(statement.source, &statement.text(), &why);
-            DirectAnswer::status(502)
+            RespondAnswer::status(502)
         }
     }
 }
@@ -88,7 +88,7 @@ fn is_status(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn respond(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> DirectAnswer {
+fn respond(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> RespondAnswer {
     let first = step.word(0).to_owned();
     let alone = step.count() == 1 && is_status(&first);
     let status = if alone { first.as_str() } else { step.word(1) };
@@ -110,23 +110,23 @@ fn respond(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> DirectAnswer {
     let body = block.unwrap_or(if alone { String::new() } else { first });
     let Some(code) = code.filter(|code| (200..=599).contains(code)) else {
         statement.leave_out("the status is none that rules answer with: 502", "", notes);
-        return DirectAnswer::status(502);
+        return RespondAnswer::status(502);
     };
     if body.is_empty() || matches!(code, 204 | 205 | 304) {
-        return DirectAnswer::status(code);
+        return RespondAnswer::status(code);
     }
     if body.len() > 4_096 || has_placeholder(&body) {
         let reason = "the body has placeholders or more than 4 KiB: it is empty here";
         statement.leave_out(reason, "`answer` with a fixed body", notes);
-        return DirectAnswer::status(code);
+        return RespondAnswer::status(code);
     }
     let keys =
         [KeyValue::new("status", code.to_string()), KeyValue::new("body", value::quote(&body))];
     let keys = vec![KeyValue::new("answer", value::table(&keys))];
-    DirectAnswer { keys, is_permission: code < 400 }
+    RespondAnswer { keys, is_permission: code < 400 }
 }
 
-fn error(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> DirectAnswer {
+fn error(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> RespondAnswer {
     let first = step.word(0).to_owned();
     let status = if step.count() == 1 && is_status(&first) { first.as_str() } else { step.word(1) };
     let code = status.parse::<u16>().ok().filter(|code| (400..=599).contains(code));
@@ -135,7 +135,7 @@ fn error(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> DirectAnswer {
     for option in statement.inner() {
         option.note_changed("the answer has the body that errors have", "", notes);
     }
-    DirectAnswer::status(code.unwrap_or(500))
+    RespondAnswer::status(code.unwrap_or(500))
 }
 
 /// Reports a directive that neither answers nor changes a request here. False: nothing is known of it, so that what

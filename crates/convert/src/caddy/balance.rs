@@ -6,18 +6,18 @@ use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
-use super::pools::CookieAffinity;
+use super::cookie_affinity::CookieAffinity;
 
 /// What a policy says of single servers, and of clients.
 #[derive(Default)]
-pub struct BalancePolicy {
+pub struct CaddyBalance {
     weights: Vec<String>,
     /// The first server that is up takes everything.
     in_order: bool,
     pub cookie: Option<CookieAffinity>,
 }
 
-impl BalancePolicy {
+impl CaddyBalance {
     /// A server in TOML.
     pub fn server(&self, at: usize, address: &str) -> String {
         let mut pairs = vec![KeyValue::new("address", value::quote(address))];
@@ -38,8 +38,8 @@ pub fn write(
     statement: &ConfigStatement,
     servers: usize,
     notes: &mut ConversionNotes,
-) -> BalancePolicy {
-    let mut out = BalancePolicy::default();
+) -> CaddyBalance {
+    let mut out = CaddyBalance::default();
     let Some(policy) = statement.find("lb_policy") else {
         if servers > 1 {
             pool.set("balance", value::quote("random"), SourcePlace::NONE);

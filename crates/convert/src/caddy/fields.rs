@@ -7,8 +7,8 @@ use crate::value;
 
 use super::order::RouteStep;
 use super::placeholder::{TemplateUse, template};
-use super::pools::ProxyTarget;
-use super::route::RouteState;
+use super::proxy_target::ProxyTarget;
+use super::route_state::RouteState;
 
 /// Names of the upstream's address, for its Host.
 const UPSTREAM: [&str; 3] = [

@@ -12,19 +12,12 @@ use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
 use super::balance;
+use super::cookie_affinity::CookieAffinity;
 use super::health;
 use super::order::RouteStep;
+use super::proxy_target::ProxyTarget;
 use super::transport;
 use super::upstream::{self, UpstreamScheme, UpstreamServer};
-
-/// What a `reverse_proxy` forwards to.
-#[derive(Clone, Debug, Default)]
-pub struct ProxyTarget {
-    /// The pool's name. `None`: nothing that can be forwarded to.
-    pub pool: Option<String>,
-    /// The address of the only server, as a Host.
-    pub single_host: Option<String>,
-}
 
 /// The pools of all sites.
 pub struct ProxyPools {
@@ -33,13 +26,6 @@ pub struct ProxyPools {
     tables: Vec<TomlTable>,
     /// Names of cookies that keep clients at servers, by pool.
     pub cookies: HashMap<String, CookieAffinity>,
-}
-
-/// `lb_policy cookie`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CookieAffinity {
-    pub name: String,
-    pub source: SourcePlace,
 }
 
 impl ProxyPools {

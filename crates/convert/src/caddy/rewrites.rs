@@ -7,7 +7,7 @@ use crate::value;
 use super::order::RouteStep;
 use super::path_state::PathState;
 use super::placeholder::{TemplateUse, template};
-use super::route::RouteState;
+use super::route_state::RouteState;
 
 /// `handle_path PREFIX*` takes the prefix off.
 pub fn strip_handled(step: &RouteStep<'_>, state: &mut RouteState) {

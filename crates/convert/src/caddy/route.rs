@@ -2,7 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
-use crate::site_rule::{RewriteEdits, SiteRule};
+use crate::site_rule::SiteRule;
 use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
@@ -10,30 +10,12 @@ use crate::value::{self, KeyValue};
 use super::answers;
 use super::fields;
 use super::order::{DirectiveOrder, RouteStep};
-use super::path_state::PathState;
 use super::pools::ProxyPools;
 use super::rewrites;
+use super::route_state::RouteState;
 
 /// The most rules of one site. Each conditional change doubles the rules behind it.
 const RULES: usize = 2_000;
-
-/// What is known of a request at one point of its way.
-#[derive(Clone, Debug)]
-pub struct RouteState {
-    pub when: RuleCondition,
-    pub edits: RewriteEdits,
-    pub path: PathState,
-    /// The status of the answer in place of a server's: something before could not be written.
-    pub closed: Option<u16>,
-}
-
-impl RouteState {
-    /// At the beginning of a site.
-    pub fn begin(when: RuleCondition) -> RouteState {
-        let edits = RewriteEdits::default();
-        RouteState { when, edits, path: PathState::Original, closed: None }
-    }
-}
 
 /// The steps behind a block.
 #[derive(Clone, Copy)]

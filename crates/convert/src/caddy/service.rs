@@ -14,7 +14,8 @@ use crate::value::{self, KeyValue};
 use super::globals::GlobalOptions;
 use super::matcher::{NamedMatchers, host_condition};
 use super::pools::ProxyPools;
-use super::route::{RouteState, RouteWriter};
+use super::route::RouteWriter;
+use super::route_state::RouteState;
 use super::site::{CaddySite, GroupMember, SiteGroup};
 
 /// Caddy's times towards clients, in milliseconds. Where it has no limit, a day is written.
@@ -23,7 +24,7 @@ const IDLE: u64 = 300_000;
 const UNLIMITED: u64 = 86_400_000;
 
 /// Writes the services of sites.
-pub struct ServiceWriter<'w, 't> {
+pub struct SiteServiceWriter<'w, 't> {
     pub sites: &'w [CaddySite<'t>],
     pub globals: &'w GlobalOptions,
     pub pools: &'w mut ProxyPools,
@@ -32,7 +33,7 @@ pub struct ServiceWriter<'w, 't> {
     pub notes: &'w mut ConversionNotes,
 }
 
-impl ServiceWriter<'_, '_> {
+impl SiteServiceWriter<'_, '_> {
     /// Writes the service of a group. Nothing is written where no site of it can have its TLS.
     pub fn write(&mut self, group: &SiteGroup) {
         let served: Vec<usize> = group

@@ -16,7 +16,7 @@ pub struct SiteTls {
     pub acme: Option<Vec<KeyValue>>,
     /// The oldest version is TLS 1.3.
     pub is_modern: bool,
-    pub client: Option<ClientDemand>,
+    pub client: Option<ClientAuthDemand>,
     /// The site cannot have the TLS that it is to have.
     pub is_refused: bool,
 }
@@ -30,7 +30,7 @@ pub struct CertificateFile {
 
 /// The certificate that a client must show, or may show.
 #[derive(Clone, Debug)]
-pub struct ClientDemand {
+pub struct ClientAuthDemand {
     /// The keys of `tls.client`, but for the names.
     pub keys: Vec<KeyValue>,
     pub source: SourcePlace,
@@ -190,6 +190,6 @@ impl SiteTls {
             KeyValue::new("ca", value::quote(ca)),
             KeyValue::new("verify", value::quote(verify)),
         ];
-        self.client = Some(ClientDemand { keys, source: option.source });
+        self.client = Some(ClientAuthDemand { keys, source: option.source });
     }
 }

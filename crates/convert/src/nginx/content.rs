@@ -367,12 +367,8 @@ impl ContentWriter<'_, '_> {
                 vec![rule(when, &with(&format!("{uri}{{rest}}")))]
             }
             _ => {
-                self.notes.left_out(
-                    pass.source,
-                    &pass.text(),
-                    "the path is replaced only where the location is a prefix",
-                    "`rewrite.path`",
-                );
+                let reason = "the path is replaced only where the location is a prefix";
+                self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
                 vec![rule(always, &fields)]
             }
         }

@@ -167,6 +167,15 @@ struct HttpWriter<'w, 't> {
     notes: &'w mut ConversionNotes,
 }
 
+/// Whether one of the servers of a listener speaks HTTP/2.
+fn offers_http2(servers: &[&ServerBlock<'_>]) -> bool {
+    servers.iter().any(|one| {
+        let switch = one.scope.get("http2").inspect(|switch| switch.mark_converted());
+        one.listens.iter().any(|listen| listen.http2)
+            || switch.is_some_and(|switch| switch.word(0) == "on")
+    })
+}
+
 impl HttpWriter<'_, '_> {
     fn service(
         &mut self,
@@ -205,14 +214,7 @@ impl HttpWriter<'_, '_> {
         if let Some(names) = field_names(&default.scope) {
             service.set("field-names", value::quote(names), SourcePlace::NONE);
         }
-        let http2 = servers.iter().any(|one| {
-            one.listens.iter().any(|listen| listen.http2)
-                || one
-                    .scope
-                    .get("http2")
-                    .inspect(|switch| switch.mark_converted())
-                    .is_some_and(|switch| switch.word(0) == "on")
-        });
+        let http2 = offers_http2(&servers);
         if tls && !http2 {
             service.set("http2", value::quote("off"), SourcePlace::NONE);
         }

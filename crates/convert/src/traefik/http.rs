@@ -25,7 +25,7 @@ use super::tls;
 use super::tls_demand::TlsDemand;
 
 /// The HTTP routers of a file, and what they use.
-pub struct HttpWriter<'w, 't> {
+pub struct RouterWriter<'w, 't> {
     pub root: &'t OptionNode,
     pub points: &'w [EntryPoint<'t>],
     pub routers: &'w [TrafficRouter<'t>],
@@ -49,7 +49,7 @@ struct ServiceParts<'t> {
     demands: Vec<TlsDemand<'t>>,
 }
 
-impl<'t> HttpWriter<'_, 't> {
+impl<'t> RouterWriter<'_, 't> {
     /// The routers that are asked at an entry point, with or without TLS.
     pub fn routers_at(&self, point: &EntryPoint<'_>, tls: bool) -> Vec<usize> {
         let routers = self.routers.iter().enumerate();
