@@ -149,13 +149,20 @@ impl GlobalOptions {
             match wrapper.name.as_str() {
                 "tls" | "http_redirect" => wrapper.settle_converted(notes),
                 "proxy_protocol" => {
-                    wrapper.settle_converted(notes);
                     let allowed: Vec<String> = wrapper
                         .inner()
                         .iter()
                         .filter(|one| one.name == "allow")
                         .flat_map(|one| one.words_from(0).to_vec())
                         .collect();
+                    let is_plain =
+                        |line: &ConfigStatement| matches!(line.name.as_str(), "allow" | "timeout");
+                    if allowed.is_empty() || !wrapper.inner().iter().all(is_plain) {
+                        let reason = "the header is believed from networks that `allow` names, without exceptions";
+                        wrapper.leave_out(reason, "`accept-proxy` of the services", notes);
+                        continue;
+                    }
+                    wrapper.settle_converted(notes);
                     for line in wrapper.inner() {
                         match line.name.as_str() {
                             "allow" => line.settle_converted(notes),
@@ -166,10 +173,8 @@ impl GlobalOptions {
                             ),
                         }
                     }
-                    let everybody = || vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];
-                    let list = if allowed.is_empty() { everybody() } else { allowed };
                     let value = value::table(&[
-                        KeyValue::new("from", value::quote_all(&list)),
+                        KeyValue::new("from", value::quote_all(&allowed)),
                         KeyValue::new("others", value::quote("plain")),
                     ]);
                     self.accept_proxy = Some(SourcedValue { value, source: wrapper.source });

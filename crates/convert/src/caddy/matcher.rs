@@ -54,7 +54,7 @@ impl<'t> NamedMatchers<'t> {
         }
     }
 
-    /// The only path pattern of a matcher. `None` if it has others, or none.
+    /// The only path pattern of a matcher, whatever else it asks for. `None` if it has several, or none.
     pub fn only_path(&self, token: &str) -> Option<String> {
         if token.starts_with('/') {
             return Some(token.to_owned());
@@ -63,8 +63,9 @@ impl<'t> NamedMatchers<'t> {
         if named.peek(0) == "path" {
             return (named.count() == 2).then(|| named.peek(1).to_owned());
         }
-        let [only] = named.inner() else { return None };
-        (only.name == "path" && only.count() == 1).then(|| only.peek(0).to_owned())
+        let mut paths = named.inner().iter().filter(|one| one.name == "path");
+        let only = paths.next().filter(|only| only.count() == 1)?;
+        paths.next().is_none().then(|| only.peek(0).to_owned())
     }
 
     fn named(
@@ -94,7 +95,7 @@ impl<'t> NamedMatchers<'t> {
         path: &PathState,
         notes: &mut ConversionNotes,
     ) -> RuleCondition {
-        let mut kinds: Vec<&str> = Vec::new();
+        let mut kinds: Vec<String> = Vec::new();
         let mut all: Vec<RuleCondition> = Vec::new();
         for one in inner {
             let words = one.words_from(0).to_vec();
@@ -108,10 +109,18 @@ impl<'t> NamedMatchers<'t> {
                 all.push(inner.negate());
                 continue;
             }
-            // Fields and parameters of different names must all fit.
+            // Fields and parameters of different names must all fit; of one name, any.
+            let name = match (one.name.as_str(), words.as_slice()) {
+                ("header", [field, ..]) | ("header_regexp", [field, _] | [_, field, _]) => {
+                    field.to_ascii_lowercase()
+                }
+                ("query", [pair]) => pair.split('=').next().unwrap_or_default().to_owned(),
+                _ => String::new(),
+            };
             let kind = match one.name.as_str() {
-                "header" | "header_regexp" | "query" | "vars" | "expression" => "",
-                kind => kind,
+                "vars" | "expression" => String::new(),
+                "header" | "header_regexp" | "query" if name.is_empty() => String::new(),
+                kind => format!("{kind} {name}"),
             };
             let this = self.one(&one.name, &own, path);
             match kinds.iter().position(|known| !kind.is_empty() && *known == kind) {
@@ -120,7 +129,7 @@ impl<'t> NamedMatchers<'t> {
                     all[at] = RuleCondition::Any(vec![known, this]);
                 }
                 None => {
-                    kinds.resize(all.len(), "");
+                    kinds.resize(all.len(), String::new());
                     kinds.push(kind);
                     all.push(this);
                 }

@@ -126,6 +126,35 @@ impl DirectiveOrder {
         self.names.iter().position(|one| one == name).unwrap_or(0)
     }
 
+    /// Sorts by insertion, as Caddy does: its comparison is no order, so that a key cannot stand for it.
+    fn sort(&self, steps: &mut [RouteStep<'_>]) {
+        for end in 1..steps.len() {
+            for at in (1..=end).rev() {
+                if !self.runs_before(&steps[at], &steps[at - 1]) {
+                    break;
+                }
+                steps.swap(at, at - 1);
+            }
+        }
+    }
+
+    /// Whether a step runs before one that is written before it.
+    fn runs_before(&self, step: &RouteStep<'_>, other: &RouteStep<'_>) -> bool {
+        if step.kind() != other.kind() {
+            return self.rank(step.kind()) < self.rank(other.kind());
+        }
+        let path = |step: &RouteStep<'_>| step.matchers.only_path(step.token);
+        if let (Some(path), Some(other)) = (path(step), path(other)) {
+            let bare = |path: &str| path.strip_suffix('*').unwrap_or(path).len();
+            return match path.get(..bare(&path)) == other.get(..bare(&other)) {
+                true => path.len() < other.len(),
+                false => path.len() > other.len(),
+            };
+        }
+        let is_general = |step: &RouteStep<'_>| step.token.is_empty() || step.token == "*";
+        !is_general(step) && is_general(other)
+    }
+
     /// The steps of a block, in the order in which they run. `written`: as they are written.
     pub fn steps<'t>(
         &self,
@@ -141,33 +170,9 @@ impl DirectiveOrder {
         let mut steps: Vec<RouteStep<'t>> =
             directives.iter().filter(is_step).map(|one| step(one, &matchers)).collect();
         if !written {
-            steps.sort_by_key(|step| specificity(step, self.rank(step.kind())));
+            self.sort(&mut steps);
         }
         steps
-    }
-}
-
-/// The key by which steps of one kind are sorted.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct StepRank {
-    directive: usize,
-    /// Steps without a matcher come last.
-    is_general: bool,
-    /// Longer paths come first.
-    length: std::cmp::Reverse<usize>,
-    /// Of two equal paths the one without `*` comes first.
-    is_prefix: bool,
-}
-
-fn specificity(step: &RouteStep<'_>, directive: usize) -> StepRank {
-    let path = step.matchers.only_path(step.token).unwrap_or_default();
-    // Caddy compares the lengths of paths, whether they end in `*` or not.
-    let bare = path.strip_suffix('*').unwrap_or(&path);
-    StepRank {
-        directive,
-        is_general: step.token.is_empty() || step.token == "*",
-        length: std::cmp::Reverse(bare.len()),
-        is_prefix: bare.len() < path.len(),
     }
 }
 

@@ -34,6 +34,8 @@ pub struct EntryPoint<'t> {
     pub is_default: bool,
     /// `http.tls`.
     pub tls: Option<&'t OptionNode>,
+    /// Routers judge clients by the addresses of their connections, which `trust` would replace.
+    pub judges_clients: bool,
 }
 
 impl<'t> EntryPoint<'t> {
@@ -52,7 +54,10 @@ impl<'t> EntryPoint<'t> {
 
     /// Networks whose X-Forwarded fields are believed.
     pub fn trusted(&self) -> Vec<String> {
-        networks(self.get(&["forwardedHeaders"]))
+        match self.judges_clients {
+            true => Vec::new(),
+            false => networks(self.get(&["forwardedHeaders"])),
+        }
     }
 
     /// Networks whose PROXY headers are believed.
@@ -83,11 +88,22 @@ pub fn read_entry_points<'t>(
     };
     let mut out: Vec<EntryPoint<'t>> =
         table.entries().iter().filter_map(|node| read_entry_point(node, notes)).collect();
+    let judges_clients = judges_clients(root);
+    out.iter_mut().for_each(|point| point.judges_clients = judges_clients);
     let chosen = |point: &EntryPoint<'_>| point.node.is_some_and(|node| node.is_on("asDefault"));
     if out.iter().any(chosen) {
         out.iter_mut().for_each(|point| point.is_default = chosen(point));
     }
     out
+}
+
+/// Whether a router or a middleware asks for the client's address.
+fn judges_clients(node: &OptionNode) -> bool {
+    let names = ["ipallowlist", "ipwhitelist"];
+    let rule = node.text_of("rule").map(str::to_ascii_lowercase);
+    names.iter().any(|name| node.key.eq_ignore_ascii_case(name))
+        || rule.is_some_and(|rule| rule.contains("clientip"))
+        || node.children().iter().any(judges_clients)
 }
 
 fn assumed<'t>(text: &str) -> Option<EntryPoint<'t>> {
@@ -100,6 +116,7 @@ fn assumed<'t>(text: &str) -> Option<EntryPoint<'t>> {
         is_udp: false,
         is_default: name.starts_with("web"),
         tls: None,
+        judges_clients: false,
     })
 }
 
@@ -122,6 +139,7 @@ fn read_entry_point<'t>(
         is_udp: protocol.eq_ignore_ascii_case("udp"),
         is_default: node.key != "traefik",
         tls: node.find(&["http", "tls"]),
+        judges_clients: false,
     })
 }
 
@@ -179,6 +197,17 @@ pub fn write_service(
         service.set_required("accept-proxy", value::table(&[from, others]), SourcePlace::NONE);
     }
     let trusted = point.trusted();
+    let forwarded = point.get(&["forwardedHeaders"]);
+    if let Some(node) =
+        forwarded.filter(|node| trusted.is_empty() && !networks(Some(node)).is_empty())
+    {
+        let reason = "access is judged by the address of the connection: no address is taken from X-Forwarded-For";
+        node.left_out(
+            notes,
+            reason,
+            "`trust` of the service, if `client` in its rules may follow it",
+        );
+    }
     if is_http {
         if !trusted.is_empty() {
             service.set("trust", value::quote_all(&trusted), SourcePlace::NONE);
@@ -302,7 +331,10 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
     ];
     for (path, reason) in changed {
         if let Some(node) = point.get(path) {
-            node.changed(notes, reason, "");
+            match point.judges_clients && path.starts_with(&["forwardedHeaders"]) {
+                true => node.left_out(notes, "no network is believed here", "`trust`"),
+                false => node.changed(notes, reason, ""),
+            }
         }
     }
     for key in ["keepAliveMaxTime", "keepAliveMaxRequests"] {

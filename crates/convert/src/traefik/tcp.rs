@@ -90,10 +90,17 @@ impl<'t> TcpWriter<'_, 't> {
             if ends_tls {
                 let own = router.tls.filter(|tls| !tls.children().is_empty());
                 let options = tls::options_of(self.root, &[own, point.tls]);
-                let options = options.unwrap_or_else(|missing| {
-                    missing.left_out(self.notes, "there are no TLS options of this name here", "");
-                    None
-                });
+                let options = match options {
+                    Ok(options) => options,
+                    Err(missing) => {
+                        let reason = "there are no TLS options of this name here: the router refuses everybody";
+                        missing.left_out(self.notes, reason, "`tls` of the service");
+                        let when = router.condition.clone().at_least();
+                        let deny = vec![KeyValue::new("deny", "true")];
+                        rules.push(rule_of(router, when, deny), ends_tls);
+                        continue;
+                    }
+                };
                 let node = own.or(point.tls).or(router.tls);
                 demands.push(TlsDemand { names: router.names.clone(), options, node });
             }

@@ -189,3 +189,47 @@ fn a_site_without_its_tls_is_never_served_in_the_clear() {
         assert!(written.contains("when = { host = \"a.example\" }\nanswer = 502"), "{written}");
     }
 }
+
+/// The places of texts in what is written, which must all be there.
+fn places(text: &str, wanted: &[&str]) -> Vec<usize> {
+    let written = convert(text, "x", Dialect::Caddy).text.unwrap();
+    let place = |one: &&str| written.find(*one).unwrap_or_else(|| panic!("no {one} in\n{written}"));
+    wanted.iter().map(place).collect()
+}
+
+#[test]
+fn steps_run_in_the_order_in_which_caddy_sorts_them() {
+    for (text, first, then) in [
+        (
+            ":80 {\n@bad not remote_ip 10.0.0.0/8\nhandle @bad {\nrespond 403\n}\nhandle /api* {\nreverse_proxy a:80\n}\n}\n",
+            "answer = 403",
+            "pool = \"a-80\"\nrewrite",
+        ),
+        (
+            ":80 {\nhandle /adm* {\nreverse_proxy a:80\n}\n@x {\npath /admin/*\nnot remote_ip 10.0.0.0/8\n}\nhandle @x {\nrespond 403\n}\n}\n",
+            "answer = 403",
+            "pool = \"a-80\"\nrewrite",
+        ),
+    ] {
+        let found = places(text, &[first, then]);
+        assert!(found[0] < found[1], "{text}");
+    }
+}
+
+#[test]
+fn several_values_of_one_field_are_alternatives() {
+    let text = ":80 {\n@bad {\nheader User-Agent *curl*\nheader User-Agent *wget*\n}\nrespond @bad 403\nreverse_proxy a:80\n}\n";
+    let written = convert(text, "x", Dialect::Caddy).text.unwrap();
+    assert!(written.contains("curl") && !written.contains("all = ["), "{written}");
+}
+
+#[test]
+fn proxy_headers_are_believed_from_named_networks_alone() {
+    for inner in ["", "allow 10.0.0.0/8\ndeny 10.1.0.0/16\n"] {
+        let text = format!(
+            "{{\nservers {{\nlistener_wrappers {{\nproxy_protocol {{\n{inner}}}\n}}\n}}\n}}\n:80 {{\nreverse_proxy a:80\n}}\n"
+        );
+        let converted = convert(&text, "x", Dialect::Caddy);
+        assert!(!converted.text.unwrap().contains("accept-proxy") && converted.left_out > 0);
+    }
+}

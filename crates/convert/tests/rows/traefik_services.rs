@@ -1,5 +1,8 @@
 //! Services, entry points and TCP routers of Traefik, one row each.
 
+use convert::dialect::Dialect;
+use convert::run::convert;
+
 use super::traefik::{check, converted};
 
 const HTTP: &str = "servers: [{ url: 'http://10.0.0.1' }]";
@@ -248,4 +251,16 @@ fn tcp_routers_have_an_entry_point_of_their_own() {
     ] {
         check(&file(router, http), &[written], left);
     }
+}
+
+#[test]
+fn where_access_is_judged_by_address_no_field_names_the_client() {
+    let text = "entryPoints:\n  web:\n    address: ':80'\n    forwardedHeaders: { insecure: true }\n\
+                http:\n  routers:\n    a: { rule: 'PathPrefix(`/`)', middlewares: [office], service: s }\n  \
+                middlewares:\n    office: { ipAllowList: { sourceRange: ['10.0.0.0/8'] } }\n  services:\n    \
+                s: { loadBalancer: { servers: [{ url: 'http://10.0.0.1' }] } }\n";
+    let converted = convert(text, "x", Dialect::Traefik);
+    let written = converted.text.unwrap();
+    assert!(!written.contains("trust =") && written.contains("deny = true"), "{written}");
+    assert!(converted.left_out > 0);
 }
