@@ -11,7 +11,7 @@ use toml::de::DeTable;
 use super::decode::ConfigDecoder;
 use super::file_root::ROOT;
 use super::finding::FindingCollector;
-use super::section::ConfigSection;
+use super::section::{ConfigSection, ContinuedList};
 use super::source_text::{SourceSpan, SourceText};
 
 /// The size of a part in bytes; the parser needs some 40 times as much.
@@ -53,8 +53,8 @@ pub fn decode_in_parts<'s, 't>(source: &'s SourceText<'t>) -> Option<DecodedFile
 struct PartStart<'t> {
     /// The offset in the text, in bytes.
     at: usize,
-    /// The name of the object that the part before has begun.
-    continued: Option<&'t str>,
+    /// The list that the part before has begun.
+    continued: Option<ContinuedList<'t>>,
 }
 
 /// The beginnings of parts of at least this size. `None` if the text makes less than two, or if a line could be something
@@ -78,6 +78,11 @@ fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
             }
             continue;
         }
+        // Blanks, quotes and comments in a header could hide that two headers are the same.
+        let inside = line.trim_start_matches('[').trim_end_matches(']');
+        if !inside.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+            return None;
+        }
         let Some(header) = read_header(line) else {
             if !tables.insert(line) {
                 return None;
@@ -90,9 +95,13 @@ fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
         let is_due = begin - starts.last().map_or(0, |last| last.at) >= size;
         if is_due && header.object != last.object {
             starts.push(PartStart { at: begin, continued: None });
-        } else if is_due && header.list.is_some() && header.list == last.list {
-            starts.push(PartStart { at: begin, continued: Some(header.name) });
-            cut_lists.extend(header.list);
+        } else if let Some(list) = header.list.filter(|_| is_due && header.list == last.list) {
+            let ObjectHeader { table, name, .. } = header;
+            starts.push(PartStart {
+                at: begin,
+                continued: Some(ContinuedList { table, name, list }),
+            });
+            cut_lists.insert(list);
         }
         let seen = last.list.filter(|_| header.object == last.object);
         last = ObjectHeader { list: header.list.or(seen), ..header };
@@ -115,6 +124,8 @@ fn is_empty_line(line: &str) -> bool {
 struct ObjectHeader<'t> {
     /// `pool.a` of `[pool.a.probe]`.
     object: &'t str,
+    /// `pool` of it.
+    table: &'t str,
     /// `a` of it.
     name: &'t str,
     /// The header is the object's own.
@@ -140,7 +151,7 @@ fn read_header(line: &str) -> Option<ObjectHeader<'_>> {
     }
     let list =
         inner.filter(|inner| is_list && rest.get(1 + inner.len()..).is_some_and(closes_list));
-    Some(ObjectHeader { object, name, is_whole_table, list })
+    Some(ObjectHeader { object, table: word, name, is_whole_table, list })
 }
 
 fn closes_list(rest: &str) -> bool {
@@ -166,12 +177,12 @@ mod tests {
 
     #[test]
     fn a_file_is_cut_between_objects_alone() {
-        let text = "# a file\n[global]\nworkers = 1\n[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n[[pool.a.z]]\n[pool.b]\n";
+        let text = "# a file\n[global]\nworkers = 1\n[pool.a]\nx = [\n1,\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n[[pool.a.z]]\n[pool.b]\n";
         assert_eq!(
             parts(text, 4),
             [
                 "# a file\n[global]\nworkers = 1\n",
-                "[pool.a]\nx = [\n[1],\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n",
+                "[pool.a]\nx = [\n1,\n]\n[pool.a.probe]\n[[pool.a.z]]\n[pool.a.z.y]\n",
                 "[[pool.a.z]]\n",
                 "[pool.b]\n"
             ]
@@ -186,6 +197,9 @@ mod tests {
             "[pool.a]\nx = '''\n[pool.b]\n'''\n",
             "[global]\n[pool.a]\n[pool.b]\n[global]\n",
             "[pool.a]\n[pool.b]\n[pool.a]\n",
+            "[pool.a]\n[pool.b] # more\n[pool.c]\n",
+            "[pool.a]\n[ pool.b ]\n[pool.c]\n",
+            "[pool.a]\n[pool.\"b\"]\n[pool.c]\n",
             "[pool.a]\nx = []\n[[pool.a.x]]\n[[pool.a.x]]\ny = 1\n[[pool.a.x]]\n",
         ] {
             assert_eq!(parts(text, 4), [text]);

@@ -25,6 +25,16 @@ pub struct ConfigSection {
     cleared: Vec<u16>,
 }
 
+/// A list that goes on in another part of the file: `rule` of `[[service.a.rule]]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContinuedList<'t> {
+    /// The key of the tables by name: `service`.
+    pub table: &'t str,
+    /// The table's name: `a`.
+    pub name: &'t str,
+    pub list: &'t str,
+}
+
 /// A setting at a key's position in the schema.
 #[derive(Clone, Debug)]
 struct SettingSlot {
@@ -115,9 +125,9 @@ impl ConfigSection {
         self.slots.binary_search_by_key(&at, |slot| slot.at)
     }
 
-    /// Takes over the settings of another part of the same table. `continued` names a table that goes on in that part.
-    /// False if the parts have another key in common than for tables by name.
-    pub fn absorb(&mut self, other: ConfigSection, continued: Option<&str>) -> bool {
+    /// Takes over the settings of another part of the same table. `continued` is the list that goes on in that
+    /// part. False if the parts have another key in common than for tables by name.
+    pub fn absorb(&mut self, other: ConfigSection, continued: Option<ContinuedList<'_>>) -> bool {
         for slot in other.slots {
             let place = match self.place_of(slot.at) {
                 Ok(place) => place,
@@ -136,10 +146,11 @@ impl ConfigSection {
             else {
                 return false;
             };
-            let named = |part: &&mut ConfigSection| Some(part.name.as_str()) == continued;
-            if let Some(own) = own.iter_mut().find(named)
-                && let Some(at) = more.iter().position(|part| part.name == own.name)
-                && !own.extend_lists(more.remove(at))
+            let key = self.keys.get(slot.at).map_or("", |key| key.name);
+            if let Some(continued) = continued.filter(|continued| continued.table == key)
+                && let Some(own) = own.iter_mut().find(|part| part.name == continued.name)
+                && let Some(at) = more.iter().position(|part| part.name == continued.name)
+                && !own.extend_list(more.remove(at), continued.list)
             {
                 return false;
             }
@@ -148,12 +159,13 @@ impl ConfigSection {
         true
     }
 
-    /// Takes over the elements of lists that both parts have. False if the other part has anything else.
-    fn extend_lists(&mut self, other: ConfigSection) -> bool {
+    /// Takes over the elements of a list that both parts have. False if the other part has anything else.
+    fn extend_list(&mut self, other: ConfigSection, list: &str) -> bool {
         other.slots.into_iter().all(|slot| {
+            let is_list = self.keys.get(slot.at).is_some_and(|key| key.name == list);
             let own = self.place_of(slot.at).ok().and_then(|place| self.slots.get_mut(place));
             match (own.map(|own| &mut own.setting.content), slot.setting.content) {
-                (Some(SettingContent::List(own)), SettingContent::List(more)) => {
+                (Some(SettingContent::List(own)), SettingContent::List(more)) if is_list => {
                     own.extend(more);
                     true
                 }

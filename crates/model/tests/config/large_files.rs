@@ -62,6 +62,8 @@ fn mistakes_of_a_large_file_are_the_same_in_parts() {
         ("[pool.p7]", "[service.web.rule]\n[pool.p7]"),
         ("[pool.p7]", "pool.p7.x = 3\n[pool.p7]"),
         ("# generated", "pool = { p7 = { servers = [] } }"),
+        ("[pool.p7]", "[[pool.p9.servers]]\naddress = \"10.9.9.9:80\"\n\n[pool.p7]"),
+        ("[pool.p7]", "[pool.p7] # again\n[ pool.p8 ]"),
         ("# generated", "x = [\n[pool.p1],\n]"),
         ("\"10.0.0.9:80\",", "\"10.0.0.9:80\""),
         ("pool = \"p0\"", "pool = \"nobody\""),
