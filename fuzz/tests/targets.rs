@@ -28,6 +28,7 @@ targets! {
     probe_radius probe_snmp
     config capture_pcap capture_pcapng capture_gzip history_file history_records patch
     convert_haproxy convert_nginx convert_keepalived convert_dispatcher
+    convert_envoy convert_traefik convert_caddy convert_apache
     vrrp_frames vrrp_talk beat_packets beat_talk replica_packets replica_talk
 }
 

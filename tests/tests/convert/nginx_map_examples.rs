@@ -129,7 +129,7 @@ const NGINX_MONITORING: ConvertExample = ConvertExample {
         ],
         // What nginx would serve from files answers 405 to other methods, and here nothing is served from files.
         methods: &[("GET", ""), ("POST", "")],
-        times: 6,
+        times: 9,
     }],
     balance_checks: &[("alerts", BalanceComparison::RoundRobin)],
 };
