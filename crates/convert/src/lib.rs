@@ -25,6 +25,7 @@ mod names;
 mod nginx;
 mod note_kind;
 mod rule_fallback;
+mod rule_table;
 mod shorten;
 mod site_rule;
 mod source;

@@ -1,8 +1,9 @@
 //! Rules of a service as sites and virtual hosts of other balancers give them, before they are written.
 
 use crate::condition::RuleCondition;
-use crate::document::{Document, TomlTable};
+use crate::document::Document;
 use crate::notes::ConversionNotes;
+use crate::rule_table;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
@@ -168,11 +169,7 @@ pub fn write_rules(
         if when == RuleCondition::Is(false) {
             continue;
         }
-        let path = format!("service.{service}.rule");
-        let mut table = TomlTable::one_of(path, rule.source, &rule.text);
-        if let Some(when) = when.to_when() {
-            table.set("when", when, SourcePlace::NONE);
-        }
+        let mut table = rule_table::begin(service, &when, rule.source, &rule.text);
         for KeyValue { key, value } in rule.keys {
             table.set(key, value, SourcePlace::NONE);
         }

@@ -6,6 +6,7 @@ mod acme;
 mod chain_effect;
 mod draft_check;
 mod entry_points;
+mod exposure;
 mod fields;
 mod health_check;
 mod http;
@@ -102,6 +103,14 @@ fn convert_options(root: &OptionNode, document: &mut Document, notes: &mut Conve
         names: UniqueNames::default(),
         pool_names: empty_pool::reserve_name(),
     };
+    for layer in ["http", "tcp"] {
+        let routers = root.find(&[layer, "routers"]).map(OptionNode::entries).unwrap_or_default();
+        let unread = |router: &&OptionNode| router.number_of("priority").is_none();
+        for priority in routers.iter().filter(unread).filter_map(|router| router.get("priority")) {
+            let reason = "a priority is a whole number: the order of the routers is not known";
+            notes.unreadable(priority.place(), &priority.text, reason, "write the number");
+        }
+    }
     let mut points = entry_points::read_entry_points(root, notes);
     tcp::note_udp(root, &points, notes);
     points.retain(|point| !point.is_udp);

@@ -51,6 +51,18 @@ pub fn table(keys: &[KeyValue]) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
+/// A text in which `*`, `?` and `\` stand for themselves.
+pub fn escape_glob(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if matches!(c, '*' | '?' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
 //! A rule of a service, before it is written.
 
 use crate::condition::RuleCondition;
-use crate::document::{Document, TomlTable};
+use crate::document::Document;
+use crate::rule_table;
 use crate::source::SourcePlace;
 use crate::value::KeyValue;
 
@@ -56,11 +57,7 @@ pub fn write(service: &str, rules: Vec<EnvoyRule>, tls: bool, document: &mut Doc
         if when == RuleCondition::Is(false) {
             continue;
         }
-        let path = format!("service.{service}.rule");
-        let mut table = TomlTable::one_of(path, rule.source, &rule.text);
-        if let Some(when) = when.to_when() {
-            table.set("when", when, SourcePlace::NONE);
-        }
+        let mut table = rule_table::begin(service, &when, rule.source, &rule.text);
         for KeyValue { key, value } in rule.keys {
             table.set(key, value, SourcePlace::NONE);
         }

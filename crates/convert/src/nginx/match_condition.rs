@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::condition::{RuleCondition, escape_regex};
+use crate::value::escape_glob;
 
 use super::compared_value::{ComparedValue, expression_condition, path_text, unknown};
 use super::constant::{self, search};
@@ -234,16 +235,4 @@ fn searched_globs(expression: &str) -> Option<Vec<String>> {
 
 fn quoted(text: &str) -> String {
     crate::value::quote(text)
-}
-
-/// A text in which no character stands for others.
-fn escape_glob(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if matches!(c, '*' | '?' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

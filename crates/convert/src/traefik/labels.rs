@@ -4,7 +4,8 @@ use crate::notes::ConversionNotes;
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
-use super::option_tree::{OptionNode, OptionValue};
+use super::exposure;
+use super::option_tree::{OptionNode, OptionValue, parse_flag};
 
 /// The most names before a value, several times what any option has.
 const DEEP: usize = 16;
@@ -34,11 +35,10 @@ pub fn read_compose(root: &OptionNode, notes: &mut ConversionNotes) -> OptionNod
     let mut out = OptionNode { value: OptionValue::Table(Vec::new()), ..OptionNode::default() };
     let services = root.get("services").map(OptionNode::entries).unwrap_or_default();
     for service in services {
-        let arguments = read_arguments(service, notes);
-        merge(&mut out, arguments, notes);
+        exposure::refuse_environment(service, notes);
+        merge(&mut out, read_arguments(service, notes), notes);
     }
-    let exposed = out.find(&["providers", "docker", "exposedByDefault"]);
-    let exposed = exposed.and_then(OptionNode::as_text).is_none_or(|text| text != "false");
+    let exposed = exposure::exposes_by_default(&out);
     for service in services {
         let options = read_labels(service, exposed, notes);
         merge(&mut out, options, notes);
@@ -144,7 +144,7 @@ fn read_labels(service: &OptionNode, exposed: bool, notes: &mut ConversionNotes)
     }
     note_deployment(service, notes);
     let enabled = lines.iter().find(|line| line.name.eq_ignore_ascii_case("traefik.enable"));
-    let enabled = enabled.map_or(exposed, |line| line.value.eq_ignore_ascii_case("true"));
+    let enabled = enabled.map_or(exposed, |line| parse_flag(&line.value).unwrap_or(false));
     if !enabled {
         for line in &lines {
             let reason = "the container is not exposed";

@@ -2,7 +2,7 @@
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::notes::UnsupportedReason;
-use crate::value;
+use crate::value::{self, escape_glob};
 
 use super::rule_syntax::{MatcherCall, RuleExpression};
 
@@ -231,18 +231,6 @@ fn closing_brace(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// A text in which `*`, `?` and `\` stand for themselves.
-fn escape_glob(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if matches!(c, '*' | '?' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// The names of hosts in a rule, for certificates. Wildcards are those of one label.

@@ -113,7 +113,7 @@ impl OptionNode {
 
     /// Whether the option of this name is true.
     pub fn is_on(&self, key: &str) -> bool {
-        self.text_of(key).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+        self.text_of(key).and_then(parse_flag).unwrap_or(false)
     }
 
     /// A list of texts. Labels write it as one text with commas.
@@ -142,7 +142,7 @@ impl OptionNode {
     }
 
     pub fn number_of(&self, key: &str) -> Option<i64> {
-        self.text_of(key)?.trim().parse().ok()
+        parse_number(self.text_of(key)?)
     }
 
     /// The place of the option, or of the first one inside it.
@@ -225,4 +225,23 @@ impl OptionNode {
 /// The name of an object without the provider behind `@`.
 pub fn local_name(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
+}
+
+/// A flag as Traefik reads it (Go, `strconv.ParseBool`).
+pub fn parse_flag(text: &str) -> Option<bool> {
+    match text.trim() {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number, also with `_` between digits, and in the bases that YAML and TOML know.
+fn parse_number(text: &str) -> Option<i64> {
+    let text = text.trim().replace('_', "");
+    let in_base = |prefix: &str, base: u32| {
+        text.strip_prefix(prefix).and_then(|digits| i64::from_str_radix(digits, base).ok())
+    };
+    let based = in_base("0x", 16).or_else(|| in_base("0o", 8)).or_else(|| in_base("0b", 2));
+    based.or_else(|| text.parse().ok())
 }

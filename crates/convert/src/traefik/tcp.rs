@@ -20,6 +20,9 @@ use super::tcp_pools::TcpPools;
 use super::tls;
 use super::tls_demand::TlsDemand;
 
+/// What to use instead of an entry point for connections of two kinds.
+const OWN_POINT: &str = "an entry point of its own";
+
 /// The TCP routers of a file, and what they use.
 pub struct TcpWriter<'w, 't> {
     pub root: &'t OptionNode,
@@ -120,32 +123,17 @@ impl<'t> TcpWriter<'_, 't> {
         let secure = router.uses_tls(point);
         if passes && secure && !router.passes_tls() {
             let reason = "TLS is passed on at this entry point, and ends nowhere: its connections are refused";
-            self.notes.left_out(
-                router.node.place(),
-                &router.node.text,
-                reason,
-                "an entry point of its own",
-            );
+            self.notes.left_out(router.node.place(), &router.node.text, reason, OWN_POINT);
             return false;
         }
         if ends_tls && !secure {
             let reason = "the entry point speaks TLS: connections without it are refused";
-            self.notes.left_out(
-                router.node.place(),
-                &router.node.text,
-                reason,
-                "an entry point of its own",
-            );
+            self.notes.left_out(router.node.place(), &router.node.text, reason, OWN_POINT);
             return false;
         }
         if passes && !secure {
             let reason = "it also has the connections over TLS that no other router takes";
-            self.notes.changed(
-                router.node.place(),
-                &router.node.text,
-                reason,
-                "an entry point of its own",
-            );
+            self.notes.changed(router.node.place(), &router.node.text, reason, OWN_POINT);
         }
         if let Some(why) = router.condition.unknown() {
             let reason = format!("{}: connections that its rule may mean are refused", why.reason);

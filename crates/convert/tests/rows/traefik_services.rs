@@ -264,3 +264,39 @@ fn where_access_is_judged_by_address_no_field_names_the_client() {
     assert!(!written.contains("trust =") && written.contains("deny = true"), "{written}");
     assert!(converted.left_out > 0);
 }
+
+#[test]
+fn what_decides_who_is_served_is_read_or_nothing_is_written() {
+    let labels = "labels: ['traefik.http.routers.a.rule=PathPrefix(`/`)', 'traefik.http.services.a.loadbalancer.server.port=80']";
+    let file = |balancer: &str| {
+        format!("services:\n  lb: {{ image: 'traefik:v3', {balancer} }}\n  app: {{ {labels} }}\n")
+    };
+    for (balancer, served) in [
+        ("command: []", true),
+        ("command: ['--providers.docker.exposedbydefault=False']", false),
+        ("command: ['--providers.docker.exposedbydefault=0']", false),
+        ("command: ['--providers.docker.exposedbydefault=maybe']", false),
+        ("command: ['--providers.swarm.exposedbydefault=false']", false),
+        ("environment: [TRAEFIK_PROVIDERS_DOCKER_EXPOSEDBYDEFAULT=false]", false),
+        ("environment: { TRAEFIK_PROVIDERS_DOCKER_EXPOSEDBYDEFAULT: false }", false),
+    ] {
+        let text = convert(&file(balancer), "x", Dialect::Traefik).text.unwrap_or_default();
+        assert_eq!(
+            text.contains("pool.app") || text.contains("app:80"),
+            served,
+            "{balancer}\n{text}"
+        );
+    }
+    let routers = |priority: &str| {
+        format!(
+            "http:\n  routers:\n    a: {{ rule: 'PathPrefix(`/a`)', priority: {priority}, service: s }}\n  services:\n    \
+             s: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.1' }}] }} }}\n"
+        )
+    };
+    for (priority, read) in
+        [("1000", true), ("0x3E8", true), ("1_000", true), ("high", false), ("1.5", false)]
+    {
+        let text = convert(&routers(priority), "x", Dialect::Traefik).text;
+        assert_eq!(text.is_some(), read, "{priority}");
+    }
+}

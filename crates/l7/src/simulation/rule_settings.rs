@@ -38,7 +38,7 @@ fn ruled(mut snapshot: WorkerSnapshot, mode: &str, overrides: RuleOverrides) -> 
 }
 
 /// What became of requests, and how often servers received each.
-struct Ended {
+struct RequestRecords {
     notes: Vec<RequestNote>,
     ledger: ServerLedger,
 }
@@ -49,7 +49,7 @@ fn run(
     modes: &[&'static str],
     overrides: RuleOverrides,
     pool: impl FnOnce(&mut PoolConfig),
-) -> Ended {
+) -> RequestRecords {
     let snapshot = setting(&addresses(3), |_| (), pool, |_| ());
     let stage = WorkerHarness::new(seed, 30_000, ruled(snapshot, modes[0], overrides));
     let ledger = Rc::new(RefCell::new(ServerLedger::default()));
@@ -70,7 +70,7 @@ fn run(
     }
     stage.until(|| notes.borrow().len() as u64 == id && stage.connections() == 0);
     stage.finish();
-    Ended { notes: notes.take(), ledger: ledger.take() }
+    RequestRecords { notes: notes.take(), ledger: ledger.take() }
 }
 
 #[test]
