@@ -10,6 +10,9 @@ pub struct TimeSetting {
     pub source: SourcePlace,
 }
 
+/// The longest timeout of a service or a pool, in milliseconds: seven days.
+pub const LONGEST_TIMEOUT: u64 = 7 * 86_400_000;
+
 /// A time in milliseconds, in the configuration's format.
 pub fn format_duration(ms: u64) -> String {
     /// The configuration's units in milliseconds, the largest first. The first unit that divides the time is written.

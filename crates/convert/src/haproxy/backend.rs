@@ -50,12 +50,20 @@ pub fn write(
         pool.add_sources("probe", &check.time_source);
     }
     write_common_settings(&servers, &mut pool, notes);
-    if let Some(line) = settings.single.get("retries") {
-        pool.set("retries", line.word(1), line.source);
+    match settings.single.get("retries") {
+        Some(line) => pool.set("retries", line.word(1), line.source),
+        None => pool.set("retries", RETRIES.to_string(), SourcePlace::NONE),
     }
-    if let Some(line) = settings.single.get("retry-on") {
-        retry_on(line, &mut pool, notes);
+    match settings.single.get("retry-on") {
+        Some(line) => retry_on(line, &mut pool, notes),
+        // HAProxy's own value is `conn-failure`.
+        None if settings.http && pool.get("retries") != Some("0") => {
+            let only = KeyValue::new("unsent-only", "true");
+            pool.set("retry", value::table(&[only]), SourcePlace::NONE);
+        }
+        None => {}
     }
+    let retries = pool.get("retries").and_then(|text| text.parse().ok()).unwrap_or(RETRIES);
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
     for one in servers.iter().filter(|one| !one.is_template) {
@@ -64,7 +72,7 @@ pub fn write(
     }
     if pool.has("servers") || pool.has("servers-from") {
         document.push(pool);
-        timeouts(&path, settings, document);
+        timeouts(&path, settings, retries, document);
     } else {
         notes.left_out(
             section.source,
@@ -74,6 +82,15 @@ pub fn write(
         );
     }
 }
+
+/// HAProxy's own number of retries.
+const RETRIES: u64 = 3;
+
+/// The longest time for a connection, in milliseconds. HAProxy waits without an end where no time is written.
+const LONGEST_CONNECT: u64 = 600_000;
+
+/// The longest time in the queue, in milliseconds: a day.
+const LONGEST_QUEUE: u64 = 86_400_000;
 
 /// Failures that trigger a retry. Failed connections are always retried, so they need no setting.
 fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {
@@ -117,7 +134,10 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
             pairs.push(KeyValue::new(key, "true"));
         }
     }
-    if !pairs.is_empty() {
+    if !all && !words.contains(&"empty-response") {
+        pairs.push(KeyValue::new("unsent-only", "true"));
+    }
+    if !pairs.is_empty() && pool.get("retries") != Some("0") {
         pool.set("retry", value::table(&pairs), line.source);
     }
 }
@@ -309,22 +329,28 @@ fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversion
     }
 }
 
-fn timeouts(path: &str, settings: &ProxySettings, document: &mut Document) {
+/// Writes the times towards servers, the longest ones where none is written: HAProxy waits without an end then.
+fn timeouts(path: &str, settings: &ProxySettings, retries: u64, document: &mut Document) {
     let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-    let mut set = |key: &'static str, time: Option<TimeSetting>| {
-        if let Some(TimeSetting { ms, source }) = time {
-            times.set(key, duration::format_duration(ms), source);
-        }
+    let mut set = |key: &'static str, time: TimeSetting| {
+        times.set(key, duration::format_duration(time.ms), time.source);
     };
-    set("connect", settings.time("connect"));
-    set("queue", settings.time("queue").or(settings.time("connect")));
+    let connect = settings.time_or(&["connect"], LONGEST_CONNECT);
+    let server = settings.time_or(&["server"], duration::LONGEST_TIMEOUT);
+    set("connect", connect);
+    set("queue", settings.time_or(&["queue", "connect"], LONGEST_QUEUE));
     if settings.http {
-        set("first-byte", settings.time("server"));
-        set("between-bytes", settings.time("server"));
+        set("first-byte", server);
+        set("between-bytes", server);
+        set("stream", server);
+        if retries > 0 {
+            // Each attempt has its whole time.
+            let all = (connect.ms + server.ms).saturating_mul(retries + 1);
+            let ms = all.min(duration::LONGEST_TIMEOUT);
+            set("attempts", TimeSetting { ms, source: SourcePlace::NONE });
+        }
     }
-    if !times.entries.is_empty() {
-        document.push(times);
-    }
+    document.push(times);
 }
 
 fn server_entry(

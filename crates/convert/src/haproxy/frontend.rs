@@ -362,35 +362,39 @@ impl FrontendWriter<'_> {
         used.iter().filter_map(|name| self.pools.settings(name)).collect()
     }
 
+    /// Writes the times towards clients, the longest ones where none is written: HAProxy waits without an end then.
     fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
         let settings = self.settings;
+        let longest = duration::LONGEST_TIMEOUT;
         let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-        let mut set = |key: &'static str, time: Option<TimeSetting>| {
-            if let Some(TimeSetting { ms, source }) = time {
-                times.set(key, duration::format_duration(ms), source);
-            }
+        let mut set = |key: &'static str, time: TimeSetting| {
+            times.set(key, duration::format_duration(time.ms), time.source);
         };
-        let client = settings.time("client");
+        let client = settings.time_or(&["client"], longest);
+        let pool = used.first().and_then(|name| self.pools.settings(name));
+        let server = pool.map(|pool| pool.time_or(&["server"], longest));
         if settings.http {
-            let header = settings.time("http-request");
-            set("header", header);
-            set("idle", settings.time("http-keep-alive").or(header).or(client));
+            set("header", settings.time_or(&["http-request", "client"], longest));
+            let idle = ["http-keep-alive", "http-request", "client"];
+            set("idle", settings.time_or(&idle, longest));
             set("between-bytes", client);
-            set("tunnel", settings.time("tunnel"));
-        } else {
-            let server = used
-                .first()
-                .and_then(|name| self.pools.settings(name))
-                .and_then(|pool| pool.time("server"));
-            let shorter = client.into_iter().chain(server).min();
-            set("tunnel", settings.time("tunnel").or(shorter));
+        }
+        // A tunnel belongs to the backend.
+        let tunnel = pool.unwrap_or(settings).time("tunnel").or(settings.time("tunnel"));
+        let tunnel = match tunnel {
+            Some(TimeSetting { ms: 0, source }) => TimeSetting { ms: longest, source },
+            Some(tunnel) => TimeSetting { ms: tunnel.ms.min(longest), ..tunnel },
+            None => server.filter(|server| server.ms < client.ms).unwrap_or(client),
+        };
+        set("tunnel", tunnel);
+        if !settings.http {
             // The longer of both times has no effect then.
-            let both: Vec<SourcePlace> =
-                client.into_iter().chain(server).map(|time| time.source).collect();
-            times.add_sources("tunnel", &both);
+            let written = [settings.time("client"), pool.and_then(|pool| pool.time("server"))];
+            times.add_sources(
+                "tunnel",
+                &written.into_iter().flatten().map(|time| time.source).collect::<Vec<_>>(),
+            );
         }
-        if !times.entries.is_empty() {
-            document.push(times);
-        }
+        document.push(times);
     }
 }

@@ -346,6 +346,15 @@ impl ProxySettings {
         self.timeouts.get(name).copied()
     }
 
+    /// The first of these timeouts that is written, at most `longest`. That is also the value where none is written, or
+    /// where it is 0: HAProxy waits without an end then.
+    pub fn time_or(&self, names: &[&str], longest: u64) -> TimeSetting {
+        let written = names.iter().find_map(|name| self.time(name));
+        let otherwise = TimeSetting { ms: longest, source: SourcePlace::NONE };
+        let TimeSetting { ms, source } = written.unwrap_or(otherwise);
+        TimeSetting { ms: if ms == 0 { longest } else { ms.min(longest) }, source }
+    }
+
     /// The backend of requests that no rule of this section takes.
     pub fn default_backend(&self, section: &HaproxySection) -> Option<DefaultBackend> {
         let named = self.single.get("default_backend");

@@ -88,6 +88,12 @@ const HAPROXY: &[ConversionCase] = &[
     ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
     ("http-response del-header Server", "answer-remove = \"Server\"", false),
     ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
+    // HAProxy's own values, and none where it waits without an end.
+    ("", "header = \"7d\" idle = \"7d\" between-bytes = \"7d\" tunnel = \"7d\"", false),
+    ("", "connect = \"10m\" queue = \"1d\" first-byte = \"7d\" between-bytes = \"7d\"", false),
+    ("", "retries = 3 retry = { unsent-only = true }", false),
+    ("timeout client 90s", "header = \"90s\" # line 5 idle = \"90s\"", false),
+    ("timeout client 0", "between-bytes = \"7d\" # line 5", false),
     ("maxconn 10", "limit = { connections = 10 }", false),
     ("http-request set-header X-Forwarded-Proto http", "set = \"X-Forwarded-Proto: http\"", false),
     (
