@@ -13,6 +13,7 @@ mod fetch;
 mod forwarded;
 mod frontend;
 mod frontend_rule;
+mod frontend_times;
 mod header_edits;
 mod health_check;
 mod http_rules;

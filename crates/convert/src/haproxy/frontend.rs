@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::duration::{self, TimeSetting};
 use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::note_kind::NoteKind;
@@ -17,6 +16,7 @@ use super::bind::{self, BindLine, FileBases};
 use super::compress;
 use super::forwarded;
 use super::frontend_rule::{self, FrontendRule};
+use super::frontend_times;
 use super::header_edits::HeaderEdits;
 use super::http_rules::{self, ProxyRules};
 use super::pools::BackendPools;
@@ -350,7 +350,8 @@ impl FrontendWriter<'_> {
             service.set("http2", value::quote(offer), binds[0].source);
         }
         document.push(service);
-        self.write_timeouts(&path, used, document);
+        let first = used.first().and_then(|name| self.pools.settings(name));
+        frontend_times::write(&path, settings, first, document);
         tls::write(&path, binds, document, notes);
         if pool == empty_pool::NAME {
             empty_pool::ensure_pool(document);
@@ -360,41 +361,5 @@ impl FrontendWriter<'_> {
     /// The settings of the backends that the frontend uses.
     fn used_settings(&self, used: &[String]) -> Vec<&ProxySettings> {
         used.iter().filter_map(|name| self.pools.settings(name)).collect()
-    }
-
-    /// Writes the times towards clients, the longest ones where none is written: HAProxy waits without an end then.
-    fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
-        let settings = self.settings;
-        let longest = duration::LONGEST_TIMEOUT;
-        let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-        let mut set = |key: &'static str, time: TimeSetting| {
-            times.set(key, duration::format_duration(time.ms), time.source);
-        };
-        let client = settings.time_or(&["client"], longest);
-        let pool = used.first().and_then(|name| self.pools.settings(name));
-        let server = pool.map(|pool| pool.time_or(&["server"], longest));
-        if settings.http {
-            set("header", settings.time_or(&["http-request", "client"], longest));
-            let idle = ["http-keep-alive", "http-request", "client"];
-            set("idle", settings.time_or(&idle, longest));
-            set("between-bytes", client);
-        }
-        // A tunnel belongs to the backend.
-        let tunnel = pool.unwrap_or(settings).time("tunnel").or(settings.time("tunnel"));
-        let tunnel = match tunnel {
-            Some(TimeSetting { ms: 0, source }) => TimeSetting { ms: longest, source },
-            Some(tunnel) => TimeSetting { ms: tunnel.ms.min(longest), ..tunnel },
-            None => server.filter(|server| server.ms < client.ms).unwrap_or(client),
-        };
-        set("tunnel", tunnel);
-        if !settings.http {
-            // The longer of both times has no effect then.
-            let written = [settings.time("client"), pool.and_then(|pool| pool.time("server"))];
-            times.add_sources(
-                "tunnel",
-                &written.into_iter().flatten().map(|time| time.source).collect::<Vec<_>>(),
-            );
-        }
-        document.push(times);
     }
 }
