@@ -9,6 +9,7 @@ mod bind;
 mod compress;
 mod cookie;
 mod directives;
+mod error_pages;
 mod fetch;
 mod forwarded;
 mod frontend;
@@ -36,6 +37,7 @@ use crate::source::SourcePlace;
 use crate::{duration, empty_pool};
 
 use self::bind::FileBases;
+use self::error_pages::ErrorFileSets;
 use self::pools::BackendPools;
 use self::section::{HaproxySection, SectionKind};
 use self::settings::ProxySettings;
@@ -53,6 +55,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     }
     let mut names = UniqueNames::default();
     let mut bases = FileBases::default();
+    let mut sets = ErrorFileSets::default();
     let mut read: Vec<(&HaproxySection, Rc<ProxySettings>)> = Vec::new();
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     for section in &sections {
@@ -61,6 +64,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
             SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
                 read.push((section, Rc::new(ProxySettings::read(section, notes))));
             }
+            SectionKind::HttpErrors => sets.add(section),
             SectionKind::Other => {
                 let why = directives::unsupported_section(&section.keyword);
                 notes.left_out_because(section.source, &section.keyword, &why);
@@ -78,8 +82,13 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     }
     let mut ports: BTreeMap<String, Vec<u16>> = BTreeMap::new();
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Backend) {
-        let mut front =
-            frontend::FrontendWriter { section, settings, pools: &pools, bases: &bases };
+        let mut front = frontend::FrontendWriter {
+            section,
+            settings,
+            pools: &pools,
+            bases: &bases,
+            sets: &sets,
+        };
         front.write(document, &mut names, &mut ports, notes);
     }
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
@@ -92,6 +101,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         let is_reached = section.kind != SectionKind::Backend || ports.contains_key(&section.name);
         settings.note_unused(section.kind, is_reached, notes);
     }
+    sets.note_unused(notes);
 }
 
 /// Converts the `global` section.

@@ -13,6 +13,8 @@ mod constant;
 mod content;
 mod defined;
 mod directives;
+mod error_pages;
+mod error_target;
 mod expressions;
 mod field_place;
 mod fields;

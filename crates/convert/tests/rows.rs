@@ -20,6 +20,8 @@ mod cookies;
 mod envoy;
 #[path = "rows/envoy_routes.rs"]
 mod envoy_routes;
+#[path = "rows/error_pages.rs"]
+mod error_pages;
 #[path = "rows/haproxy.rs"]
 mod haproxy;
 #[path = "rows/nginx.rs"]

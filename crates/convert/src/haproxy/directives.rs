@@ -155,12 +155,6 @@ const ROWS: &[HaproxyDirective] = &[
         "`compress` in a service",
     ),
     (
-        &["errorfile", "errorloc", "errorloc302", "errorloc303", "errorfiles", "http-error"],
-        NoteKind::LeftOut,
-        "errors of the balancer have bodies of its own, with the cause",
-        "a rule with `answer` for what should have another body",
-    ),
-    (
         &["capture", "unique-id-format", "unique-id-header", "declare"],
         NoteKind::LeftOut,
         "nothing is captured from requests",

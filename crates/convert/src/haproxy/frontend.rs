@@ -14,6 +14,7 @@ use crate::value::{self, KeyValue};
 use super::acl::AclTable;
 use super::bind::{self, BindLine, FileBases};
 use super::compress;
+use super::error_pages::{self, ErrorFileSets};
 use super::forwarded;
 use super::frontend_rule::{self, FrontendRule};
 use super::frontend_times;
@@ -31,6 +32,7 @@ pub struct FrontendWriter<'a> {
     pub settings: &'a ProxySettings,
     pub pools: &'a BackendPools,
     pub bases: &'a FileBases,
+    pub sets: &'a ErrorFileSets<'a>,
 }
 
 /// All networks of both IP families.
@@ -162,6 +164,17 @@ impl FrontendWriter<'_> {
         }
         used.retain(|name| self.pools.written_name(name).is_some() && !self.is_empty_backend(name));
         used
+    }
+
+    /// The settings of the backends without servers that the frontend leads to.
+    fn empty_backends(&self) -> Vec<&ProxySettings> {
+        let default = self.settings.default_backend(self.section).map(|default| default.name);
+        let mut names: Vec<String> = default.into_iter().collect();
+        names.extend(self.settings.use_backends.iter().map(|line| line.word(1).to_owned()));
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| self.is_empty_backend(name));
+        names.iter().filter_map(|name| self.pools.settings(name)).collect()
     }
 
     /// Whether a backend has no servers. HAProxy answers its requests with 503.
@@ -315,7 +328,10 @@ impl FrontendWriter<'_> {
                 .map_or(SourcePlace::NONE, |default| default.source),
         );
         if settings.http {
-            forwarded::write(&mut service, settings, &self.used_settings(used), notes);
+            let mut backends = self.used_settings(used);
+            forwarded::write(&mut service, settings, &backends, notes);
+            backends.extend(self.empty_backends());
+            error_pages::write(&mut service, settings, &backends, self.sets, notes);
         }
         let limit = settings.single.get("maxconn");
         if let Some(line) = limit.filter(|line| line.word(1) == "0") {

@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::acl::AclTable;
 use super::directives;
+use super::error_pages::fixed_text;
 use super::header_edits::HeaderEdits;
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
@@ -17,6 +18,10 @@ const WIDENED: &str = "so that nothing is open that was closed, the rule refuses
 const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
 const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
+
+/// Words of a refusal that describe its answer.
+const CONTENT: [&str; 8] =
+    ["content-type", "errorfile", "errorfiles", "file", "lf-file", "string", "lf-string", "hdr"];
 
 /// A rule with an action that ends the processing of a request.
 #[derive(Clone, Debug)]
@@ -108,7 +113,8 @@ impl ProxyRules {
                 if matches!(first, "tarpit" | "silent-drop") {
                     notes.changed(line.source, &line.text(), SLOW_REFUSAL, "");
                 }
-                let KeyValue { key, value } = refuse_action(action, line.word(0) == "http-request");
+                let request = line.word(0) == "http-request";
+                let KeyValue { key, value } = refuse_action(action, request, line, notes);
                 self.push_refusal(guard(), key, value, line, notes);
             }
             ("tcp-request" | "http-request", "accept" | "allow") => {
@@ -131,7 +137,7 @@ impl ProxyRules {
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
             }
             ("http-request", "return") => {
-                let value = return_action(&action[1..]);
+                let value = return_action(&action[1..], "200");
                 match refusing_status(action) {
                     Some(status) => {
                         let value = value.unwrap_or_else(|why| {
@@ -205,9 +211,23 @@ fn refusing_status(action: &[String]) -> Option<u16> {
     action.get(at + 1)?.parse().ok().filter(|status| *status >= 400)
 }
 
-fn refuse_action(action: &[String], request: bool) -> KeyValue {
+/// The refusal with its status and body. What cannot be said of them is reported, and the refusal stays.
+fn refuse_action(
+    action: &[String],
+    request: bool,
+    line: &ConfigLine,
+    notes: &mut ConversionNotes,
+) -> KeyValue {
     let at = action.iter().position(|word| word == "deny_status" || word == "status");
-    match at.and_then(|at| action.get(at + 1)).filter(|_| request) {
+    let status = at.and_then(|at| action.get(at + 1)).filter(|_| request);
+    let has_content = |word: &String| CONTENT.contains(&word.as_str());
+    if request && action.iter().any(has_content) {
+        match return_action(&action[1..], "403") {
+            Ok(value) => return KeyValue::new("answer", value),
+            Err(why) => notes.changed(line.source, &line.text(), &why.reason, &why.instead),
+        }
+    }
+    match status {
         Some(status) if status != "403" => KeyValue::new("answer", status.clone()),
         _ => KeyValue::new("deny", "true"),
     }
@@ -250,8 +270,9 @@ fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
     Ok(value::table(&[KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status)]))
 }
 
-fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
-    let mut status = "200";
+/// An answer with its body and fields. `status`: where none is written.
+fn return_action(words: &[String], status: &str) -> Result<String, UnsupportedReason> {
+    let mut status = status;
     let mut kind = None;
     let mut body = None;
     let mut fields = Vec::new();
@@ -259,25 +280,28 @@ fn return_action(words: &[String]) -> Result<String, UnsupportedReason> {
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
         match word {
-            "status" => status = next(),
+            "status" | "deny_status" => status = next(),
             "content-type" => kind = Some(next()),
-            "string" => body = Some(next()),
-            "lf-string" => body = Some(next()).filter(|text| !text.contains('%')),
+            "string" => body = Some(next().to_owned()),
+            "lf-string" => body = Some(fixed_text(next(), "an answer has no variables")?),
             "hdr" => {
-                let name = next().to_owned();
-                fields.push(format!("{name}: {}", next()));
+                let name = next();
+                let text = fixed_text(next(), "the fields of an answer have no variables")?;
+                fields.push(format!("{name}: {text}"));
             }
+            // The service's own page for the status.
+            "default-errorfiles" => {}
             _ => {
                 return Err(UnsupportedReason::new(
                     format!("an answer has no `{word}`"),
-                    "`answer` with a body of at most 4,096 bytes",
+                    "`answer` with a body of at most 4,096 bytes; a file in an `error-page`",
                 ));
             }
         }
     }
     let mut pairs = vec![KeyValue::new("status", status.to_owned())];
     pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
-    pairs.extend(body.map(|body| KeyValue::new("body", value::quote(body))));
+    pairs.extend(body.map(|body| KeyValue::new("body", value::quote(&body))));
     if !fields.is_empty() {
         pairs.push(KeyValue::new("headers", value::quote_all(&fields)));
     }

@@ -16,6 +16,8 @@ pub enum SectionKind {
     Frontend,
     Backend,
     Listen,
+    /// A named set of error files.
+    HttpErrors,
     Other,
 }
 
@@ -32,7 +34,7 @@ pub struct HaproxySection {
 }
 
 /// Keywords of sections that are not converted.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 17] = [
     "userlist",
     "peers",
     "resolvers",
@@ -40,7 +42,6 @@ const OTHERS: [&str; 18] = [
     "mailers",
     "program",
     "ring",
-    "http-errors",
     "fcgi-app",
     "log-forward",
     "log-profile",
@@ -125,6 +126,7 @@ impl SectionReader {
             "frontend" => Some(SectionKind::Frontend),
             "backend" => Some(SectionKind::Backend),
             "listen" => Some(SectionKind::Listen),
+            "http-errors" => Some(SectionKind::HttpErrors),
             "defaults" => None,
             other if OTHERS.contains(&other) => Some(SectionKind::Other),
             _ => return self.inner(line, notes),

@@ -7,6 +7,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
 use super::directives;
+use super::error_pages;
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
 
@@ -45,6 +46,8 @@ pub struct ProxySettings {
     pub servers: Vec<ServerLine>,
     pub sticks: Vec<ConfigLine>,
     pub checks: Vec<ConfigLine>,
+    /// Lines with pages for errors.
+    pub error_pages: Vec<ConfigLine>,
 }
 
 /// Directives of which only the last one applies.
@@ -204,6 +207,9 @@ impl ProxySettings {
         for line in self.checks.iter().filter(|line| !line.is_settled()) {
             notes.not_needed(line.source, &line.text(), "no server of it is checked so");
         }
+        for line in self.error_pages.iter().filter(|line| !line.is_settled()) {
+            notes.not_needed(line.source, &line.text(), "no service here sends it");
+        }
         for line in self.acls.iter().filter(|line| !line.is_settled()) {
             notes.not_needed(line.source, &line.text(), "nothing refers to this criterion");
         }
@@ -290,6 +296,7 @@ impl ProxySettings {
                 let replaced = self.single.insert("compression type", line.clone());
                 note_replaced(replaced, line, notes);
             }
+            _ if error_pages::READ.contains(&word) => self.error_pages.push(line.clone()),
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
             "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use super::access;
 use super::compression;
 use super::defined::DefinedVariables;
 use super::directives;
+use super::error_pages;
 use super::expressions::pass_target;
 use super::field_place::FieldPlace;
 use super::fields::fields;
@@ -45,6 +47,8 @@ pub struct ContentWriter<'c, 't> {
     pub fixed: BTreeMap<String, String>,
     /// `$remote_addr` comes from a field of the request.
     pub real_ip: bool,
+    /// Locations whose file is an error page.
+    pub page_locations: &'c [SourcePlace],
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
@@ -162,6 +166,9 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
     for directive in level {
         note_unused(directive.inner(), notes);
         let name = directive.name.as_str();
+        if error_pages::READ.contains(&name) && !directive.is_settled() {
+            directives::note_directive(directive, notes);
+        }
         let known = READ.contains(&name) || compression::READ.contains(&name);
         let unused = known && !directive.is_read();
         if !unused || directive.is_settled() {
@@ -190,6 +197,7 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
             name if compression::READ.contains(&name) => {}
+            name if error_pages::READ.contains(&name) => {}
             _ => directives::note_directive(directive, notes),
         }
     }
@@ -299,8 +307,7 @@ impl ContentWriter<'_, '_> {
         }
         let source = place.directive.source;
         let text = place.directive.text();
-        let reason = "no server is named, and files are not served: 404";
-        self.notes.left_out(source, &text, reason, "a web server as a pool");
+        error_pages::note_unserved(source, &text, self.page_locations, self.notes);
         vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text)]
     }
 

@@ -15,6 +15,7 @@ use super::accept_proxy;
 use super::compression;
 use super::content::{self, ContentWriter};
 use super::defined::DefinedVariables;
+use super::error_pages;
 use super::forwarding::ClientTerms;
 use super::listen::{self, ListenAddress};
 use super::location;
@@ -196,8 +197,9 @@ impl HttpWriter<'_, '_> {
         let tls = said(|listen| listen.tls && !listen.quic);
         let label = servers.iter().find_map(|one| one.first_name()).unwrap_or("web");
         let name = names.unique_name(&if tls { format!("{label}-tls") } else { label.to_owned() });
+        let pages = error_pages::read(&servers, self.notes);
         let client_terms = ClientTerms::read("http", &default.scope);
-        let mut rules = self.rules(&servers, tls, &client_terms);
+        let mut rules = self.rules(&servers, tls, &client_terms, &pages.locations);
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
         let mut service =
@@ -234,6 +236,7 @@ impl HttpWriter<'_, '_> {
         if let Some(buffer) = client_terms.service_buffer().filter(|_| proxied) {
             service.set("buffer", buffer, SourcePlace::NONE);
         }
+        pages.write(&mut service, self.notes);
         document.push(service);
         let tunnel = client_terms.tunnel_timeout().filter(|_| proxied);
         write_timeouts(&path, &default.scope, tunnel, document);
@@ -250,6 +253,7 @@ impl HttpWriter<'_, '_> {
         servers: &[&ServerBlock<'_>],
         tls: bool,
         client_terms: &ClientTerms,
+        pages: &[SourcePlace],
     ) -> Vec<NginxRule> {
         let mut named: Vec<(RankedName, usize)> = Vec::new();
         for (at, server) in servers.iter().enumerate() {
@@ -273,14 +277,14 @@ impl HttpWriter<'_, '_> {
             }
             let when = RuleCondition::texts(first.key, &texts);
             out.extend(
-                self.server_block_rules(servers[*server], tls, client_terms)
+                self.server_block_rules(servers[*server], tls, client_terms, pages)
                     .into_iter()
                     .map(|rule| rule.with_condition(&when)),
             );
             at = next;
         }
         if let Some(default) = servers.first() {
-            out.extend(self.server_block_rules(default, tls, client_terms));
+            out.extend(self.server_block_rules(default, tls, client_terms, pages));
         }
         out
     }
@@ -290,6 +294,7 @@ impl HttpWriter<'_, '_> {
         server: &ServerBlock<'_>,
         tls: bool,
         client_terms: &ClientTerms,
+        pages: &[SourcePlace],
     ) -> Vec<NginxRule> {
         let mut context = ContentWriter {
             tls,
@@ -299,6 +304,7 @@ impl HttpWriter<'_, '_> {
             zones: self.zones,
             media_type: server.scope.get("default_type").map(|one| one.word(0).to_owned()),
             client_terms: client_terms.clone(),
+            page_locations: pages,
             named: location::named_locations(server.directive.inner()),
             defined: self.defined,
             assigned: BTreeMap::new(),

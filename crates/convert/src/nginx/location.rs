@@ -87,7 +87,7 @@ fn collect<'t>(
             ("~", path) => (LocationMatch::Regex { ignore_case: false }, path),
             ("~*", path) => (LocationMatch::Regex { ignore_case: true }, path),
             (named, _) if named.starts_with('@') => {
-                if !is_reached(level, named) {
+                if !is_reached(level, named) && !directive.is_settled() {
                     let reason = "there are no internal redirects";
                     let instead = "a rule for what should go there";
                     notes.left_out(directive.source, &directive.text(), reason, instead);
