@@ -5,6 +5,7 @@
 //! returned (`release`). Parsing and transfer of bytes are done in these stages.
 
 pub(crate) mod abort_watch;
+mod admit;
 mod attempt_failure;
 mod buffered_answer;
 pub(crate) mod buffered_bytes;
@@ -197,16 +198,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             .check_client_certificate()
             .or_else(|| self.check_host())
             .or_else(|| self.answer_acme_challenge());
-        let end = end.or_else(|| self.answer_last_hop());
+        let end = end.or_else(|| self.answer_last_hop()).or_else(|| self.admit());
         if let Some(end) = end {
-            return Box::pin(self.end_locally(end)).await;
-        }
-        if (self.view.rules.is_some()
-            || self.view.config.sticky.is_some()
-            || self.view.config.forwarded.client_field.is_some()
-            || self.view.config.path_normalization.applies_without_rules())
-            && let Some(end) = self.route()
-        {
             return Box::pin(self.end_locally(end)).await;
         }
         if self.settings.buffer(&self.view.config).request.is_some()

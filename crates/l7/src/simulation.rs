@@ -5,6 +5,8 @@
 //! With the feature `simulation` other crates may run `hostile` connections.
 
 #[cfg(test)]
+mod body_limits;
+#[cfg(test)]
 mod caps;
 #[cfg(test)]
 mod changes;
@@ -22,7 +24,7 @@ pub mod hostile;
 mod impatient_clients;
 #[cfg(test)]
 mod limits;
-mod net;
+pub(crate) mod net;
 #[cfg(test)]
 mod new_clients;
 #[cfg(test)]

@@ -7,7 +7,8 @@ pub mod address;
 pub mod affinity;
 pub mod agent;
 pub mod balance;
-pub mod buffer;
+pub mod body_limit;
+mod buffer;
 pub mod capture;
 pub mod compression;
 pub mod dns;
@@ -101,6 +102,7 @@ pub use affinity::{
 };
 pub use agent::{AgentConfig, AgentKind};
 pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
+pub use body_limit::BodyLimit;
 pub use buffer::{BufferConfig, BufferOverflow};
 pub use capture::{CaptureConfig, CaptureKey};
 pub use circuit_breaker::CircuitBreakerLimits;

@@ -1,4 +1,4 @@
-//! PROXY protocol headers before a body, and the handling of bodies: compression and request buffering.
+//! PROXY protocol headers before a body, and the handling of bodies: compression, request buffering and limits.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,4 +9,5 @@
 mod announced;
 mod buffered;
 mod compressed;
+mod limited;
 mod named;

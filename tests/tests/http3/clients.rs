@@ -35,6 +35,25 @@ fn requests_are_answered_and_accounted_for() {
 }
 
 #[test]
+fn bodies_longer_than_the_limit_are_refused_with_and_without_a_length() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let limit = "limit = { body-bytes = \"20000B\" }\n";
+    let setup = ours.setup_with(&[recorder.address()], "", limit);
+    let balancer = TestBalancer::start(&setup);
+    let mut client = ours.client(balancer.front());
+    for length in [true, false] {
+        for (bytes, status) in [(20_000, 200), (20_001, 413), (100_000, 413)] {
+            let order = json!({ "do": "ask", "path": "/", "body": bytes, "length": length });
+            assert_eq!(client.does(order)["status"], status, "{bytes} {length}");
+        }
+    }
+    drop(client);
+    assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
+    assert!(recorder.so_far().requests.iter().all(|request| request.body.len() == 20_000));
+}
+
+#[test]
 fn paths_are_ruled_in_each_of_their_readings() {
     let web = servers::origin("web");
     let ours = Http3Authority::new();

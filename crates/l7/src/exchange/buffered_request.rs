@@ -119,6 +119,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let body = &mut self.incoming.body;
         let used = body.decode(input, &mut self.incoming.head).map_err(malformed_fault)?;
         held.extend_from_slice(&input[used..]);
+        if body.is_too_long() {
+            return Err(AttemptFault::before_sending(Cause::BodyTooLarge));
+        }
         if body.framing.is_done() && body.bytes_in <= most {
             return Ok(BodyReadOutcome::Complete);
         }

@@ -5,6 +5,7 @@
 //! that re-encoding adds. Then reading stops. Deadlines are the caller's: each step returns which side the direction
 //! waits for.
 
+mod body_limit;
 mod compressed;
 mod framing;
 mod progress;
@@ -39,6 +40,10 @@ pub struct ByteFlow<N: NetDriver> {
     pub framing: BodyFraming,
     pub bytes_in: u64,
     pub bytes_out: u64,
+    /// Data bytes of a chunked body, as far as its chunks have begun.
+    chunked_bytes: Option<u64>,
+    /// Most bytes of the body, without framing.
+    max_bytes: u64,
     /// The part of these bytes that splice(2) moved.
     pub spliced: u64,
     pending: Vec<u8>,
@@ -81,6 +86,8 @@ impl<N: NetDriver> ByteFlow<N> {
             framing,
             bytes_in: 0,
             bytes_out: 0,
+            chunked_bytes: None,
+            max_bytes: u64::MAX,
             spliced: 0,
             pending: Vec::new(),
             pending_at: 0,
@@ -142,6 +149,7 @@ impl<N: NetDriver> ByteFlow<N> {
     }
 
     fn decode_plain(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        let start = out.len();
         let consumed = match &mut self.framing {
             BodyFraming::Done => 0,
             BodyFraming::Length(left) => {
@@ -155,6 +163,7 @@ impl<N: NetDriver> ByteFlow<N> {
             }
             BodyFraming::Chunked(decoder) => {
                 let fed = decoder.feed(input, out)?;
+                self.chunked_bytes = Some(decoder.announced_bytes());
                 if fed.finished {
                     self.trailers = decoder.take_trailers();
                     self.trailers_dropped = decoder.dropped_trailers();
@@ -168,6 +177,9 @@ impl<N: NetDriver> ByteFlow<N> {
             }
         };
         self.bytes_in += consumed as u64;
+        if self.is_too_long() {
+            out.truncate(start);
+        }
         Ok(consumed)
     }
 
@@ -203,6 +215,9 @@ impl<N: NetDriver> ByteFlow<N> {
             };
             if self.failed {
                 return FlowStep::Failed;
+            }
+            if self.is_too_long() {
+                return FlowStep::TooLong;
             }
             if self.framing.is_done() {
                 if self.finish_compressor(worker) {

@@ -320,7 +320,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             FlowStep::Malformed(defect) => {
                 Err(AttemptFault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
             }
-            FlowStep::Failed => Err(self.fault(Cause::Internal)),
+            // Answers have no limit.
+            FlowStep::TooLong | FlowStep::Failed => Err(self.fault(Cause::Internal)),
         }
     }
 

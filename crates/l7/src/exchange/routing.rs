@@ -138,13 +138,18 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                     return Some(EarlyReply::Refused(cause));
                 }
                 RoutingDecision::Answer(matched) => {
+                    let rule = self.view.config.rules.get(matched.at);
+                    self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
+                    let refused = self.limit_body();
+                    let head = self.incoming.view();
                     let mut reply = routing::rule_answer(&matched, &self.view, &head);
                     match self.fill_response(&matched, &head, sni.as_deref()) {
+                        Ok(filled) if refused.is_some() => self.changes.filled = filled,
                         Ok(filled) => filled.write_lines(reply.status, true, &mut reply.lines),
                         Err(_) => return Some(EarlyReply::Refused(Cause::HeadTooLarge)),
                     }
                     self.matched_rule = Some(matched);
-                    return Some(EarlyReply::Composed(reply));
+                    return Some(refused.unwrap_or(EarlyReply::Composed(reply)));
                 }
             };
             if let Some(matched) = matched {
@@ -169,11 +174,14 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             AffinityInput { peer, request_head: Some(&head), session: client.tls_session() };
         self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &input);
         self.edit_cookies();
+        let refused = self.limit_body();
         if let Some(matched) = matched_rule {
-            self.mirror_request(&matched);
+            if refused.is_none() {
+                self.mirror_request(&matched);
+            }
             self.matched_rule = Some(matched);
         }
-        None
+        refused
     }
 
     /// Applies path normalization before the rules; returns a response that ends the exchange, if any.

@@ -152,6 +152,7 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
                 FlowStep::AwaitSender
                 | FlowStep::AwaitReceiver
                 | FlowStep::SenderTruncated
+                | FlowStep::TooLong
                 | FlowStep::Malformed(_) => {}
             }
             if self.first_byte.is_none() && self.down.bytes_in > 0 {
@@ -171,6 +172,7 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
                 FlowStep::AwaitSender
                 | FlowStep::AwaitReceiver
                 | FlowStep::SenderTruncated
+                | FlowStep::TooLong
                 | FlowStep::Malformed(_) => {}
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    AdminState, AllDownPolicy, BalancePolicy, BufferConfig, ClientHttp2, ClientHttp3,
+    AdminState, AllDownPolicy, BalancePolicy, BodyLimit, BufferConfig, ClientHttp2, ClientHttp3,
     FieldNamePolicy, ForwardedHeaderAction, ForwardedHeaders, ForwardingMode, HashKey,
     InitialState, PathCase, PathNormalization, PoolConfig, PoolLimits, PoolTimeouts, Priority,
     RequestPriority, ReservedFields, RetryConfig, ServerAddress, ServerConfig, ServerHost,
@@ -134,6 +134,7 @@ fn service() -> ServiceConfig {
             header_bytes: 32 << 10,
             header_count: 100,
             target_bytes: 8 << 10,
+            body_bytes: BodyLimit::default(),
             connection_bytes: 64 << 10,
         },
         socket: SocketOptions::default(),

@@ -19,7 +19,11 @@ use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 
 /// A rule with these settings for one mode of the servers.
-fn ruled(mut snapshot: WorkerSnapshot, mode: &str, overrides: RuleOverrides) -> WorkerSnapshot {
+pub(super) fn ruled(
+    mut snapshot: WorkerSnapshot,
+    mode: &str,
+    overrides: RuleOverrides,
+) -> WorkerSnapshot {
     let rule = RuleConfig {
         name: None,
         when: Condition::Path(vec![PathPattern::parse(&format!("/{mode}/*")).unwrap()]),

@@ -1,4 +1,4 @@
-//! Settings of a rule that replace those of its service and pool: `timeout`, `retries`, `retry` and `buffer`.
+//! Settings of a rule that replace those of its service and pool: `timeout`, `retries`, `retry`, `buffer` and `body-bytes`.
 
 mod build;
 mod keys;

@@ -106,7 +106,7 @@ pub fn describe_action(rule: &RuleConfig) -> String {
 /// The settings of a rule, by their keys.
 fn describe_overrides(overrides: &RuleOverrides) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let RuleOverrides { timeout, retries, retry, buffer } = overrides;
+    let RuleOverrides { timeout, retries, retry, buffer, body_bytes } = overrides;
     let times = [
         ("connect", timeout.connect),
         ("first-byte", timeout.first_byte),
@@ -131,11 +131,12 @@ fn describe_overrides(overrides: &RuleOverrides) -> String {
     ];
     let written = flags.into_iter().filter_map(|(key, flag)| Some((key, flag?)));
     parts.extend(written.map(|(key, flag)| format!("retry.{key} {flag}")));
+    let size = |size: Option<u64>| size.map_or("off".into(), |size| ByteSize(size).to_string());
     if let Some(buffer) = buffer {
-        let size = |size: Option<u64>| size.map_or("off".into(), |size| ByteSize(size).to_string());
         parts.push(format!("buffer.request {}", size(buffer.request)));
         parts.push(format!("buffer.response {}", size(buffer.response)));
     }
+    parts.extend(body_bytes.map(|most| format!("body-bytes {}", size(most.0))));
     parts.join(", ")
 }
 
@@ -183,9 +184,9 @@ mod tests {
         let rows = [
             ("priority = 1", "the service's pool"),
             (
-                "timeout = { first-byte = \"200ms\", tunnel = \"2h\" }, retries = 0, buffer = { request = \"1MiB\" }",
+                "timeout = { first-byte = \"200ms\", tunnel = \"2h\" }, retries = 0, buffer = { request = \"1MiB\" }, body-bytes = \"2MiB\"",
                 "the service's pool with timeout.first-byte 200ms, timeout.tunnel 2h, retries 0, \
-                 buffer.request 1MiB, buffer.response off",
+                 buffer.request 1MiB, buffer.response off, body-bytes 2MiB",
             ),
             (
                 "pool = \"p\", retry = { on = [503, \"520-530\"], on-timeout = true, unsent-only = false }",

@@ -87,6 +87,11 @@ impl ExchangeSettings {
         }
     }
 
+    /// Most bytes of the request's body; `None`: no limit.
+    pub fn body_bytes(&self, service: &ServiceConfig) -> Option<u64> {
+        self.0.as_ref().and_then(|own| own.body_bytes).unwrap_or(service.limit.body_bytes).0
+    }
+
     pub fn buffer<'s>(&'s self, service: &'s ServiceConfig) -> &'s BufferConfig {
         self.0.as_ref().and_then(|own| own.buffer.as_ref()).unwrap_or(&service.buffer)
     }
@@ -98,6 +103,7 @@ mod tests {
     use crate::config::{Config, load};
 
     const FILE: &str = "[service.shop]\nlisten = \":80\"\nforward = \"http\"\npool = \"web\"\n\
+                        limit = { body-bytes = \"9B\" }\n\
                         buffer = { request = \"1MiB\", beyond = \"refuse\", memory = \"2MiB\" }\n\
                         rule = [{ when = { path = \"/a\" }, MORE }]\n\
                         [pool.web]\nservers = [\"192.0.2.1:80\"]\nretries = 4\nretry = { on = [503], on-malformed = true }\n";
@@ -125,7 +131,7 @@ mod tests {
         let wishes = settings.retry_conditions(pool);
         let buffer = settings.buffer(service);
         format!(
-            "{} | {} {} {} {} {} | {:?} {:?} {:?} {}",
+            "{} | {} {} {} {} {} | {:?} {:?} {:?} {} {:?}",
             times.join(" "),
             settings.retries(pool),
             settings.retried_statuses(pool).contains(503),
@@ -136,6 +142,7 @@ mod tests {
             buffer.beyond,
             buffer.response,
             buffer.memory >> 20,
+            settings.body_bytes(service),
         )
     }
 
@@ -144,33 +151,41 @@ mod tests {
         let rows = [
             (
                 "priority = 1",
-                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Refuse None 2",
+                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Refuse None 2 Some(9)",
             ),
             (
                 "timeout = { connect = \"1s\", between-bytes = \"2s\", stream = \"3s\", queue = \"4s\", \
                  client-between-bytes = \"5s\", tunnel = \"6s\" }",
-                "1s 60s 63s 2s 3s 4s 5s 6s | 4 true false true false | Some(1048576) Refuse None 2",
+                "1s 60s 63s 2s 3s 4s 5s 6s | 4 true false true false | Some(1048576) Refuse None 2 Some(9)",
             ),
             (
                 "timeout = { first-byte = \"200ms\", attempts = \"1s\" }, retries = 0",
-                "3s 200ms 1s 30s 3600s 1s 30s 3600s | 0 true false true false | Some(1048576) Refuse None 2",
+                "3s 200ms 1s 30s 3600s 1s 30s 3600s | 0 true false true false | Some(1048576) Refuse None 2 Some(9)",
             ),
             // All attempts may take what one needs, and one more.
             (
                 "timeout = { first-byte = \"5m\" }, retry = { on = [502], on-malformed = false, unsent-only = true }",
-                "3s 300s 303s 30s 3600s 1s 30s 3600s | 4 false false false true | Some(1048576) Refuse None 2",
+                "3s 300s 303s 30s 3600s 1s 30s 3600s | 4 false false false true | Some(1048576) Refuse None 2 Some(9)",
             ),
             (
                 "timeout = { first-byte = \"5m\" }, retry = { on-timeout = true }",
-                "3s 300s 600s 30s 3600s 1s 30s 3600s | 4 true true true false | Some(1048576) Refuse None 2",
+                "3s 300s 600s 30s 3600s 1s 30s 3600s | 4 true true true false | Some(1048576) Refuse None 2 Some(9)",
             ),
             (
                 "buffer = { request = \"off\", response = \"1MiB\" }",
-                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | None Refuse Some(1048576) 2",
+                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | None Refuse Some(1048576) 2 Some(9)",
             ),
             (
                 "buffer = { beyond = \"stream\" }",
-                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Stream None 2",
+                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Stream None 2 Some(9)",
+            ),
+            (
+                "body-bytes = \"1KiB\"",
+                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Refuse None 2 Some(1024)",
+            ),
+            (
+                "body-bytes = \"off\"",
+                "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Refuse None 2 None",
             ),
         ];
         for (more, want) in rows {

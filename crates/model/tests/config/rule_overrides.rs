@@ -27,6 +27,18 @@ fn a_rule_without_a_server_has_no_times_retries_and_buffers() {
 }
 
 #[test]
+fn bodies_of_redirected_and_answered_requests_have_a_limit_and_those_of_refused_ones_none() {
+    let limited = |end: &str| rule(&format!("body-bytes = \"1KiB\", {end}"));
+    for end in ["answer = 404", "redirect = \"/\"", "pool = \"web\""] {
+        good(&limited(end));
+    }
+    check_rows(
+        Severity::Error,
+        &[(limited("deny = true"), "service.shop.rule[0].body-bytes", "refuses every request", "")],
+    );
+}
+
+#[test]
 fn settings_of_a_rule_without_effect_are_reported() {
     let at = |key: &str| format!("service.shop.rule[0].{key}");
     let beyond = at("buffer.beyond");

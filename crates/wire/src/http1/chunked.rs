@@ -49,6 +49,8 @@ pub struct ChunkedDecoder {
     state: ChunkedState,
     /// While a chunk size is read: its value so far. Afterwards: the chunk's data bytes that are still to come.
     remaining: u64,
+    /// Data bytes of all chunks whose size was read.
+    announced: u64,
     digits: u8,
     extension: u32,
     extensions: u32,
@@ -83,6 +85,7 @@ impl ChunkedDecoder {
             emit,
             state: ChunkedState::Size,
             remaining: 0,
+            announced: 0,
             digits: 0,
             extension: 0,
             extensions: 0,
@@ -113,6 +116,12 @@ impl ChunkedDecoder {
     /// Data bytes left in the current chunk; 0: framing comes next.
     pub fn remaining_data(&self) -> u64 {
         if self.state == ChunkedState::Data { self.remaining } else { 0 }
+    }
+
+    /// Data bytes of the chunks whose size was read so far: all of them once the body is complete. The last of these
+    /// chunks may be incomplete.
+    pub fn announced_bytes(&self) -> u64 {
+        self.announced
     }
 
     /// The trailer lines of a body decoded with [`ChunkedOutput::SeparateTrailers`], each with its line end. Empty
@@ -218,6 +227,7 @@ impl ChunkedDecoder {
     }
 
     fn sized(&mut self, out: &mut Vec<u8>) {
+        self.announced = self.announced.saturating_add(self.remaining);
         if self.emit == ChunkedOutput::Chunked {
             number::hexadecimal(self.remaining, out);
             out.extend_from_slice(b"\r\n");

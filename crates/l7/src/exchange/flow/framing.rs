@@ -43,6 +43,8 @@ pub enum FlowStep {
     SenderFailed,
     /// The receiver's connection broke.
     ReceiverFailed,
+    /// The body is longer than its limit.
+    TooLong,
     /// The sender violated the framing.
     Malformed(Defect),
     /// An internal failure: the body is incomplete.

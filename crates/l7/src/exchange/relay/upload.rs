@@ -92,6 +92,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             FlowStep::Malformed(defect) => {
                 return Err(AttemptFault { defect: Some(defect), ..self.fault(Cause::BadRequest) });
             }
+            FlowStep::TooLong => return Err(self.fault(Cause::BodyTooLarge)),
             FlowStep::Failed => return Err(self.fault(Cause::Internal)),
         };
         Ok(false)
@@ -148,6 +149,9 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             ..self.fault(Cause::BadRequest)
         })?;
         self.excess.extend_from_slice(&input[used..]);
+        if self.incoming.body.is_too_long() {
+            return Err(self.fault(Cause::BodyTooLarge));
+        }
         self.incoming.resend.grow(worker, self.incoming.head.len() - before);
         self.up_progress.moved_at = worker.rt.now();
         Ok(HeldPiece::Held)

@@ -7,7 +7,9 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
-use crate::config::{balance, control, event_hook, history, pool, service, socket, telemetry};
+use crate::config::{
+    balance, body_limit, control, event_hook, history, pool, service, socket, telemetry,
+};
 
 /// The secret of affinity cookies.
 pub const STICKY_SECRET_FILE: KeySchema = KeySchema::new(
@@ -211,6 +213,7 @@ static LIMIT: TableSchema = TableSchema {
         service::HEADER_BYTES,
         service::HEADER_COUNT,
         service::TARGET_BYTES,
+        body_limit::OF_SERVICE,
         service::CONNECTION_BYTES,
         pool::IDLE_CONNECTIONS,
         pool::QUEUE_LENGTH,

@@ -187,6 +187,10 @@ static LIMIT: TableSchema = TableSchema {
             "targets are the service's: `limit.target-bytes` in `[service.NAME]`",
         ),
         KeySchema::refused(
+            "body-bytes",
+            "request bodies are the service's: `limit.body-bytes` in `[service.NAME]`",
+        ),
+        KeySchema::refused(
             "connection-bytes",
             "it is the service's: `limit.connection-bytes` in `[service.NAME]`",
         ),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::types::{RuleOverrides, RuleRetry, RuleTimeouts};
+use crate::config::body_limit::build_rule_body_limit;
 use crate::config::buffer::{BufferConfig, build_beyond, build_buffer};
 use crate::config::section::ConfigSection;
 use crate::config::status_ranges::build_statuses;
@@ -17,6 +18,7 @@ pub fn build_rule_overrides(
         retries: rule.count("retries"),
         retry: rule.table("retry").map(build_retry).unwrap_or_default(),
         buffer: rule.table("buffer").map(|own| complete_buffer(own, service)),
+        body_bytes: build_rule_body_limit(rule),
     };
     (overrides != RuleOverrides::default()).then(|| Arc::new(overrides))
 }

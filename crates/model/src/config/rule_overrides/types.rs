@@ -2,6 +2,7 @@
 //!
 //! Plain data; `model::rules::exchange_settings` answers which value counts for an exchange.
 
+use crate::config::body_limit::BodyLimit;
 use crate::config::buffer::BufferConfig;
 use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
@@ -17,6 +18,8 @@ pub struct RuleOverrides {
     pub retry: RuleRetry,
     /// Buffering of bodies, completed with the service's settings.
     pub buffer: Option<BufferConfig>,
+    /// Bytes of a request body.
+    pub body_bytes: Option<BodyLimit>,
 }
 
 /// Timeouts of a rule, as those of `PoolTimeouts` and `ServiceTimeouts`.

@@ -8,7 +8,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
-use crate::config::{request_priority, rule_overrides};
+use crate::config::{body_limit, request_priority, rule_overrides};
 
 /// Limit for the rules of one file.
 /// Twice the number of services.
@@ -99,6 +99,7 @@ pub static RULE_TABLE: TableSchema = TableSchema {
         rule_overrides::RETRIES,
         rule_overrides::RETRY,
         rule_overrides::BUFFER,
+        body_limit::OF_RULE,
         request_priority::OF_RULE,
         KeySchema::new(
             "without-servers",

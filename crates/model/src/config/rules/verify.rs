@@ -293,14 +293,20 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
         sink.error(section.span_of(key), &format!("{path}.{inner}"), trouble);
     };
     if let Some(end) = ends {
-        for key in POOL_RULE_KEYS {
+        // Bodies of redirected and answered requests have a limit too.
+        let denied = (end == "deny").then_some("body-bytes");
+        for key in POOL_RULE_KEYS.into_iter().chain(denied) {
             // What the explanation writes out says nothing new.
             if rule.is_written(key)
                 && rule.text(key) != Some("pool")
                 && !(key == "rewrite" && adds_to_own_answers(rule))
             {
-                let message =
-                    format!("`{key}` belongs to rules that choose a pool; this one has `{end}`");
+                let message = match denied == Some(key) {
+                    true => format!("`{key}` has no effect: the rule refuses every request"),
+                    false => {
+                        format!("`{key}` belongs to rules that choose a pool; this one has `{end}`")
+                    }
+                };
                 let trouble = FindingDetails::new(message);
                 wrong(
                     rule,
@@ -310,6 +316,7 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
                         "rewrite" => {
                             trouble.with_expected("`response-add` with `own = true` alone")
                         }
+                        "body-bytes" => trouble.with_expected("no such key"),
                         _ => trouble,
                     },
                 );

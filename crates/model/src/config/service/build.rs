@@ -1,6 +1,7 @@
 //! Builds a service of the checked configuration.
 
 use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts};
+use crate::config::body_limit::build_body_limit;
 use crate::config::field_names::FieldNamePolicy;
 use crate::config::forwarded_headers::build_forwarded;
 use crate::config::forwarding_mode::ForwardingMode;
@@ -46,6 +47,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
             header_bytes: limit.count_or_zero("header-bytes"),
             header_count: limit.count_or_zero("header-count"),
             target_bytes: limit.count_or_zero("target-bytes"),
+            body_bytes: build_body_limit(limit),
             connection_bytes: limit.count_or_zero("connection-bytes"),
         }),
         socket: read_inner_table(section, "socket", build_socket_options),

@@ -3,8 +3,9 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 use crate::config::{
-    affinity, buffer, compression, error_pages, field_names, forwarded_headers, http2, http3,
-    objective, packets, path_normalization, proxy_protocol, request_priority, rules, socket, tls,
+    affinity, body_limit, buffer, compression, error_pages, field_names, forwarded_headers, http2,
+    http3, objective, packets, path_normalization, proxy_protocol, request_priority, rules, socket,
+    tls,
 };
 
 /// One hour, in milliseconds.
@@ -157,6 +158,7 @@ static LIMIT: TableSchema = TableSchema {
         HEADER_BYTES,
         HEADER_COUNT,
         TARGET_BYTES,
+        body_limit::OF_SERVICE,
         CONNECTION_BYTES,
         KeySchema::refused(
             "idle",

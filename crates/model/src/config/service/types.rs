@@ -1,6 +1,7 @@
 //! The checked configuration of a service.
 
 use crate::config::affinity::AffinityConfig;
+use crate::config::body_limit::BodyLimit;
 use crate::config::buffer::BufferConfig;
 use crate::config::compression::CompressionConfig;
 use crate::config::error_pages::ErrorPageConfig;
@@ -108,6 +109,8 @@ pub struct ServiceLimits {
     pub header_count: u16,
     /// Bytes of a request target; default 8 KiB.
     pub target_bytes: u32,
+    /// Bytes of a request body.
+    pub body_bytes: BodyLimit,
     /// Memory of the balancer for one connection, bytes; default and minimum 64 KiB.
     pub connection_bytes: u32,
 }

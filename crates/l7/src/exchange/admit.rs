@@ -1,0 +1,28 @@
+//! Admits a request to its rules, and refuses one whose body is longer than its service or rule allows.
+
+use model::cause::Cause;
+
+use super::HttpExchange;
+use crate::exchange::routing::EarlyReply;
+use crate::rt::NetDriver;
+
+impl<N: NetDriver> HttpExchange<'_, N> {
+    /// Routes the request and limits its body; returns a response that ends the exchange, if any.
+    pub(super) fn admit(&mut self) -> Option<EarlyReply> {
+        let config = &self.view.config;
+        if self.view.rules.is_some()
+            || config.sticky.is_some()
+            || config.forwarded.client_field.is_some()
+            || config.path_normalization.applies_without_rules()
+        {
+            return self.route();
+        }
+        self.limit_body()
+    }
+
+    /// Limits the request's body; returns the refusal of one that is known to be longer.
+    pub(super) fn limit_body(&mut self) -> Option<EarlyReply> {
+        let most = self.settings.body_bytes(&self.view.config)?;
+        (!self.incoming.body.set_limit(most)).then_some(EarlyReply::Refused(Cause::BodyTooLarge))
+    }
+}
