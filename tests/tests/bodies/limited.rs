@@ -107,9 +107,14 @@ fn a_stream_over_http2_to_the_server_is_broken_off_and_its_connection_goes_on() 
         let mut client = balancer.client();
         client.send(put("/echo", "Transfer-Encoding: chunked\r\n"));
         let _ = client.try_send(&in_chunks(&noise(length), 999));
-        let answer = client.read_answer();
-        assert_eq!(answer.status(), status, "{length}");
-        assert!(status != 200 || answer.body.len() == length);
+        // The server answers before it has the whole body, so that the answer may have begun.
+        let answer = client.read_answer_head();
+        if answer.status() == 200 {
+            let body = client.read_body(answer);
+            assert_eq!(body.is_ok_and(|body| body.len() == length), status == 200, "{length}");
+        } else {
+            assert_eq!(answer.status(), status, "{length}");
+        }
     }
     assert_eq!(origin.counts().connections.load(Ordering::Relaxed), 1);
 }

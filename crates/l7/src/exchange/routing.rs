@@ -138,18 +138,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                     return Some(EarlyReply::Refused(cause));
                 }
                 RoutingDecision::Answer(matched) => {
-                    let rule = self.view.config.rules.get(matched.at);
-                    self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
-                    let refused = self.limit_body();
-                    let head = self.incoming.view();
-                    let mut reply = routing::rule_answer(&matched, &self.view, &head);
-                    match self.fill_response(&matched, &head, sni.as_deref()) {
-                        Ok(filled) if refused.is_some() => self.changes.filled = filled,
-                        Ok(filled) => filled.write_lines(reply.status, true, &mut reply.lines),
-                        Err(_) => return Some(EarlyReply::Refused(Cause::HeadTooLarge)),
-                    }
-                    self.matched_rule = Some(matched);
-                    return Some(refused.unwrap_or(EarlyReply::Composed(reply)));
+                    return Some(self.answer_by_rule(matched, sni.as_deref()));
                 }
             };
             if let Some(matched) = matched {
@@ -267,6 +256,22 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 Some(ResponseRule { ruling: matched.ruling.clone(), at: matched.at });
         }
         Ok(())
+    }
+
+    /// The redirect or answer of a rule, unless the request's body is too long for the rule.
+    fn answer_by_rule(&mut self, matched: MatchedRule, sni: Option<&str>) -> EarlyReply {
+        let rule = self.view.config.rules.get(matched.at);
+        self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
+        let refused = self.limit_body();
+        let head = self.incoming.view();
+        let mut reply = routing::rule_answer(&matched, &self.view, &head);
+        match self.fill_response(&matched, &head, sni) {
+            Ok(filled) if refused.is_some() => self.changes.filled = filled,
+            Ok(filled) => filled.write_lines(reply.status, true, &mut reply.lines),
+            Err(_) => return EarlyReply::Refused(Cause::HeadTooLarge),
+        }
+        self.matched_rule = Some(matched);
+        refused.unwrap_or(EarlyReply::Composed(reply))
     }
 
     /// What a rule adds to the response, filled for this request.
