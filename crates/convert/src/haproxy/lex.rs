@@ -151,10 +151,10 @@ fn line(text: &str) -> ConfigLine {
                     other => other,
                 });
                 // Other escapes belong to a regular expression, so the backslash is preserved.
-                let kept =
+                let keeps_backslash =
                     escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
                 let word = word.get_or_insert_default();
-                if kept || escaped.is_ascii_alphanumeric() {
+                if keeps_backslash || escaped.is_ascii_alphanumeric() {
                     word.push('\\');
                 }
                 word.push(escaped);

@@ -122,7 +122,7 @@ pub fn read(
     }
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 3, bases, notes);
-    out.verify_unless_said();
+    out.enable_verification();
     if out.is_unix() && out.times.port.take().is_some() {
         let reason = "the health check goes to the socket itself, which has no port";
         notes.changed(line.source, &line.text(), reason, "");
@@ -141,7 +141,7 @@ pub fn read_template(
         HaproxyServer { is_template: true, source: line.source, ..HaproxyServer::default() };
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 4, bases, notes);
-    out.verify_unless_said();
+    out.enable_verification();
     for KeyValue { key, .. } in &out.keys {
         let reason = format!("servers of a name have no `{key}` of their own");
         notes.left_out(line.source, &line.text(), &reason, "servers by their addresses");
@@ -151,7 +151,7 @@ pub fn read_template(
 
 impl HaproxyServer {
     /// Enables the verification of server certificates, unless a keyword sets it.
-    fn verify_unless_said(&mut self) {
+    fn enable_verification(&mut self) {
         let verified = |keys: &Vec<KeyValue>| keys.iter().any(|one| one.key == "verify");
         if let Some(keys) = self.tls.as_mut().filter(|keys| !verified(keys)) {
             keys.insert(0, KeyValue::new("verify", value::quote("on")));

@@ -190,11 +190,11 @@ impl HttpWriter<'_, '_> {
         let Some(default) = servers.first().copied() else { return };
         servers.iter().for_each(|server| server.directive.mark_converted());
         // A parameter that one server sets on an address applies to all servers on that address.
-        let said = |of: fn(&ListenAddress) -> bool| {
+        let has_listen = |of: fn(&ListenAddress) -> bool| {
             let mut all = servers.iter().flat_map(|one| &one.listens);
             all.any(|one| of(one) && shared.listens.iter().any(|own| own.address == one.address))
         };
-        let tls = said(|listen| listen.tls && !listen.quic);
+        let tls = has_listen(|listen| listen.tls && !listen.quic);
         let label = servers.iter().find_map(|one| one.first_name()).unwrap_or("web");
         let name = names.unique_name(&if tls { format!("{label}-tls") } else { label.to_owned() });
         let pages = error_pages::read(&servers, self.notes);
@@ -220,10 +220,10 @@ impl HttpWriter<'_, '_> {
         if tls && !http2 {
             service.set("http2", value::quote("off"), SourcePlace::NONE);
         }
-        if tls && said(|listen| listen.quic) {
+        if tls && has_listen(|listen| listen.quic) {
             service.set("http3", value::quote("on"), SourcePlace::NONE);
         }
-        if said(|listen| listen.header) {
+        if has_listen(|listen| listen.header) {
             service.set_required(
                 "accept-proxy",
                 accept_proxy::accept_proxy(&default.scope),

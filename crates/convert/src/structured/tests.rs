@@ -31,9 +31,9 @@ fn yaml(text: &str) -> String {
     let tree = read_yaml(text, same, &mut notes);
     assert_eq!(tree.is_none(), notes.is_unreadable() || text.is_empty(), "{text}");
     let shown = tree.as_ref().map(show);
-    let said = notes.finish().list;
+    let finished = notes.finish().list;
     shown.unwrap_or_else(|| {
-        said.iter().map(|note| format!("{}: {}", note.line, note.reason)).collect()
+        finished.iter().map(|note| format!("{}: {}", note.line, note.reason)).collect()
     })
 }
 
@@ -64,8 +64,8 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         ("[a]: 1\n", "1: a list or a map stands"),
         ("a: 1\n<<: 5\n", "no map stands behind it"),
     ] {
-        let said = yaml(text);
-        assert!(said.contains(reason), "{text}: {said}");
+        let notes = yaml(text);
+        assert!(notes.contains(reason), "{text}: {notes}");
     }
     let deep = format!("{}{}", "[".repeat(DEPTH + 1), "]".repeat(DEPTH + 1));
     assert!(yaml(&deep).contains("blocks nest too deep"));
