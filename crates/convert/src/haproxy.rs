@@ -5,6 +5,7 @@
 
 mod acl;
 mod backend;
+mod backend_servers;
 mod bind;
 mod compress;
 mod cookie;

@@ -7,13 +7,12 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::backend_servers;
 use super::bind::FileBases;
-use super::cookie;
-use super::health_check::{self, CheckSettings, CheckTimes};
+use super::health_check;
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
-use super::server::{self, AgentCheckSettings, HaproxyServer};
-use super::settings::{ProxySettings, ServerLine};
+use super::settings::ProxySettings;
 
 /// Writes the pool. `ports`: the ports on which its clients connect, for servers without a port.
 pub fn write(
@@ -42,14 +41,14 @@ pub fn write(
     let path = format!("pool.{name}");
     let mut pool = TomlTable::new(path.clone(), section.source, &section.keyword);
     balance(settings, &mut pool, notes);
-    let servers = servers(settings, ports, bases, &mut pool, notes);
+    let servers = backend_servers::read(settings, ports, bases, &mut pool, notes);
     let check = health_check::health_check(settings, notes);
     let times = servers.iter().find(|one| one.checked).map(|one| one.times.clone());
     if let Some(times) = &times {
         pool.set("probe", check.to_toml(times), check.source);
         pool.add_sources("probe", &check.time_source);
     }
-    write_common_settings(&servers, &mut pool, notes);
+    backend_servers::write_common_settings(&servers, &mut pool, notes);
     match settings.single.get("retries") {
         Some(line) => pool.set("retries", line.word(1), line.source),
         None => pool.set("retries", RETRIES.to_string(), SourcePlace::NONE),
@@ -67,7 +66,12 @@ pub fn write(
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
     for one in servers.iter().filter(|one| !one.is_template) {
-        let value = server_entry(one, names.unique_name(&one.name), times.as_ref(), &check);
+        let value = backend_servers::server_entry(
+            one,
+            names.unique_name(&one.name),
+            times.as_ref(),
+            &check,
+        );
         pool.push_item("servers", value, one.source);
     }
     if pool.has("servers") || pool.has("servers-from") {
@@ -203,116 +207,6 @@ fn hash(fetch: &str) -> Option<String> {
     })
 }
 
-fn servers(
-    settings: &ProxySettings,
-    ports: &[u16],
-    bases: &FileBases,
-    pool: &mut TomlTable,
-    notes: &mut ConversionNotes,
-) -> Vec<HaproxyServer> {
-    let mut out = Vec::new();
-    for ServerLine { line, defaults } in &settings.servers {
-        if line.word(0) == "server-template" {
-            if server_template(line, pool, notes) {
-                out.push(server::read_template(line, defaults, bases, notes));
-            }
-            continue;
-        }
-        let Some(mut server) = server::read(line, defaults, bases, notes) else { continue };
-        let mut own: Vec<u16> = ports.to_vec();
-        own.dedup();
-        match (server.port, &own[..]) {
-            (Some(_), _) => {}
-            (None, _) if server.is_unix() => {}
-            (None, [only]) => server.port = Some(*only),
-            (None, _) => {
-                notes.left_out(
-                    line.source,
-                    &line.text(),
-                    "the server has no port, and its clients come to several or none",
-                    "a port",
-                );
-                continue;
-            }
-        }
-        out.push(server);
-    }
-    cookie::write_values(settings, &mut out, notes);
-    let backups = out.iter().filter(|one| one.backup).count();
-    if let Some(last) = out.iter().rfind(|one| one.backup)
-        && backups > 1
-        && settings.options.get("allbackups").inspect(|line| line.mark_converted()).is_none()
-    {
-        let reason = "all backups help when the others are down, not the first of them alone";
-        notes.changed(last.source, "backup", reason, "`priority` for an order among them");
-    }
-    out
-}
-
-/// `server-template PREFIX NUM NAME:PORT`. Returns false if the line cannot be carried over.
-fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) -> bool {
-    let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
-    let most = line.word(2).rsplit('-').next().unwrap_or_default();
-    if pool.has("servers-from") || port.is_empty() || host.starts_with('_') {
-        let instead = "`servers-from = { dns = …, port = … }`";
-        let reason = "one name with a port for each pool";
-        notes.left_out(line.source.whole(), &line.text(), reason, instead);
-        return false;
-    }
-    // Marks the name prefix as read. It is not needed, because servers are named by their addresses.
-    line.word(1);
-    let pairs = [
-        KeyValue::new("dns", value::quote(host)),
-        KeyValue::new("port", port.to_owned()),
-        KeyValue::new("max", most.to_owned()),
-    ];
-    pool.set("servers-from", value::table(&pairs), line.source);
-    true
-}
-
-/// Writes the settings that all servers of a pool share.
-fn write_common_settings(
-    servers: &[HaproxyServer],
-    pool: &mut TomlTable,
-    notes: &mut ConversionNotes,
-) {
-    let Some(first) = servers.first() else { return };
-    if let Some(keys) = &first.tls {
-        pool.set_required("tls", value::table(keys), first.source);
-    }
-    if first.http2 {
-        pool.set("http2", value::quote("only"), first.source);
-    }
-    if let Some(version) = first.header {
-        pool.set_required("send-proxy", value::quote(version), first.source);
-    }
-    if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
-        pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.source);
-    }
-    if let Some(AgentCheckSettings { port, interval }) =
-        servers.iter().find_map(|one| one.agent.clone())
-    {
-        let mut pairs = vec![KeyValue::new("kind", value::quote("text"))];
-        if !port.is_empty() {
-            pairs.push(KeyValue::new("port", port));
-        }
-        pairs.extend(interval.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
-        pool.set("agent", value::table(&pairs), first.source);
-    }
-    for other in servers {
-        let alike = |one: &HaproxyServer| (one.tls.clone(), one.http2, one.header);
-        if alike(other) != alike(first) {
-            let reason = "all servers of a pool are spoken to in the same way, that of the first";
-            notes.changed(
-                other.source,
-                &format!("server {}", other.name),
-                reason,
-                "pools of their own and a `split` rule",
-            );
-        }
-    }
-}
-
 fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("source") else { return };
     let address = line.word(1).split(':').next().unwrap_or_default();
@@ -351,28 +245,4 @@ fn timeouts(path: &str, settings: &ProxySettings, retries: u64, document: &mut D
         }
     }
     document.push(times);
-}
-
-fn server_entry(
-    server: &HaproxyServer,
-    name: String,
-    times: Option<&CheckTimes>,
-    check: &CheckSettings,
-) -> String {
-    let mut pairs: Vec<KeyValue> = vec![
-        KeyValue::new("name", value::quote(&name)),
-        KeyValue::new("address", value::quote(&server.address(80))),
-    ];
-    pairs.extend(server.keys.iter().cloned());
-    if server.backup {
-        pairs.push(KeyValue::new("backup", "true"));
-    }
-    match times {
-        Some(_) if !server.checked => pairs.push(KeyValue::new("probe", value::quote("off"))),
-        Some(common) if *common != server.times => {
-            pairs.push(KeyValue::new("probe", check.to_toml(&server.times)))
-        }
-        _ => {}
-    }
-    value::table(&pairs)
 }
