@@ -7,6 +7,7 @@ mod acl;
 mod backend;
 mod backend_servers;
 mod bind;
+mod certificate_store;
 mod compress;
 mod cookie;
 mod directives;
@@ -21,10 +22,17 @@ mod health_check;
 mod http_rules;
 mod lex;
 mod log_format;
+mod name_resolvers;
 mod pools;
 mod section;
 mod server;
+mod server_keywords;
+mod server_template;
+mod server_tls;
 mod settings;
+mod shared_settings;
+mod side_keywords;
+mod side_sections;
 mod stick_table;
 mod tls;
 
@@ -37,11 +45,13 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::{duration, empty_pool};
 
+use self::backend_servers::BackendSurroundings;
 use self::bind::FileBases;
 use self::error_pages::ErrorFileSets;
+use self::name_resolvers::NameResolvers;
 use self::pools::BackendPools;
 use self::section::{HaproxySection, SectionKind};
-use self::settings::ProxySettings;
+use self::settings::{ProxySettings, ServerLine};
 
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
@@ -57,6 +67,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut names = UniqueNames::default();
     let mut bases = FileBases::default();
     let mut sets = ErrorFileSets::default();
+    let mut resolvers = NameResolvers::default();
     let mut read: Vec<(&HaproxySection, Rc<ProxySettings>)> = Vec::new();
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     for section in &sections {
@@ -66,10 +77,12 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
                 read.push((section, Rc::new(ProxySettings::read(section, notes))));
             }
             SectionKind::HttpErrors => sets.add(section),
-            SectionKind::Other => {
-                let why = directives::unsupported_section(&section.keyword);
-                notes.left_out_because(section.source, &section.keyword, &why);
+            SectionKind::Resolvers => resolvers.add(section),
+            SectionKind::CertificateStore => {
+                let folders = bases.folders.clone();
+                bases.store.add(section, folders, notes);
             }
+            SectionKind::Side => side_sections::note_section(section, notes),
         }
     }
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
@@ -95,7 +108,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
         let ports = ports.get(&section.name).map_or(&[][..], Vec::as_slice);
         let name = pools.written_name(&section.name).unwrap_or_default().to_owned();
-        backend::write(section, settings, &name, ports, &bases, document, notes);
+        let surroundings = BackendSurroundings { ports, bases: &bases, resolvers: &resolvers };
+        backend::write(section, settings, &name, surroundings, document, notes);
     }
     notes.settle_written(document);
     for (section, settings) in &read {
@@ -103,6 +117,9 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         settings.note_unused(section.kind, is_reached, notes);
     }
     sets.note_unused(notes);
+    let servers = read.iter().flat_map(|(_, settings)| &settings.servers);
+    let referred = servers.flat_map(ServerLine::resolvers).collect();
+    resolvers.note_lines(&referred, document, notes);
 }
 
 /// Converts the `global` section.
@@ -119,7 +136,11 @@ fn global(
             "maxconn" => table.set("connections", first, line.source),
             "nbthread" => table.set("workers", first, line.source),
             "crt-base" => {
-                first.clone_into(&mut bases.certificates);
+                first.clone_into(&mut bases.folders.certificates);
+                line.mark_converted();
+            }
+            "key-base" => {
+                first.clone_into(&mut bases.folders.keys);
                 line.mark_converted();
             }
             "ca-base" => {

@@ -24,6 +24,10 @@ mod envoy_routes;
 mod error_pages;
 #[path = "rows/haproxy.rs"]
 mod haproxy;
+#[path = "rows/haproxy_sections.rs"]
+mod haproxy_sections;
+#[path = "rows/haproxy_servers.rs"]
+mod haproxy_servers;
 #[path = "rows/nginx.rs"]
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]

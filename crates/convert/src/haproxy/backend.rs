@@ -7,20 +7,19 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::backend_servers;
-use super::bind::FileBases;
+use super::backend_servers::{self, BackendSurroundings};
 use super::health_check;
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
 use super::settings::ProxySettings;
+use super::shared_settings;
 
-/// Writes the pool. `ports`: the ports on which its clients connect, for servers without a port.
+/// Writes the pool.
 pub fn write(
     section: &HaproxySection,
     settings: &ProxySettings,
     name: &str,
-    ports: &[u16],
-    bases: &FileBases,
+    surroundings: BackendSurroundings<'_>,
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
@@ -39,16 +38,19 @@ pub fn write(
         return notes.converted(section.source);
     }
     let path = format!("pool.{name}");
-    let mut pool = TomlTable::new(path.clone(), section.source, &section.keyword);
+    let mut pool = TomlTable::new(path.clone(), section.source, &section.text);
     balance(settings, &mut pool, notes);
-    let servers = backend_servers::read(settings, ports, bases, &mut pool, notes);
+    let servers = backend_servers::read(settings, surroundings, &mut pool, notes);
     let check = health_check::health_check(settings, notes);
-    let times = servers.iter().find(|one| one.checked).map(|one| one.times.clone());
+    let times = backend_servers::common_times(&servers);
     if let Some(times) = &times {
         pool.set("probe", check.to_toml(times), check.source);
         pool.add_sources("probe", &check.time_source);
+    } else if servers.iter().any(|one| one.checked) {
+        // Each server has the whole probe.
+        check.time_source.iter().chain([&check.source]).for_each(|source| notes.converted(*source));
     }
-    backend_servers::write_common_settings(&servers, &mut pool, notes);
+    shared_settings::write(&servers, &mut pool, notes);
     match settings.single.get("retries") {
         Some(line) => pool.set("retries", line.word(1), line.source),
         None => pool.set("retries", RETRIES.to_string(), SourcePlace::NONE),
@@ -80,7 +82,7 @@ pub fn write(
     } else {
         notes.left_out(
             section.source,
-            &section.keyword,
+            &section.text,
             "none of its servers can be carried over",
             "",
         );

@@ -5,6 +5,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::certificate_store::{CertificateStore, StoreFolders};
 use super::lex::{ConfigLine, KeywordReader};
 
 #[derive(Clone, Debug, Default)]
@@ -141,19 +142,28 @@ fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut 
     }
 }
 
-/// The folders of files that are named without a folder: `crt-base` and `ca-base`, and the root of all paths.
+/// The folders of files that are named without a folder: `crt-base`, `key-base` and `ca-base`, and the root of all
+/// paths.
 #[derive(Clone, Debug, Default)]
 pub struct FileBases {
-    pub certificates: String,
+    pub folders: StoreFolders,
     pub authorities: String,
+    /// The certificates of `crt-store` sections.
+    pub store: CertificateStore,
     /// The `chroot`, in which HAProxy connects to Unix sockets; empty: none.
     pub root: String,
 }
 
 impl FileBases {
     /// The path of a certificate file.
-    pub fn certificate(&self, file: &str) -> String {
-        below_base(file, &self.certificates)
+    ///
+    /// # Errors
+    /// The text refers to a certificate that no store has.
+    pub fn certificate(&self, file: &str) -> Result<String, &'static str> {
+        match file.starts_with('@') {
+            true => self.store.file(file),
+            false => Ok(below_base(file, &self.folders.certificates)),
+        }
     }
 
     /// The address of a server on a Unix socket, as other programs see the socket. `None`: the text is something else.
@@ -174,13 +184,16 @@ impl FileBases {
 
     /// The path of a file of certificate authorities, or of their revocation lists.
     pub fn authority(&self, file: &str) -> String {
-        below_base(file, &self.authorities)
+        match file {
+            "@system-ca" => "system".to_owned(),
+            file => below_base(file, &self.authorities),
+        }
     }
 }
 
 /// Prefixes a relative path with the base folder.
 fn below_base(file: &str, base: &str) -> String {
-    let whole = file.starts_with('/') || file.starts_with('@') || base.is_empty();
+    let whole = file.starts_with('/') || base.is_empty();
     if whole { file.to_owned() } else { format!("{base}/{file}") }
 }
 
@@ -198,6 +211,17 @@ impl BindLine {
             if word == "verify" {
                 verify = Some(words.value().to_owned());
                 words.mark_converted();
+            } else if word == "crt" {
+                match bases.certificate(words.value()) {
+                    Ok(file) => {
+                        self.certificates.push(file);
+                        words.mark_converted();
+                    }
+                    Err(reason) => {
+                        let instead = "`tls.certificates`, or `tls.acme`";
+                        notes.left_out(words.source(), &line.text(), reason, instead);
+                    }
+                }
             } else if self.read_keyword(word, &mut words, bases) {
                 words.mark_converted();
             } else {
@@ -222,7 +246,6 @@ impl BindLine {
         match word {
             "ssl" => self.tls = true,
             "strict-sni" => self.strict_names = true,
-            "crt" => self.certificates.push(bases.certificate(next())),
             "ca-file" => self.client.get_or_insert_default().ca = bases.authority(next()),
             "crl-file" => self.crl = Some(bases.authority(next())),
             "ssl-min-ver" => self.minimum = tls_version(next()),
@@ -254,6 +277,14 @@ impl BindLine {
         line: &ConfigLine,
         notes: &mut ConversionNotes,
     ) -> Option<()> {
+        let unnamed = |client: &ClientCertDemand| client.ca == "system";
+        if self.client.as_ref().is_some_and(unnamed)
+            && matches!(verify, Some("optional" | "required"))
+        {
+            let reason = "clients' certificates are verified by the authorities of a file alone";
+            notes.left_out(line.source, &line.text(), reason, "`tls.client.ca`");
+            return None;
+        }
         self.client = match (self.client.take(), verify) {
             (Some(client), Some(verify @ ("optional" | "required"))) => {
                 let crl = self.crl.take();

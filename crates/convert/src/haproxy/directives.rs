@@ -1,7 +1,7 @@
 //! Directives that are not converted: those that are not needed, and those with a replacement.
 
 use crate::note_kind::NoteKind;
-use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::notes::ConversionNotes;
 
 use super::lex::ConfigLine;
 
@@ -360,26 +360,4 @@ pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes
         Some((_, _, reason, instead)) => notes.left_out(line.source, &text, reason, instead),
         None => notes.left_out(line.source, &text, "the converter does not know it", ""),
     }
-}
-
-/// The reason why a section is not converted, and its replacement.
-pub fn unsupported_section(word: &str) -> UnsupportedReason {
-    let (reason, instead) = match word.split(' ').next().unwrap_or_default() {
-        "resolvers" => (
-            "names are resolved with the system's resolvers",
-            "`servers-from = { dns = …, resolver = … }`",
-        ),
-        "peers" => (
-            "tables of clients are not shared between machines",
-            "our own cookies need no table: `sticky = { by = \"cookie\", … }`",
-        ),
-        "userlist" => (
-            "there is no authentication by password",
-            "authenticate at the servers, or `tls.client`",
-        ),
-        "cache" => ("answers are not cached", "a cache behind or before the balancer"),
-        "mailers" => ("no mail is sent", "`[[global.hook]]`"),
-        _ => ("there is no such thing", ""),
-    };
-    UnsupportedReason::new(reason, instead)
 }

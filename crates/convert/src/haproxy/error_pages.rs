@@ -46,7 +46,7 @@ impl<'s> ErrorFileSets<'s> {
             if section.lines.iter().any(ConfigLine::is_settled) {
                 notes.converted(section.source.whole());
             } else {
-                notes.not_needed(section.source.whole(), &section.keyword, reason);
+                notes.not_needed(section.source.whole(), &section.text, reason);
             }
             for line in section.lines.iter().filter(|line| !line.is_settled()) {
                 notes.not_needed(line.source.whole(), &line.text(), reason);

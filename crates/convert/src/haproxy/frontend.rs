@@ -56,12 +56,7 @@ impl FrontendWriter<'_> {
             settings.binds.iter().filter_map(|line| bind::read(line, self.bases, notes)).collect();
         if binds.is_empty() {
             let reason = "none of its listeners can be carried over";
-            return notes.left_out(
-                section.source,
-                &section.keyword,
-                reason,
-                "`listen` in a service",
-            );
+            return notes.left_out(section.source, &section.text, reason, "`listen` in a service");
         }
         let used = self.used_backends();
         for backend in &used {
@@ -110,7 +105,7 @@ impl FrontendWriter<'_> {
         }
         if let Some(line) = &settings.disabled {
             notes.not_needed(line.source, &line.text(), "nothing is written of what is disabled");
-            notes.left_out(section.source, &section.keyword, "it is disabled", "");
+            notes.left_out(section.source, &section.text, "it is disabled", "");
             return true;
         }
         if let Some(mode) = &settings.unsupported_mode {
@@ -126,7 +121,7 @@ impl FrontendWriter<'_> {
         if settings.binds.is_empty() {
             notes.left_out(
                 section.source,
-                &section.keyword,
+                &section.text,
                 "it listens nowhere",
                 "`listen` in a service",
             );
@@ -140,7 +135,7 @@ impl FrontendWriter<'_> {
         if only_statistics {
             notes.left_out(
                 section.source,
-                &section.keyword,
+                &section.text,
                 "it has no servers",
                 "`steelyard status`, `steelyard top` and `[global] metrics`",
             );
@@ -311,7 +306,7 @@ impl FrontendWriter<'_> {
         let section = self.section;
         let settings = self.settings;
         let path = format!("service.{name}");
-        let mut service = TomlTable::new(path.clone(), section.source, &section.keyword);
+        let mut service = TomlTable::new(path.clone(), section.source, &section.text);
         bind::push_listen_addresses(&mut service, binds);
         service.set(
             "forward",

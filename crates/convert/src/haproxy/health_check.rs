@@ -253,6 +253,38 @@ impl CheckSettings {
 
     /// The whole `probe` table, with the times of its servers.
     pub fn to_toml(&self, times: &CheckTimes) -> String {
+        value::table(&self.pairs(times))
+    }
+
+    /// The `probe` table of a server in a pool with `common`. What only the pool's has is written as its default, since a
+    /// server inherits each key. `tls`: the TLS of its connections, if the probe has it.
+    pub fn to_override(
+        &self,
+        times: &CheckTimes,
+        common: &CheckTimes,
+        tls: Option<String>,
+    ) -> String {
+        let mut pairs = self.pairs(times);
+        let inherited = self.pairs(common);
+        let defaults = [
+            KeyValue::new("timeout", "\"1s\""),
+            KeyValue::new("doubt", "\"250ms\""),
+            KeyValue::new("rise", "2"),
+            KeyValue::new("fall", "3"),
+            KeyValue::new("port", "\"server\""),
+            KeyValue::new("on-down", "\"keep\""),
+            KeyValue::new("tls", tls.unwrap_or_else(|| value::quote("off"))),
+        ];
+        for default in defaults {
+            let has = |pairs: &[KeyValue]| pairs.iter().any(|one| one.key == default.key);
+            if has(&inherited) && !has(&pairs) {
+                pairs.push(default);
+            }
+        }
+        value::table(&pairs)
+    }
+
+    fn pairs(&self, times: &CheckTimes) -> Vec<KeyValue> {
         let mut pairs = self.keys.clone();
         // HAProxy's default for `inter`; below, Steelyard's defaults for `timeout` and `doubt`.
         let every = times.interval.unwrap_or(2_000);
@@ -267,14 +299,16 @@ impl CheckSettings {
         }
         pairs.extend(times.rise.clone().map(|rise| KeyValue::new("rise", rise)));
         pairs.extend(times.fall.clone().map(|fall| KeyValue::new("fall", fall)));
-        pairs.extend(times.port.clone().map(|port| KeyValue::new("port", port)));
+        let has = |key: &str| self.keys.iter().any(|one| one.key == key);
+        pairs.extend(
+            times.port.clone().filter(|_| !has("port")).map(|port| KeyValue::new("port", port)),
+        );
         if times.close_sessions {
             pairs.push(KeyValue::new("on-down", value::quote("cut")));
         }
-        if times.tls && !pairs.iter().any(|one| one.key == "tls") {
-            pairs.push(KeyValue::new("tls", value::table(&[KeyValue::new("verify", "false")])));
-        }
-        value::table(&pairs)
+        pairs
+            .extend(times.tls.clone().filter(|_| !has("tls")).map(|tls| KeyValue::new("tls", tls)));
+        pairs
     }
 }
 
@@ -293,7 +327,8 @@ pub struct CheckTimes {
     pub fall: Option<String>,
     pub port: Option<String>,
     pub close_sessions: bool,
-    pub tls: bool,
+    /// The probe's `tls`. `None`: as connections at the server's own port.
+    pub tls: Option<String>,
 }
 
 /// Converts `^2`, `[23]..` or `(2|3)[0-9][0-9]`: expressions for whole status classes.

@@ -8,6 +8,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
 use super::lex::{ConfigLine, lines};
+use super::side_keywords;
 
 /// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,41 +19,25 @@ pub enum SectionKind {
     Listen,
     /// A named set of error files.
     HttpErrors,
-    Other,
+    Resolvers,
+    CertificateStore,
+    /// A section that nothing is written of.
+    Side,
 }
 
 #[derive(Clone, Debug)]
 pub struct HaproxySection {
     pub kind: SectionKind,
-    /// The keyword that begins the section.
-    pub keyword: String,
+    /// The line that begins the section.
+    pub header: ConfigLine,
+    /// The text of that line.
+    pub text: String,
     pub name: String,
     pub source: SourcePlace,
     /// The lines that the section inherits.
     pub defaults: Rc<Vec<ConfigLine>>,
     pub lines: Vec<ConfigLine>,
 }
-
-/// Keywords of sections that are not converted.
-const OTHERS: [&str; 17] = [
-    "userlist",
-    "peers",
-    "resolvers",
-    "cache",
-    "mailers",
-    "program",
-    "ring",
-    "fcgi-app",
-    "log-forward",
-    "log-profile",
-    "crt-store",
-    "traces",
-    "acme",
-    "ruleset",
-    "aggregations",
-    "dynamic-update",
-    "stats-file",
-];
 
 /// All sections except `defaults`. The lines of `defaults` are in the sections that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
@@ -128,7 +113,9 @@ impl SectionReader {
             "listen" => Some(SectionKind::Listen),
             "http-errors" => Some(SectionKind::HttpErrors),
             "defaults" => None,
-            other if OTHERS.contains(&other) => Some(SectionKind::Other),
+            "resolvers" => Some(SectionKind::Resolvers),
+            "crt-store" => Some(SectionKind::CertificateStore),
+            other if side_keywords::KEYWORDS.contains(&other) => Some(SectionKind::Side),
             _ => return self.inner(line, notes),
         };
         self.close(line.source.statement().unwrap_or_default(), notes);
@@ -148,9 +135,10 @@ impl SectionReader {
             Some(kind) => {
                 self.current = Some(HaproxySection {
                     kind,
-                    keyword: line.text(),
+                    text: line.text(),
                     name: name.to_owned(),
                     source: line.source,
+                    header: line,
                     defaults: inherited.unwrap_or_else(|| self.defaults.clone()),
                     lines: Vec::new(),
                 });
@@ -168,9 +156,15 @@ impl SectionReader {
         }
     }
 
+    /// Whether each line of the current section needs an outcome of its own, even if the section is left out.
+    fn accounts_for_lines(&self) -> bool {
+        let proxies = [SectionKind::Frontend, SectionKind::Backend, SectionKind::Listen];
+        self.current.as_ref().is_some_and(|section| !proxies.contains(&section.kind))
+    }
+
     /// Ends the current section before the statement at this place.
     fn close(&mut self, end: usize, notes: &mut ConversionNotes) {
-        if let Some(header) = self.header.take() {
+        if let Some(header) = self.header.take().filter(|_| !self.accounts_for_lines()) {
             notes.ledger.adopt(header.statement().map_or(end, |at| at + 1), end, header);
         }
         self.done.extend(self.current.take());

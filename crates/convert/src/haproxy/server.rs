@@ -8,61 +8,20 @@ use crate::value::{self, KeyValue};
 use super::bind::{FileBases, tls_version};
 use super::health_check::CheckTimes;
 use super::lex::{ConfigLine, KeywordReader};
-
-/// Keywords with a value that are not carried over.
-const VALUED: [&str; 30] = [
-    "id",
-    "resolvers",
-    "init-addr",
-    "resolve-prefer",
-    "downinter",
-    "maxqueue",
-    "pool-max-conn",
-    "pool-purge-delay",
-    "minconn",
-    "error-limit",
-    "observe",
-    "on-error",
-    "pool-low-conn",
-    "log-proto",
-    "ciphers",
-    "ciphersuites",
-    "ssl-max-ver",
-    "hash-key",
-    "check-alpn",
-    "check-proto",
-    "resolve-opts",
-    "proxy-v2-options",
-    "track",
-    "redir",
-    "source",
-    "addr",
-    "usesrc",
-    "shard",
-    "ws",
-    "socks4",
-];
-/// Keywords without a value that have no effect here.
-const ALONE: [&str; 12] = [
-    "no-ssl-reuse",
-    "no-sslv3",
-    "no-tlsv10",
-    "no-tlsv11",
-    "no-tls-tickets",
-    "stick",
-    "non-stick",
-    "enabled",
-    "no-backup",
-    "force-tlsv12",
-    "no-verifyhost",
-    "tfo",
-];
+use super::server_keywords;
+use super::server_tls::ServerTls;
 
 /// The settings of a server's agent check.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentCheckSettings {
+    /// `agent-check` is written. The other keywords have no effect without it.
+    pub is_on: bool,
     /// Empty if no port is set.
     pub port: String,
+    /// What is sent to the agent first.
+    pub send: String,
+    /// The agent is at another address than the server.
+    pub has_address: bool,
     /// In milliseconds.
     pub interval: Option<u64>,
 }
@@ -76,6 +35,13 @@ pub struct ServerCookie {
     pub text: String,
 }
 
+/// The name of a section or an address family that a keyword names.
+#[derive(Clone, Debug)]
+pub struct NamedChoice {
+    pub name: String,
+    pub source: SourcePlace,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct HaproxyServer {
     /// The server's name in HAProxy.
@@ -86,13 +52,20 @@ pub struct HaproxyServer {
     pub keys: Vec<KeyValue>,
     pub checked: bool,
     pub times: CheckTimes,
-    /// The keys of the pool's `tls` table, if the server uses TLS.
-    pub tls: Option<Vec<KeyValue>>,
-    pub http2: bool,
+    pub tls: ServerTls,
+    /// Whether HTTP/2 is spoken: `prefer` or `only`.
+    pub http2: Option<&'static str>,
     /// Connections begin with a PROXY protocol header of this version.
     pub header: Option<&'static str>,
-    pub agent: Option<AgentCheckSettings>,
+    pub agent: AgentCheckSettings,
+    /// In milliseconds.
     pub slow_start: Option<u64>,
+    /// The section that `resolvers` names.
+    pub resolvers: Option<NamedChoice>,
+    /// The address family that `resolve-prefer` names.
+    pub family: Option<NamedChoice>,
+    /// A keyword makes it a server that cannot be spoken to. It is reported.
+    pub is_refused: bool,
     pub backup: bool,
     pub cookie: Option<ServerCookie>,
     /// The server stands for all addresses of a DNS name, as `servers-from` of the pool.
@@ -122,7 +95,7 @@ pub fn read(
     }
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 3, bases, notes);
-    out.enable_verification();
+    out.finish(line, notes);
     if out.is_unix() && out.times.port.take().is_some() {
         let reason = "the health check goes to the socket itself, which has no port";
         notes.changed(line.source, &line.text(), reason, "");
@@ -137,24 +110,27 @@ pub fn read_template(
     bases: &FileBases,
     notes: &mut ConversionNotes,
 ) -> HaproxyServer {
+    let name = line.word(1).to_owned();
     let mut out =
-        HaproxyServer { is_template: true, source: line.source, ..HaproxyServer::default() };
+        HaproxyServer { is_template: true, name, source: line.source, ..HaproxyServer::default() };
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 4, bases, notes);
-    out.enable_verification();
-    for KeyValue { key, .. } in &out.keys {
-        let reason = format!("servers of a name have no `{key}` of their own");
-        notes.left_out(line.source, &line.text(), &reason, "servers by their addresses");
-    }
+    out.finish(line, notes);
     out
 }
 
 impl HaproxyServer {
-    /// Enables the verification of server certificates, unless a keyword sets it.
-    fn enable_verification(&mut self) {
-        let verified = |keys: &Vec<KeyValue>| keys.iter().any(|one| one.key == "verify");
-        if let Some(keys) = self.tls.as_mut().filter(|keys| !verified(keys)) {
-            keys.insert(0, KeyValue::new("verify", value::quote("on")));
+    /// Settles what depends on several keywords.
+    fn finish(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
+        if self.tls.verifies_no_name() {
+            let reason = "a certificate must also be for the server's own name or address, which HAProxy does not verify";
+            notes.changed(line.source, &line.text(), reason, "`tls.name` of the pool");
+        }
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        self.tls.remove_own_name(host);
+        self.times.tls = self.tls.probe_value(self.times.port.is_none());
+        if !self.agent.is_on {
+            self.agent = AgentCheckSettings::default();
         }
     }
 
@@ -207,12 +183,6 @@ impl HaproxyServer {
         self.keys.push(KeyValue::new(key, value));
     }
 
-    fn tls(&mut self, key: &'static str, value: &str) {
-        let keys = self.tls.get_or_insert_default();
-        keys.retain(|known| known.key != key);
-        keys.push(KeyValue::new(key, value::quote(value)));
-    }
-
     /// Reads the keywords of a line from this position on.
     fn read_keywords(
         &mut self,
@@ -222,45 +192,99 @@ impl HaproxyServer {
         notes: &mut ConversionNotes,
     ) {
         let mut words = line.keywords(from);
-        // Settings that apply only if the line has `ssl`.
-        let mut waiting: Vec<KeyValue> = Vec::new();
-        let mut ssl = self.tls.is_some();
+        let text = line.text();
         while let Some(word) = words.keyword() {
-            let carried = self.read_tls_keyword(word, &mut words, bases, &mut waiting, &mut ssl)
-                || self.read_keyword(word, &mut words);
-            if carried {
-                words.mark_converted();
-            } else if word == "cookie" {
-                // It is accounted for with those of the other servers.
-                let value = words.value().to_owned();
-                let cookie = ServerCookie { value, source: words.source(), text: line.text() };
-                if let Some(before) = self.cookie.replace(cookie) {
-                    let reason = "a later `cookie` takes its place";
-                    notes.not_needed(before.source, &before.text, reason);
-                }
-            } else if word == "sni" {
-                let reason = "the name that is asked for is the server's own";
-                let instead = "`tls = { name = … }`";
-                match fixed_sni(words.value()) {
-                    Some(name) => {
-                        waiting.push(KeyValue::new("name", name.to_owned()));
-                        words.mark_converted();
+            let carried = self.read_tls_keyword(word, &mut words, bases)
+                || self.read_keyword(word, &mut words)
+                || self.read_check_keyword(word, &mut words);
+            match word {
+                _ if carried => words.mark_converted(),
+                "cookie" => {
+                    // It is accounted for with those of the other servers.
+                    let value = words.value().to_owned();
+                    let cookie = ServerCookie { value, source: words.source(), text: line.text() };
+                    if let Some(before) = self.cookie.replace(cookie) {
+                        let reason = "a later `cookie` takes its place";
+                        notes.not_needed(before.source, &before.text, reason);
                     }
-                    None => notes.changed(words.source(), &line.text(), reason, instead),
                 }
-            } else {
-                if VALUED.contains(&word) {
-                    words.value();
+                // These are accounted for with the address of the server.
+                "resolvers" => {
+                    let before = self.resolvers.replace(NamedChoice::read(&mut words));
+                    NamedChoice::note_replaced(before, &text, notes);
                 }
-                note_keyword(word, words.source(), line, notes);
+                "resolve-prefer" => {
+                    let before = self.family.replace(NamedChoice::read(&mut words));
+                    NamedChoice::note_replaced(before, &text, notes);
+                }
+                "sni" => {
+                    let reason = "the name that is asked for is the server's own";
+                    let instead = "`tls = { name = … }`";
+                    match fixed_sni(words.value()) {
+                        Some(name) => {
+                            self.tls.set("name", name);
+                            words.mark_converted();
+                        }
+                        None => notes.changed(words.source(), &text, reason, instead),
+                    }
+                }
+                "send-proxy-v2-ssl" | "send-proxy-v2-ssl-cn" => {
+                    self.header = Some("v2");
+                    server_keywords::note_keyword("proxy-v2-options", words.source(), &text, notes);
+                }
+                "crt" => self.read_certificate(&mut words, &text, bases, notes),
+                "proto" | "alpn" => self.read_protocol(word, &mut words, &text, notes),
+                _ => {
+                    if server_keywords::has_value(word) {
+                        words.value();
+                    }
+                    server_keywords::note_keyword(word, words.source(), &text, notes);
+                }
             }
         }
-        if ssl {
-            self.tls.get_or_insert_default();
-            for KeyValue { key, value } in waiting {
-                self.tls(key, &value);
+    }
+
+    /// A certificate of ours. Without it the server would take us for somebody else.
+    fn read_certificate(
+        &mut self,
+        words: &mut KeywordReader<'_>,
+        text: &str,
+        bases: &FileBases,
+        notes: &mut ConversionNotes,
+    ) {
+        match bases.certificate(words.value()) {
+            Ok(file) => {
+                self.tls.set("certificate", &file);
+                words.mark_converted();
+            }
+            Err(reason) => {
+                self.is_refused = true;
+                let reason = format!("{reason}: the server gets no requests");
+                notes.left_out(words.source(), text, &reason, "`tls.certificate` of the pool");
             }
         }
+    }
+
+    /// The protocol of connections, as `proto h2` or by ALPN.
+    fn read_protocol(
+        &mut self,
+        word: &str,
+        words: &mut KeywordReader<'_>,
+        text: &str,
+        notes: &mut ConversionNotes,
+    ) {
+        let value = words.value();
+        self.http2 = match (word, value) {
+            ("proto" | "alpn", "h2") => Some("only"),
+            ("alpn", list) if list.split(',').any(|one| one == "h2") => Some("prefer"),
+            ("alpn", _) | ("proto", "h1" | "none") => None,
+            _ => {
+                self.is_refused = true;
+                let reason = format!("`{value}` is not spoken: the server gets no requests");
+                return notes.left_out(words.source(), text, &reason, "HTTP at the server");
+            }
+        };
+        words.mark_converted();
     }
 
     /// Reads a TLS keyword. Returns false if the keyword is not carried over as it is.
@@ -269,105 +293,92 @@ impl HaproxyServer {
         word: &str,
         words: &mut KeywordReader<'_>,
         bases: &FileBases,
-        waiting: &mut Vec<KeyValue>,
-        ssl: &mut bool,
     ) -> bool {
         match word {
-            "ssl" => *ssl = true,
+            "ssl" => self.tls.is_on = true,
+            "no-ssl" => self.tls.is_on = false,
             "verify" => {
                 let verify = if words.value() == "none" { "off" } else { "on" };
-                waiting.push(KeyValue::new("verify", verify.to_owned()));
+                self.tls.set("verify", verify);
             }
-            "ca-file" => waiting.push(KeyValue::new("ca", bases.authority(words.value()))),
-            "crl-file" => waiting.push(KeyValue::new("crl", bases.authority(words.value()))),
-            "verifyhost" => waiting.push(KeyValue::new("name", words.value().to_owned())),
-            "ssl-min-ver" => waiting.extend(
-                tls_version(words.value())
-                    .map(|version| KeyValue::new("minimum", version.to_owned())),
-            ),
-            "crt" => waiting.push(KeyValue::new("certificate", bases.certificate(words.value()))),
+            "ca-file" => self.tls.set("ca", &bases.authority(words.value())),
+            "crl-file" => self.tls.set("crl", &bases.authority(words.value())),
+            "verifyhost" => self.tls.set("name", words.value()),
+            "ssl-min-ver" => {
+                if let Some(version) = tls_version(words.value()) {
+                    self.tls.set("minimum", version);
+                }
+            }
+            "force-tlsv13" | "no-tlsv12" => self.tls.set("minimum", "1.3"),
+            "check-ssl" => self.tls.checks = Some(true),
+            "no-check-ssl" => self.tls.checks = Some(false),
+            "check-sni" => self.tls.check_name = Some(words.value().to_owned()),
             _ => return false,
         }
         true
     }
 
-    /// Reads any other keyword. Returns false if the keyword is not carried over as it is.
+    /// Reads a keyword of requests. Returns false if the keyword is not carried over as it is.
     fn read_keyword(&mut self, word: &str, words: &mut KeywordReader<'_>) -> bool {
         let mut next = || words.value();
         match word {
             "weight" => self.set("weight", next()),
             "maxconn" => self.set("connections", connection_limit(next())),
             "backup" => self.backup = true,
+            "no-backup" => self.backup = false,
             "disabled" => self.set("state", value::quote("disabled")),
+            "enabled" => self.keys.retain(|known| known.key != "state"),
+            "slowstart" => {
+                self.slow_start = duration::parse_duration(next(), 1).filter(|ms| *ms > 0);
+            }
+            "send-proxy" => self.header = Some("v1"),
+            "send-proxy-v2" => self.header = Some("v2"),
+            "no-send-proxy"
+            | "no-send-proxy-v2"
+            | "no-send-proxy-v2-ssl"
+            | "no-send-proxy-v2-ssl-cn" => self.header = None,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Reads a keyword of health checks. Returns false if the keyword is not carried over as it is.
+    fn read_check_keyword(&mut self, word: &str, words: &mut KeywordReader<'_>) -> bool {
+        let mut next = || words.value();
+        let time = |text: &str| duration::parse_duration(text, 1);
+        match word {
             "check" => self.checked = true,
             "no-check" => self.checked = false,
-            "inter" => self.times.interval = duration::parse_duration(next(), 1),
-            "fastinter" => self.times.fast_interval = duration::parse_duration(next(), 1),
+            "inter" => self.times.interval = time(next()),
+            "fastinter" => self.times.fast_interval = time(next()),
             "rise" => self.times.rise = Some(next().to_owned()),
             "fall" => self.times.fall = Some(next().to_owned()),
             "port" => self.times.port = Some(next().to_owned()),
-            "check-ssl" => self.times.tls = true,
             "on-marked-down" => self.times.close_sessions = next() == "shutdown-sessions",
-            "slowstart" => self.slow_start = duration::parse_duration(next(), 1),
-            "proto" | "alpn" => self.http2 = next() == "h2",
-            "agent-check" => drop(self.agent.get_or_insert_default()),
-            "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().port),
-            "agent-inter" => {
-                self.agent.get_or_insert_default().interval = duration::parse_duration(next(), 1)
+            "agent-check" => self.agent.is_on = true,
+            "no-agent-check" => self.agent.is_on = false,
+            "agent-port" => next().clone_into(&mut self.agent.port),
+            "agent-send" => next().clone_into(&mut self.agent.send),
+            "agent-inter" => self.agent.interval = time(next()),
+            "agent-addr" => {
+                next();
+                self.agent.has_address = true;
             }
-            "send-proxy" => self.header = Some("v1"),
-            two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
-            "no-send-proxy" | "no-send-proxy-v2" => self.header = None,
             _ => return false,
         }
         true
     }
 }
 
-/// Reports a keyword that is not carried over.
-fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut ConversionNotes) {
-    let text = line.text();
-    match word {
-        "observe" | "on-error" | "error-limit" => {
-            let reason = "servers are judged by their answers anyway";
-            notes.changed(source, &text, reason, "`eject`");
-        }
-        "check-send-proxy" => {
-            let reason = "a check begins with a header where it goes to the server's own port";
-            notes.changed(source, &text, reason, "");
-        }
-        "minconn" | "maxqueue" => {
-            let reason = format!("a server has no `{word}`");
-            notes.left_out(source, &text, &reason, "`connections` and `limit.queue`");
-        }
-        "ciphers" | "ciphersuites" | "ssl-max-ver" | "force-tlsv12" | "no-tls-tickets" => {
-            let reason =
-                format!("`{word}`: versions, ciphers and tickets are those of the TLS library");
-            notes.changed(source, &text, &reason, "`tls.minimum` of the pool");
-        }
-        "no-verifyhost" => {
-            let reason = "the name in a server's certificate is verified where the certificate is";
-            notes.changed(source, &text, reason, "`tls.name` of the pool");
-        }
-        "check-alpn" | "check-proto" | "hash-key" | "stick" | "non-stick" | "tfo" => {
-            let reason = format!("`{word}` of a server has no effect here");
-            notes.changed(source, &text, &reason, "");
-        }
-        "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {
-            notes.not_needed(source, &text, "these versions of TLS are never spoken");
-        }
-        "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard" | "ws"
-        | "socks4" => {
-            let reason = format!("a server has no `{word}`");
-            notes.left_out(source, &text, &reason, "");
-        }
-        known if VALUED.contains(&known) || ALONE.contains(&known) => {
-            let reason = format!("`{word}` concerns HAProxy itself, or how it keeps connections");
-            notes.not_needed(source, &text, &reason);
-        }
-        other => {
-            let reason = format!("`{other}` of a server is not known");
-            notes.left_out(source, &text, &reason, "");
+impl NamedChoice {
+    fn read(words: &mut KeywordReader<'_>) -> NamedChoice {
+        let name = words.value().to_owned();
+        NamedChoice { name, source: words.source() }
+    }
+
+    fn note_replaced(before: Option<NamedChoice>, text: &str, notes: &mut ConversionNotes) {
+        if let Some(before) = before {
+            notes.not_needed(before.source, text, "a later one takes its place");
         }
     }
 }

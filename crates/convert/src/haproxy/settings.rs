@@ -19,6 +19,15 @@ pub struct ServerLine {
     pub defaults: Vec<ConfigLine>,
 }
 
+impl ServerLine {
+    /// The `resolvers` sections that the server refers to.
+    pub fn resolvers(&self) -> impl Iterator<Item = &str> {
+        let lines = self.defaults.iter().chain([&self.line]);
+        let pairs = lines.flat_map(|line| line.all_words().windows(2));
+        pairs.filter(|pair| pair[0] == "resolvers").map(|pair| pair[1].as_str())
+    }
+}
+
 /// The backend of requests that no rule takes: a `default_backend`, or the `listen` section itself.
 pub struct DefaultBackend {
     pub name: String,
