@@ -28,6 +28,7 @@ mod rule_fallback;
 mod rule_table;
 mod shorten;
 mod site_rule;
+mod size;
 mod source;
 mod statement;
 mod structured;

@@ -5,6 +5,7 @@
 
 mod accept_proxy;
 mod access;
+mod body_limit;
 mod branching;
 mod compared_value;
 mod comparison;

@@ -148,7 +148,8 @@ fn rules_have_their_own_limits() {
                  rewrite = { response-add = [{ field = \"x-own: 1\", own = true }] }\n\
                  [[service.shop.rule]]\nwhen = { path = \"/free/*\" }\nbody-bytes = \"off\"\n\
                  [[service.shop.rule]]\nwhen = { path = \"/moved\" }\nbody-bytes = \"10B\"\n\
-                 redirect = \"https://{host}/\"\n";
+                 redirect = \"https://{host}/\"\n\
+                 [[service.shop.rule]]\nwhen = { path = \"/gone\" }\nanswer = 410\n";
     let balancer = TestBalancer::start(&setup(&recorder, "").with_tables(rules));
     for (path, length, status) in [
         ("/small/x", 10, 200),
@@ -156,6 +157,8 @@ fn rules_have_their_own_limits() {
         ("/free/x", 2 * MOST, 200),
         ("/moved", 10, 302),
         ("/moved", 11, 413),
+        // No server gets it.
+        ("/gone", 2 * MOST, 410),
         ("/other", MOST, 200),
         ("/other", MOST + 1, 413),
     ] {

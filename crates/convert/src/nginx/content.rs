@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 use std::collections::BTreeMap;
 
 use super::access;
+use super::body_limit;
 use super::compression;
 use super::defined::DefinedVariables;
 use super::directives;
@@ -54,7 +55,8 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 68] = [
+const READ: [&str; 69] = [
+    body_limit::NAME,
     "proxy_buffering",
     "proxy_request_buffering",
     "proxy_next_upstream_timeout",
@@ -193,6 +195,10 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
         .iter()
         .filter(|one| TIMES.contains(&one.name.as_str()))
         .for_each(|one| note_times(one, notes));
+    level
+        .iter()
+        .filter(|one| one.name == body_limit::NAME)
+        .for_each(|one| body_limit::note_invalid(one, notes));
     for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
@@ -237,6 +243,7 @@ impl ContentWriter<'_, '_> {
         compression::note_location_overrides(level, server, self.notes);
         self.media_type = scope.get("default_type").map(|one| one.word(0).to_owned());
         let assigned = self.assigned.clone();
+        let body_bytes = body_limit::read(&scope);
         let guards = self.location_guards(level, &scope);
         let mut out = self.with_added_fields(guards, &scope);
         // Files are not served, so every request takes the fallback of `try_files`.
@@ -247,6 +254,7 @@ impl ContentWriter<'_, '_> {
             Some(named) => {
                 named.mark_converted();
                 note_unsupported(named.inner(), self.notes);
+                body_limit::note_named(named.inner(), self.notes);
                 let scope = server.nested(named.inner());
                 let guards = self.location_guards(named.inner(), &scope);
                 out.extend(self.with_added_fields(guards, &scope));
@@ -261,6 +269,7 @@ impl ContentWriter<'_, '_> {
             }),
         );
         self.assigned = assigned;
+        body_limit::limit_rules(&mut out, body_bytes, self.client_terms.body_bytes);
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
     }
 

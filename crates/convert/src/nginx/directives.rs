@@ -247,12 +247,6 @@ const ROWS: &[NginxDirective] = &[
     ),
     (&["recursive_error_pages"], NoteKind::NotNeeded, "a page causes no further error", ""),
     (
-        &["client_max_body_size"],
-        NoteKind::LeftOut,
-        "bodies are passed on in bounded memory, and their size has no limit",
-        "limit it at the servers",
-    ),
-    (
         &[
             "fastcgi_",
             "uwsgi_",

@@ -7,6 +7,7 @@ use crate::duration;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::body_limit;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
@@ -48,6 +49,8 @@ struct RetryFlag {
 /// What counts towards the clients of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientTerms {
+    /// The most bytes of a request's body; `None`: no limit.
+    pub body_bytes: Option<u64>,
     /// Milliseconds between two bytes of a request's body.
     between_bytes: u64,
     /// Milliseconds in which an upgraded connection may be silent; `None`: there is none.
@@ -272,6 +275,7 @@ impl ClientTerms {
             scope.get("client_body_timeout").into_iter().for_each(Directive::mark_converted);
         }
         ClientTerms {
+            body_bytes: body_limit::read(scope),
             between_bytes: time(scope, "client_body_timeout", MINUTE, &mut sources),
             tunnel: (!grpc).then(|| time(scope, &read, MINUTE, &mut sources)),
             buffers_requests: !grpc && switch("proxy_request_buffering"),

@@ -12,6 +12,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::accept_proxy;
+use super::body_limit;
 use super::compression;
 use super::content::{self, ContentWriter};
 use super::defined::DefinedVariables;
@@ -200,6 +201,7 @@ impl HttpWriter<'_, '_> {
         let pages = error_pages::read(&servers, self.notes);
         let client_terms = ClientTerms::read("http", &default.scope);
         let mut rules = self.rules(&servers, tls, &client_terms, &pages.locations);
+        let body_limit = body_limit::service_limit(&rules, client_terms.body_bytes);
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
         let mut service =
@@ -237,6 +239,10 @@ impl HttpWriter<'_, '_> {
             service.set("buffer", buffer, SourcePlace::NONE);
         }
         pages.write(&mut service, self.notes);
+        if let Some(limit) = body_limit {
+            let written = default.scope.get(body_limit::NAME).map(|one| one.source);
+            service.set("limit", limit, written.unwrap_or_default());
+        }
         document.push(service);
         let tunnel = client_terms.tunnel_timeout().filter(|_| proxied);
         write_timeouts(&path, &default.scope, tunnel, document);

@@ -30,6 +30,7 @@ fn the_values_of_nginx_are_written_out() {
         "tunnel = \"1m\"",
         "buffer = { request = \"1MiB\", response = \"1MiB\" }",
         "field-names = \"drop\"",
+        "limit = { body-bytes = \"1MiB\" }",
     ] {
         assert!(text.lines().any(|one| one == line), "{line} in\n{text}");
     }
@@ -51,6 +52,9 @@ fn a_location_has_its_times_retries_and_buffers_in_its_rule_and_shares_the_pool(
         ("client_body_timeout 5s;", "timeout = { client-between-bytes = \"5s\" }"),
         ("proxy_request_buffering off;", "buffer = { request = \"off\" }"),
         ("proxy_buffering off;", "buffer = { response = \"off\" }"),
+        ("client_max_body_size 20m;", "body-bytes = \"20MiB\""),
+        ("client_max_body_size 0;", "body-bytes = \"off\""),
+        ("client_max_body_size 1500;", "body-bytes = \"1500B\""),
     ] {
         let text = converted(&format!(
             "location /a {{ {directives} proxy_pass http://b; }}\nlocation / {{ proxy_pass http://b; }}"
@@ -102,4 +106,76 @@ fn a_next_server_without_error_is_reported() {
         one.kind == NoteKind::Changed && one.directive.starts_with("proxy_next_upstream")
     };
     assert!(converted.notes.iter().any(changed), "{:?}", converted.notes);
+}
+
+/// The lines with a limit of bodies, and whether something is left out.
+fn limits(server: &str) -> (Vec<String>, bool) {
+    let converted = converted(server);
+    let text = converted.text.unwrap();
+    let lines = text.lines().filter(|line| line.contains("body-bytes"));
+    let lines = lines.map(|line| line.split(" #").next().unwrap().to_owned()).collect();
+    (lines, converted.notes.iter().any(|note| note.kind == NoteKind::LeftOut))
+}
+
+#[test]
+fn bodies_have_the_limit_of_nginx_where_it_looks_at_it() {
+    const USUAL: &str = "limit = { body-bytes = \"1MiB\" }";
+    const TEN: &str = "limit = { body-bytes = \"10MiB\" }";
+    let pass = "location / { proxy_pass http://b; }";
+    for (server, want, left) in [
+        (pass.to_owned(), &[USUAL][..], false),
+        (format!("client_max_body_size 10M; {pass}"), &[TEN], false),
+        (format!("client_max_body_size 1m; {pass}"), &[USUAL], false),
+        (format!("client_max_body_size 0; {pass}"), &[], false),
+        // What is no size is reported, and closes nothing and opens nothing.
+        (format!("client_max_body_size 10mb; {pass}"), &[USUAL], true),
+        // Where no server is named no body is passed on.
+        ("client_max_body_size 10m; return 301 https://$host$request_uri;".to_owned(), &[], false),
+        (
+            format!("location /up {{ client_max_body_size 5g; return 204; }} {pass}"),
+            &[USUAL],
+            false,
+        ),
+        // A location takes the limit of the levels around it.
+        (
+            format!(
+                "client_max_body_size 10m; location /a {{ client_max_body_size 1m; proxy_pass http://b; \
+                 location /a/b {{ proxy_pass http://b; }} }} {pass}"
+            ),
+            &[TEN, "body-bytes = \"1MiB\"", "body-bytes = \"1MiB\""],
+            false,
+        ),
+        (
+            "location / { grpc_pass grpc://b; client_max_body_size 0; }".to_owned(),
+            &[USUAL, "body-bytes = \"off\""],
+            false,
+        ),
+        // The limit where the request comes in counts.
+        (
+            "client_max_body_size 4m; location / { try_files $uri @app; }\n\
+             location @app { client_max_body_size 9m; proxy_pass http://b; }"
+                .to_owned(),
+            &["limit = { body-bytes = \"4MiB\" }"],
+            true,
+        ),
+        ("location / { deny all; client_max_body_size 9; }".to_owned(), &[], false),
+    ] {
+        let (lines, out) = limits(&server);
+        assert_eq!(lines, want, "{server}");
+        assert_eq!(out, left, "{server}");
+    }
+}
+
+#[test]
+fn servers_of_one_address_have_their_own_limits() {
+    let text = "http { client_max_body_size 2m;\n\
+                server { listen 80; server_name a; location / { proxy_pass http://10.0.0.1; } }\n\
+                server { listen 80; server_name b; client_max_body_size 3m;\n\
+                location /x/ { proxy_pass http://10.0.0.2; } } }";
+    let converted = convert(text, "x", Dialect::Nginx);
+    assert_eq!(converted.unsettled, 0, "{:?}", converted.notes);
+    let text = converted.text.unwrap();
+    model::config::load(&text, "x").unwrap();
+    assert_eq!(text.matches("limit = { body-bytes = \"2MiB\" }").count(), 1, "{text}");
+    assert_eq!(text.matches("\nbody-bytes = \"3MiB\"").count(), 1, "{text}");
 }

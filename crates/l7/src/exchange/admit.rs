@@ -20,9 +20,15 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.limit_body()
     }
 
-    /// Limits the request's body; returns the refusal of one that is known to be longer.
+    /// Limits a request's body for its server; returns the refusal of one that is known to be longer.
     pub(super) fn limit_body(&mut self) -> Option<EarlyReply> {
-        let most = self.settings.body_bytes(&self.view.config)?;
-        (!self.incoming.body.set_limit(most)).then_some(EarlyReply::Refused(Cause::BodyTooLarge))
+        let most = self.settings.body_bytes(&self.view.config);
+        self.refuse_longer_body(most)
+    }
+
+    /// Refuses a request whose body is known to be longer than that; `None`: no limit.
+    pub(super) fn refuse_longer_body(&mut self, most: Option<u64>) -> Option<EarlyReply> {
+        let fits = self.incoming.body.set_limit(most?);
+        (!fits).then_some(EarlyReply::Refused(Cause::BodyTooLarge))
     }
 }

@@ -262,7 +262,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     fn answer_by_rule(&mut self, matched: MatchedRule, sni: Option<&str>) -> EarlyReply {
         let rule = self.view.config.rules.get(matched.at);
         self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
-        let refused = self.limit_body();
+        let refused = self.refuse_longer_body(self.settings.own_body_bytes());
         let head = self.incoming.view();
         let mut reply = routing::rule_answer(&matched, &self.view, &head);
         match self.fill_response(&matched, &head, sni) {

@@ -87,9 +87,14 @@ impl ExchangeSettings {
         }
     }
 
-    /// Most bytes of the request's body; `None`: no limit.
+    /// Most bytes of the request's body where a server gets it; `None`: no limit.
     pub fn body_bytes(&self, service: &ServiceConfig) -> Option<u64> {
         self.0.as_ref().and_then(|own| own.body_bytes).unwrap_or(service.limit.body_bytes).0
+    }
+
+    /// Most bytes of the request's body where no server gets it: only a limit of the rule counts.
+    pub fn own_body_bytes(&self) -> Option<u64> {
+        self.0.as_ref().and_then(|own| own.body_bytes).and_then(|own| own.0)
     }
 
     pub fn buffer<'s>(&'s self, service: &'s ServiceConfig) -> &'s BufferConfig {
