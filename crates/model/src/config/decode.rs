@@ -15,6 +15,8 @@ mod text_format;
 
 pub use text_format::{is_cookie_value, is_writable_field};
 
+use std::ops::Range;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -33,6 +35,8 @@ pub struct ConfigDecoder<'d, 's, 't> {
     path: KeyPath,
     /// Elements read so far of each kind of list.
     elements: Vec<ElementCount>,
+    /// Where the text that is read begins in the file, in bytes.
+    begin: usize,
 }
 
 /// How many elements of one kind of list the file has so far.
@@ -46,7 +50,17 @@ type TomlNode<'i> = Spanned<DeValue<'i>>;
 
 impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
     pub fn new(sink: &'d mut FindingCollector<'s, 't>) -> Self {
-        ConfigDecoder { sink, path: KeyPath::default(), elements: Vec::new() }
+        ConfigDecoder { sink, path: KeyPath::default(), elements: Vec::new(), begin: 0 }
+    }
+
+    /// The next table was parsed from a text that begins here in the file, in bytes.
+    pub fn begin_at(&mut self, begin: usize) {
+        self.begin = begin;
+    }
+
+    /// A place in the file of a place in the text that is read.
+    fn place(&self, span: Range<usize>) -> SourceSpan {
+        SourceSpan::from(span.start + self.begin..span.end + self.begin)
     }
 
     /// Reads a table. Unknown keys, rejected keys and wrong values are reported; the other settings are returned.
@@ -60,20 +74,20 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         for (name, value) in node.iter() {
             self.path.push(name.get_ref());
             match table.find(name.get_ref()) {
-                None => self.report_unknown_key(table, name.get_ref(), name.span().into()),
+                None => self.report_unknown_key(table, name.get_ref(), self.place(name.span())),
                 Some(FoundKey {
                     key: KeySchema { kind: ValueKind::Refused(reason), .. }, ..
                 }) => {
                     let message = format!("`{}` cannot be set here: {reason}", name.get_ref());
                     self.report_error(
-                        name.span().into(),
+                        self.place(name.span()),
                         FindingDetails::new(message).with_found(name.get_ref().to_string()),
                     );
                 }
                 Some(FoundKey { at, key }) => {
                     let place = if value.get_ref().is_table() { name.span() } else { value.span() };
                     let slot = self.decode_slot(key, value).unwrap_or(SettingContent::Invalid);
-                    section.set_slot(at, slot, SettingOrigin::Written(place.into()));
+                    section.set_slot(at, slot, SettingOrigin::Written(self.place(place)));
                 }
             }
             self.path.pop();
@@ -110,7 +124,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             Err(trouble) => {
                 let shown = display_value(node.get_ref());
                 self.report_error(
-                    node.span().into(),
+                    self.place(node.span()),
                     shown.map_or(trouble.clone(), |text| trouble.with_found(text)),
                 );
                 None
@@ -125,7 +139,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         unset: Option<&'static str>,
         node: &TomlNode<'_>,
     ) -> Option<SettingContent> {
-        let place: SourceSpan = node.span().into();
+        let place = self.place(node.span());
         match (node.get_ref(), short) {
             (DeValue::Table(inner), _) => {
                 return Some(SettingContent::Table(Box::new(
@@ -186,7 +200,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         ))
         .with_expected(accepted.join(" or "))
         .with_suggestion(near);
-        self.report_error(node.span().into(), trouble);
+        self.report_error(self.place(node.span()), trouble);
     }
 
     fn expand_shorthand(
@@ -220,7 +234,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
                     "a list, each element {} as a table or its address",
                     table.description
                 ));
-                self.report_error(node.span().into(), trouble);
+                self.report_error(self.place(node.span()), trouble);
                 return None;
             }
         };
@@ -231,7 +245,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
                 if count == most + 1 {
                     let what = table.description.trim_start_matches("a ");
                     let message = format!("the file has more than {most} {what}s");
-                    self.report_error(node.span().into(), FindingDetails::new(message));
+                    self.report_error(self.place(node.span()), FindingDetails::new(message));
                 }
                 continue;
             }
@@ -239,7 +253,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             // A faulty element keeps its position, so that key paths of later elements stay correct.
             let section = match self.decode_table_or_shorthand(table, short, None, node) {
                 Some(SettingContent::Table(section)) => *section,
-                _ => self.invalid_section(table, node.span().into()),
+                _ => self.invalid_section(table, self.place(node.span())),
             };
             list.push(section);
             self.path.pop();
@@ -285,12 +299,12 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             );
             let trouble =
                 FindingDetails::new(message).with_expected(format!("tables `[{}.NAME]`", key.name));
-            self.report_error(node.span().into(), trouble);
+            self.report_error(self.place(node.span()), trouble);
             return None;
         };
         let mut list = Vec::with_capacity(entries.len().min(most));
         for (at, (name, value)) in entries.iter().enumerate() {
-            let place: SourceSpan = name.span().into();
+            let place = self.place(name.span());
             if at == most {
                 let message = format!(
                     "the file has {} tables `[{}.NAME]`, more than {most}",

@@ -32,13 +32,11 @@ pub fn decode_in_parts<'s, 't>(source: &'s SourceText<'t>) -> Option<DecodedFile
     let mut root = ConfigSection::new(&ROOT, SourceSpan::default());
     let ends = starts.iter().skip(1).map(|next| next.at).chain([source.text.len()]);
     for (start, end) in starts.iter().zip(ends) {
-        // Blanks in place of the text before, so that places count from the file's start.
-        let mut part = " ".repeat(start.at);
-        part.push_str(source.text.get(start.at..end)?);
-        let (tree, syntax) = DeTable::parse_recoverable(&part);
+        let (tree, syntax) = DeTable::parse_recoverable(source.text.get(start.at..end)?);
         if !syntax.is_empty() {
             return None;
         }
+        decoder.begin_at(start.at);
         let section = decoder.decode_table(&ROOT, tree.get_ref(), SourceSpan::default());
         if !root.absorb(section, start.continued) {
             return None;
