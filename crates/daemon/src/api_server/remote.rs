@@ -34,7 +34,7 @@ use crate::util::admin_listeners::connection_guard::{
 };
 use crate::util::admin_listeners::connection_slots::ConnectionSlots;
 use crate::util::event::EventLog;
-use crate::util::file_stamps::file_stamps;
+use crate::util::file_stamps::certificate_stamps;
 
 /// Limits of the TCP listener, which serves browsers and programs. Event streams count as long as they are open.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
@@ -196,11 +196,11 @@ async fn reload_certificate(
     events: &EventLog,
 ) {
     let paths = files.paths();
-    let mut loaded = file_stamps(&paths);
+    let mut loaded = certificate_stamps(&paths);
     let mut before = loaded.clone();
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
-        let now = file_stamps(&paths);
+        let now = certificate_stamps(&paths);
         let settled = now == before;
         before = now;
         if !settled || before == loaded {

@@ -29,7 +29,7 @@ use crate::error_page_store::ErrorPageStore;
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
-use crate::util::file_stamps::{FileStamps, file_stamps};
+use crate::util::file_stamps::{FileStamps, certificate_stamps};
 
 #[derive(Debug, Default)]
 pub struct CertificateStore {
@@ -265,7 +265,7 @@ fn settled_change(
     before: &FileStamps,
     doubt: &mut Option<FileStamps>,
 ) -> Option<FileStamps> {
-    let now = file_stamps(paths);
+    let now = certificate_stamps(paths);
     if now == *before {
         *doubt = None;
         return None;

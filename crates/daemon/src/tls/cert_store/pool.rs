@@ -13,7 +13,7 @@ use super::refresh_result::TlsFailure;
 use crate::tls::cert_files;
 use crate::tls::client_trust::read_revocation_lists;
 use crate::tls::trust_store::TrustStore;
-use crate::util::file_stamps::{FileStamps, file_stamps};
+use crate::util::file_stamps::{FileStamps, certificate_stamps};
 
 #[derive(Clone, Debug)]
 pub(super) struct PoolTlsState {
@@ -31,7 +31,7 @@ impl PoolTlsState {
         now: SystemTime,
         warnings: &mut Vec<String>,
     ) -> Result<PoolTlsState, TlsFailure> {
-        let marks = file_stamps(&pool_paths(tls));
+        let marks = certificate_stamps(&pool_paths(tls));
         let identity = match &tls.certificate {
             Some(path) => Some(cert_files::read_pair(path)?.identity),
             None => None,
@@ -59,7 +59,7 @@ impl PoolTlsState {
 
     /// Whether its files are the same as when they were loaded.
     pub(super) fn is_unchanged(&self) -> bool {
-        !self.has_rejected && file_stamps(&self.paths()) == self.stamps
+        !self.has_rejected && certificate_stamps(&self.paths()) == self.stamps
     }
 }
 

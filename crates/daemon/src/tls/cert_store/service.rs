@@ -16,7 +16,7 @@ use crate::tls::acme::paths;
 use crate::tls::active_cert::{ActiveCertificate, accept_renewed, describe_difference};
 use crate::tls::cert_files::{self, CertificatePair};
 use crate::tls::client_trust::ClientTrustFiles;
-use crate::util::file_stamps::{FileStamps, file_stamps};
+use crate::util::file_stamps::{FileStamps, certificate_stamps};
 
 #[derive(Clone, Debug)]
 pub(super) struct ServiceTlsState {
@@ -83,7 +83,7 @@ impl ServiceTlsState {
             (None, _) => None,
         };
         let file = ordered.iter().map(|order| &order.file);
-        let marks = file_stamps(&certificate_paths(tls, file));
+        let marks = certificate_stamps(&certificate_paths(tls, file));
         let mut kept = read_certificates(tls, before, now, warnings)?;
         if let Some(OrderedCertificate { file, .. }) =
             ordered.as_ref().filter(|order| is_trusted_order(&order.file, warnings))
@@ -248,7 +248,7 @@ impl ServiceTlsState {
 
     /// Whether its files are the same as when they were loaded.
     pub(super) fn is_unchanged(&self) -> bool {
-        !self.has_rejected && file_stamps(&self.paths()) == self.stamps
+        !self.has_rejected && certificate_stamps(&self.paths()) == self.stamps
     }
 
     pub(super) fn keep_previous(
