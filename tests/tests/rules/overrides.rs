@@ -7,7 +7,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::client::HttpClient;
 use tests::e2e::h2client::{H2Request, send_all};
-use tests::e2e::http::HttpReader;
+use tests::e2e::http::{ExpectedBody, HttpReader};
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::servers::{echo, origin, reserve_port};
 
@@ -132,6 +132,43 @@ fn a_rule_keeps_bodies_that_its_service_passes_on() {
     let report = balancer.report_when_idle();
     let kept = report.total.bodies.iter().find(|one| one.name == "buffered-requests").unwrap();
     assert!(kept.count.total >= 2, "{}", kept.count.total);
+}
+
+#[test]
+fn a_body_that_a_rule_keeps_is_sent_again_where_the_rule_retries() {
+    let bad = ScriptedServer::start(|stream| {
+        let mut reader = HttpReader::new(&stream);
+        while let Ok(Some(mut request)) = reader.head() {
+            reader.body(&mut request, ExpectedBody::AsDeclared).unwrap();
+            let answer = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+            (&stream).write_all(answer).unwrap();
+        }
+    });
+    let web = origin("web");
+    let servers = [bad.address(), web.address()];
+    // More than arrives with a head.
+    let body = vec![b'x'; 60_000];
+    let statuses = |balancer: &TestBalancer, method: &str, ruled: bool| -> Vec<u16> {
+        let field = if ruled { "x-ruled: 1\r\n" } else { "" };
+        let mut client = balancer.client();
+        let by_http1 = (0..4).map(|_| {
+            let length = body.len();
+            client.send(format!(
+                "{method} /echo HTTP/1.1\r\nHost: a\r\n{field}Content-Length: {length}\r\n\r\n"
+            ));
+            client.send(&body);
+            let answer = client.read_answer();
+            assert!(answer.status() != 200 || answer.body == body);
+            answer.status()
+        });
+        by_http1.collect()
+    };
+    let kept = "retries = 1\nretry = { on = [503] }\nbuffer = { request = \"1MiB\" }\n";
+    let balancer = TestBalancer::start(&setup(&servers, kept, "", "retries = 0"));
+    assert_eq!(statuses(&balancer, "PUT", true), [200; 4]);
+    assert!(statuses(&balancer, "PUT", false).contains(&503));
+    // What may have an effect twice is not sent again.
+    assert!(statuses(&balancer, "POST", true).contains(&503));
 }
 
 #[test]

@@ -43,19 +43,28 @@ impl ExchangeSettings {
         self.time(|own| own.queue).unwrap_or(pool.timeout.queue)
     }
 
-    /// All attempts together: as the rule says, else the pool's time, which is no shorter than the rule's other times
-    /// need.
+    /// All attempts together: as the rule says, else the pool's time. It grows to what the rule's own times need, if they
+    /// need more than those of the pool.
     pub fn attempts(&self, pool: &PoolConfig) -> Duration {
         let Some(own) = &self.0 else { return pool.timeout.attempts };
         if let Some(all) = own.timeout.attempts {
             return all;
         }
+        let needed = self.two_attempts(pool);
+        match needed > ExchangeSettings::default().two_attempts(pool) {
+            true => pool.timeout.attempts.max(needed),
+            false => pool.timeout.attempts,
+        }
+    }
+
+    /// How long an attempt and what follows it may take until a server answers.
+    fn two_attempts(&self, pool: &PoolConfig) -> Duration {
         let first_byte = self.first_byte(pool);
-        let more = match self.retry_conditions(pool).on_timeout {
-            true => first_byte,
-            false => self.connect(pool),
-        };
-        pool.timeout.attempts.max(first_byte + more)
+        first_byte
+            + match self.retry_conditions(pool).on_timeout {
+                true => first_byte,
+                false => self.connect(pool),
+            }
     }
 
     /// Between two bytes of the client within a message.
@@ -115,6 +124,29 @@ mod tests {
 
     fn config(more: &str) -> Config {
         load(&FILE.replace("MORE", more), "x").unwrap().config
+    }
+
+    #[test]
+    fn only_a_rule_that_needs_more_time_than_its_pool_lengthens_all_attempts() {
+        for (written, more, want) in [
+            ("attempts = \"5s\"", "retries = 1", 5),
+            ("attempts = \"5s\"", "timeout = { queue = \"9s\" }", 5),
+            ("attempts = \"5s\"", "timeout = { first-byte = \"1s\" }", 5),
+            ("attempts = \"5s\"", "timeout = { first-byte = \"60s\", connect = \"3s\" }", 5),
+            ("attempts = \"5s\"", "retry = { on-malformed = true }", 5),
+            ("attempts = \"5s\"", "retry = { on-timeout = true }", 120),
+            ("attempts = \"5s\"", "timeout = { first-byte = \"2m\" }", 123),
+            ("attempts = \"5s\"", "timeout = { connect = \"4s\" }", 64),
+            ("attempts = \"5m\"", "timeout = { first-byte = \"2m\" }", 300),
+            ("connect = \"1s\"", "buffer = { response = \"1MiB\" }", 61),
+        ] {
+            let text = FILE.replace("MORE", more) + &format!("timeout = {{ {written} }}\n");
+            let config = load(&text, "x").unwrap().config;
+            let service = config.services.values().next().unwrap();
+            let pool = config.pools.values().next().unwrap();
+            let settings = ExchangeSettings::from_rule(&service.rules[0]);
+            assert_eq!(settings.attempts(pool), Duration::from_secs(want), "{written} {more}");
+        }
     }
 
     fn show(more: &str) -> String {

@@ -64,7 +64,7 @@ static TIMEOUT_TABLE: TableSchema = TableSchema {
             "attempts",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::Derived(
-                "the pool's, or as long as this rule's first attempt and one more may take, if that is longer",
+                "the pool's; at least what the rule's own times need for two attempts, if they need more than the pool's",
             ),
             "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way \
              ends.",
