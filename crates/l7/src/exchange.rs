@@ -12,6 +12,7 @@ pub(crate) mod buffered_bytes;
 mod buffered_request;
 mod client_field;
 pub(crate) mod compressor;
+mod discarded_body;
 pub(crate) mod disposition;
 mod failure_handling;
 mod finish;
@@ -55,7 +56,7 @@ use crate::upstream::affinity::ClientAffinity;
 use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
 
 use crate::conn::stream::ProxyStream;
-use crate::exchange::relay::{AttemptEnding, AttemptRelay, RelayContext};
+use crate::exchange::relay::{AttemptEnding, AttemptRelay, InterceptedAnswer, RelayContext};
 use crate::rt::NetDriver;
 use crate::upstream::response_changes::ResponseChanges;
 use crate::upstream::retry_attempts::{self, RetryInFlight, RetryTrigger};
@@ -115,8 +116,8 @@ pub struct HttpExchange<'a, N: NetDriver> {
     buffered_bytes: Option<BufferedBytes>,
     /// The rest of a response that the server has completed and the client has not received yet.
     remaining_answer: Option<ByteFlow<N>>,
-    /// Fields of a server's answer that the client gets with the page in its place.
-    intercepted_lines: Vec<u8>,
+    /// What is left of a server's answer that a page replaces.
+    intercepted: InterceptedAnswer,
     _open: OpenExchange,
 }
 
@@ -186,7 +187,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             accepted_encodings: asked.unwrap_or_default(),
             buffered_bytes: None,
             remaining_answer: None,
-            intercepted_lines: Vec::new(),
+            intercepted: InterceptedAnswer::default(),
             _open: open,
         }
     }
@@ -288,7 +289,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         self.remaining_answer =
             matches!(ended, Ok(AttemptEnding::ReadAhead { .. })).then(|| relay.take_remaining());
-        self.intercepted_lines = relay.take_intercepted_lines();
+        self.intercepted = relay.take_intercepted();
         relay.release();
         held.extend_from_slice(&relay.take_excess());
         let moved = relay.transfer_totals();

@@ -3,12 +3,14 @@
 //! The daemon reads the files; here their contents become pages.
 
 mod http_file;
+mod page_fields;
 
 use std::sync::Arc;
 
 use crate::config::{ErrorPageConfig, ErrorPageContent, StatusRanges};
 use http_file::HttpFile;
 pub use http_file::HttpFileError;
+pub use page_fields::without_body_fields;
 
 /// Bytes of a page's file.
 /// A page with its style fits, and a client of 56 kbit/s has it in ten seconds.
@@ -87,12 +89,15 @@ impl ErrorPage {
                 file.clone()
             }
         };
+        let mut headers = Vec::new();
         for field in &config.headers {
             let (name, value) = field.split_once(':').unwrap_or((field, ""));
             for part in [name, ": ", value.trim(), "\r\n"] {
-                lines.extend_from_slice(part.as_bytes());
+                headers.extend_from_slice(part.as_bytes());
             }
         }
+        lines = page_fields::without_repeated(&lines, &headers);
+        lines.extend_from_slice(&headers);
         let has_no_body = client_status.is_some_and(|status| BODYLESS.contains(&status));
         if has_no_body {
             body_from = source.len();
@@ -111,12 +116,16 @@ impl ErrorPage {
         self.source.get(self.body_from..).unwrap_or_default()
     }
 
-    /// Whether the page has a field of this name.
-    pub fn has_field(&self, name: &str) -> bool {
-        self.lines.split(|byte| *byte == b'\n').any(|line| {
-            let end = line.iter().position(|byte| *byte == b':').unwrap_or(0);
-            line[..end].eq_ignore_ascii_case(name.as_bytes())
-        })
+    /// The fields of the page, and of those `beside` what neither describes another body nor repeats a field of the page.
+    /// A page is not cached unless it has a Cache-Control of its own.
+    pub fn lines_with(&self, beside: &[u8]) -> Vec<u8> {
+        let caching: &[u8] = match page_fields::has_field(&self.lines, "cache-control") {
+            true => b"",
+            false => b"Cache-Control: no-store\r\n",
+        };
+        let beside = without_body_fields(beside);
+        let beside = page_fields::without_repeated(&beside, &self.lines);
+        [&self.lines, caching, &beside].concat()
     }
 }
 
@@ -160,6 +169,20 @@ mod tests {
                 "body",
             ),
             (
+                "status = 503, file = \"/a\", format = \"http\", headers = [\"content-type: a/b\", \"Set-Cookie: a=1\"]",
+                "HTTP/1.0 500 x\r\nContent-Type: c/d\r\nSet-Cookie: b=2\r\n\r\nbody",
+                500,
+                "Set-Cookie: b=2\r\ncontent-type: a/b\r\nSet-Cookie: a=1\r\n",
+                "body",
+            ),
+            (
+                "status = 503, body = \"x\", headers = [\"Content-Type: a/b\"]",
+                "",
+                503,
+                "Content-Type: a/b\r\n",
+                "x",
+            ),
+            (
                 "status = 503, file = \"/a\", as = 204",
                 "<p>",
                 204,
@@ -201,8 +224,28 @@ mod tests {
             assert_eq!(body(pages.find(status)), want(found), "{status}");
             assert_eq!(body(pages.find_intercepting(status)), want(intercepting), "{status}");
         }
-        let page = made("status = 503, body = \"x\", headers = [\"cache-control: no-cache\"]");
-        assert!(page.has_field("Cache-Control") && page.has_field("content-type"));
-        assert!(!page.has_field("cache"));
+    }
+
+    #[test]
+    fn one_type_and_one_cache_control_go_out_with_a_page() {
+        let beside = "content-type: application/json\r\nCache-Control: max-age=9\r\nRetry-After: 7\r\nX-A: 1\r\n";
+        for (text, want) in [
+            (
+                "status = 503, body = \"x\"",
+                "Content-Type: text/html\r\nCache-Control: no-store\r\nRetry-After: 7\r\nX-A: 1\r\n",
+            ),
+            (
+                "status = 503, body = \"x\", headers = [\"cache-control: no-cache\", \"Retry-After: 2\"]",
+                "Content-Type: text/html\r\ncache-control: no-cache\r\nRetry-After: 2\r\nX-A: 1\r\n",
+            ),
+            (
+                "status = 503, as = 302, headers = [\"Location: /x\"]",
+                "Location: /x\r\nCache-Control: no-store\r\nRetry-After: 7\r\nX-A: 1\r\n",
+            ),
+        ] {
+            let page = ErrorPage::new(&page(text), &Arc::default()).unwrap();
+            let lines = page.lines_with(beside.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&lines), want, "{text}");
+        }
     }
 }

@@ -12,5 +12,6 @@ mod crowded;
 mod ends;
 mod hostile;
 mod moving;
+mod pages;
 mod sessions;
 mod slow;

@@ -1,8 +1,11 @@
 //! Upstream TLS: servers are verified before they receive data, rejected with a cause, and their sessions resumed.
 
+use model::snapshot::ServerState;
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::nginx::Nginx;
+use tests::e2e::unix_server::address;
+use tests::e2e::wait;
 
 use crate::authority::TlsAuthority;
 
@@ -123,4 +126,52 @@ fn a_server_without_tls_is_named() {
     let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]).pool(&lines));
     let answer = balancer.client().get("/");
     assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("server-tls"), "{answer:?}");
+}
+
+/// nginx with TLS at a Unix socket in the authority's directory; `words` follow the address of `listen`.
+fn nginx_on_a_unix_socket(ours: &TlsAuthority, file: &str, words: &str) -> Nginx {
+    let pair = ours.pair("server.pem", &["app.example"]);
+    let pair = pair.display();
+    let path = ours.dir.join(file);
+    let listen = format!("listen unix:{} ssl {words};", path.display());
+    let certificate = format!("ssl_certificate {pair}; ssl_certificate_key {pair};");
+    Nginx::with(
+        "unix",
+        &format!("{listen}\n{certificate}\nadd_header X-By $server_protocol always;"),
+    )
+}
+
+#[test]
+fn a_server_on_a_unix_socket_is_verified_as_any_other() {
+    let ours = TlsAuthority::new();
+    for (words, http2, version) in [
+        ("", "off", "HTTP/1.1"),
+        ("http2", "prefer", "HTTP/2.0"),
+        ("proxy_protocol", "off", "HTTP/1.1"),
+    ] {
+        let file = format!("app{words}.sock");
+        let server = nginx_on_a_unix_socket(&ours, &file, words);
+        let at = address(&ours.dir.join(&file));
+        let proxied = if words == "proxy_protocol" { "send-proxy = \"v2\"\n" } else { "" };
+        let setup = |name: &str, more: &str| {
+            let lines = format!("{}http2 = \"{http2}\"\n{proxied}{more}", pool(&ours, name));
+            BalancerConfig::http(&[]).server("a", &at, "").pool(&lines)
+        };
+        let probe = "probe = { http = \"/\", every = \"200ms\" }\ninitial = \"down\"\n";
+        let balancer = TestBalancer::start(&setup("app.example", probe));
+        wait::until("a check over TLS", || balancer.server("a").state == ServerState::Up);
+        let mut client = balancer.client();
+        let answer = client.get("/");
+        assert_eq!(answer.text(), "unix\n");
+        assert_eq!(answer.field("x-by").as_deref(), Some(version), "{words}");
+        assert!(client.get("/page").body == server.page_bytes(), "{words}");
+        let balancer = TestBalancer::start(&setup("other.example", "probe = \"off\"\n"));
+        let answer = balancer.client().get("/");
+        let cause = answer.field("x-steelyard-cause");
+        assert_eq!(
+            (answer.status(), cause.as_deref()),
+            (502, Some("server-certificate")),
+            "{words}"
+        );
+    }
 }

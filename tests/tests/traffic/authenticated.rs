@@ -175,3 +175,21 @@ fn a_client_of_http_2_leaves_no_authenticated_connection() {
         assert!(answer.body.ends_with(b" nobody"));
     }
 }
+
+/// The page hides the challenge's body, and the connection belongs to its client all the same.
+#[test]
+fn a_challenge_behind_a_page_reserves_the_connection_too() {
+    let server = AuthenticatingServer::start("NTLM");
+    let page = "error-page = [{ status = 401, body = \"page\", intercept = true }]\n";
+    let setup = BalancerConfig::http(&[server.address]).global("workers = 1\n").service(page);
+    let balancer = TestBalancer::start(&setup);
+    let mut alice = balancer.client();
+    assert_eq!(ask(&mut alice, ""), "page");
+    assert_eq!(ask(&mut balancer.client(), ""), "page");
+    assert_eq!(ask(&mut alice, "Authorization: NTLM hello\r\n"), "page");
+    assert_eq!(ask(&mut alice, "Authorization: NTLM alice\r\n"), "0 alice");
+    for _ in 0..4 {
+        assert_eq!(ask(&mut balancer.client(), ""), "page");
+        assert_eq!(ask(&mut alice, ""), "0 alice");
+    }
+}

@@ -16,6 +16,7 @@ mod frames;
 mod headers;
 mod hidden;
 mod hops;
+mod intercepted;
 mod lenient;
 mod seen;
 mod tunnels;

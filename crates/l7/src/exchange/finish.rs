@@ -8,10 +8,11 @@ use model::refused_requests::is_refusal;
 
 use super::{ExchangeContext, HttpExchange};
 use crate::accounting;
+use crate::exchange::discarded_body;
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply::{self, LocalReply, PageReply};
 use crate::exchange::outlier_stats;
-use crate::exchange::relay::AttemptFault;
+use crate::exchange::relay::{AttemptFault, InterceptedAnswer};
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalServer;
 use crate::upstream::UpstreamLease;
@@ -53,10 +54,14 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let view = server.view.borrow();
             outlier_stats::record_answer(&pool, &view.stats, worker.index, status);
         }
+        let InterceptedAnswer { mut lines, unread } = std::mem::take(&mut self.intercepted);
         match keep_server {
-            true => self.keep_connection(lease),
-            // Its body may be long: reading the rest costs more than another connection.
-            false => drop(lease),
+            true if unread.is_done() => self.keep_connection(lease),
+            true if self.may_share_later(&lease) => {
+                discarded_body::discard_rest(worker, lease, unread);
+            }
+            // Closed before the client has the page, so that nothing waits for the rest.
+            _ => drop(lease),
         }
         let view = self.view.clone();
         let pages = view.error_pages.as_ref();
@@ -65,7 +70,6 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         };
         self.record.replaced_status = Some(status);
         self.record.status = page.client_status(status);
-        let mut lines = std::mem::take(&mut self.intercepted_lines);
         self.changes.write_lines_beside_page(self.record.status, &mut lines);
         let reply =
             PageReply { keep_alive: self.may_keep_alive(), head_only: self.incoming.head_only };

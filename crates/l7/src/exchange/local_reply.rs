@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::error_pages::ErrorPage;
+use model::error_pages::{ErrorPage, without_body_fields};
 use model::snapshot::ServiceView;
 use wire::http1::{self, ConnectionPersistence, DirectResponse};
 
@@ -72,7 +72,7 @@ pub async fn send_reply<N: NetDriver>(
     let page = view.error_pages.as_ref().and_then(|pages| pages.find(answer.status));
     match page {
         Some(page) => {
-            let mut page_lines = page_lines(page, lines);
+            let mut page_lines = page.lines_with(lines);
             for part in ["x-steelyard-cause: ", answer.cause.name(), "\r\nx-steelyard-id: "] {
                 page_lines.extend_from_slice(part.as_bytes());
             }
@@ -89,7 +89,7 @@ pub async fn send_reply<N: NetDriver>(
                 answer.status,
                 answer.cause.name(),
                 id.as_str(),
-                lines,
+                &without_body_fields(lines),
                 persist,
                 answer.head_only,
                 &mut out,
@@ -99,13 +99,6 @@ pub async fn send_reply<N: NetDriver>(
     }
     record.local_reply = true;
     write_reply(worker, client, view, out, answer.keep_alive, record).await
-}
-
-/// The fields of an error page, and these beside. A page is not cached unless its fields say otherwise.
-fn page_lines(page: &ErrorPage, beside: &[u8]) -> Vec<u8> {
-    let caching: &[u8] =
-        if page.has_field("cache-control") { b"" } else { b"Cache-Control: no-store\r\n" };
-    [&page.lines, caching, beside].concat()
 }
 
 /// Sends a response that the configuration defines. One without a body gets the page of its status.
@@ -127,7 +120,7 @@ pub async fn send_rule_answer<N: NetDriver>(
         Some(page) => {
             record.status = page.client_status(made.status);
             record.replaced_status = Some(made.status);
-            let lines = page_lines(page, made.lines);
+            let lines = page.lines_with(made.lines);
             let made = DirectResponse { status: record.status, lines: &lines, body: page.body() };
             http1::emit_direct_response(&made, persist, head_only, &mut out);
         }
@@ -151,7 +144,7 @@ pub async fn send_instead_of_answer<N: NetDriver>(
     let PageReply { keep_alive: keep, head_only } = *answer;
     let persist =
         if keep { ConnectionPersistence::KeepAlive } else { ConnectionPersistence::Close };
-    let lines = page_lines(page, lines);
+    let lines = page.lines_with(lines);
     let made = DirectResponse { status: record.status, lines: &lines, body: page.body() };
     http1::emit_direct_response(&made, persist, head_only, &mut out);
     write_reply(worker, client, view, out, keep, record).await

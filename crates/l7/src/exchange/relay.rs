@@ -38,7 +38,7 @@ use crate::upstream::hedge::{HedgeResult, HedgeState, HedgeWinner, SentRequest};
 use crate::upstream::response_changes::ResponseChanges;
 use crate::upstream::retry_attempts::RetryTrigger;
 use crate::worker::Worker;
-pub use outcome::{AttemptEnding, AttemptFault};
+pub use outcome::{AttemptEnding, AttemptFault, InterceptedAnswer};
 
 pub struct AttemptRelay<'a, N: NetDriver> {
     context: RelayContext<'a, N>,
@@ -75,8 +75,7 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     /// For a request that was sent before this attempt: when it was sent, and the first bytes of its response.
     answer_first_byte: Option<MonotonicTime>,
     answer_prefix: Vec<u8>,
-    /// Fields of an intercepted answer that the client gets with the page.
-    intercepted_lines: Vec<u8>,
+    intercepted: InterceptedAnswer,
 }
 
 /// The side that a direction waits for.
@@ -158,7 +157,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             hedge_winner: None,
             answer_first_byte: None,
             answer_prefix: Vec::new(),
-            intercepted_lines: Vec::new(),
+            intercepted: InterceptedAnswer::default(),
         }
     }
 
@@ -198,9 +197,9 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         std::mem::take(&mut self.excess)
     }
 
-    /// Field lines of an intercepted answer that the client gets with the page.
-    pub fn take_intercepted_lines(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.intercepted_lines)
+    /// What is left of an intercepted answer.
+    pub fn take_intercepted(&mut self) -> InterceptedAnswer {
+        std::mem::take(&mut self.intercepted)
     }
 
     pub fn transfer_totals(&self) -> TransferTotals {

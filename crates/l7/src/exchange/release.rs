@@ -65,6 +65,15 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
+    /// Whether the connection may serve any client once the rest of its answer has been read. A stream of a shared
+    /// connection is reset instead, which costs less.
+    pub(super) fn may_share_later(&self, lease: &UpstreamLease<N>) -> bool {
+        !(self.incoming.authenticates
+            || self.incoming.says_close
+            || lease.connection.stream.is_multiplexed()
+            || self.context.worker.draining.get())
+    }
+
     /// Closes a connection that is not reused after a complete response.
     pub(super) fn close_connection(&self, lease: UpstreamLease<N>) {
         let ExchangeContext { worker, .. } = self.context;

@@ -192,6 +192,35 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_clients_would_see_is_further_unless_they_see_it_already() {
+        let with = |pages: &str| {
+            load(
+                &format!(
+                    "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"p\"\nerror-page = [{pages}]\n\
+                     [pool.p]\nservers = [\"10.0.0.1:80\"]\n"
+                ),
+                "f",
+            )
+            .unwrap()
+            .config
+        };
+        let before = with("{ status = 503, file = \"/etc/pages/503\" }");
+        let known = before.privileged_settings().into_iter().map(|it| it.effect).collect();
+        for (pages, further) in [
+            ("", false),
+            ("{ status = 404, file = \"/etc/pages/503\", intercept = true }", false),
+            ("{ status = 503, body = \"/etc/shadow\" }", false),
+            ("{ status = 503, file = \"/etc/shadow\" }", true),
+            ("{ status = 503, file = \"/etc/pages/../shadow\" }", true),
+            ("{ status = 503, file = \"/etc/pages/503 \", format = \"http\" }", true),
+        ] {
+            let found = with(pages).first_new_privileged_setting(&known).map(|it| it.key);
+            let wanted = further.then_some("service.s.error-page.file");
+            assert_eq!(found.as_deref(), wanted, "{pages}");
+        }
+    }
+
+    #[test]
     fn the_same_elsewhere_is_not_further_and_another_argument_is() {
         let probe = |rest: &str| {
             config(&format!(

@@ -2,12 +2,14 @@
 
 use wire::http1::{ChunkedDecoder, Defect};
 
+#[derive(Default)]
 pub enum BodyFraming {
     /// This many bytes are left.
     Length(u64),
     /// Chunked coding, until the decoder has seen the last chunk.
     Chunked(Box<ChunkedDecoder>),
     UntilEnd,
+    #[default]
     Done,
 }
 

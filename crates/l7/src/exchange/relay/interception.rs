@@ -3,6 +3,7 @@
 use wire::http1::ParsedResponseHead;
 
 use super::{AttemptEnding, AttemptRelay};
+use crate::conn::connection_auth;
 use crate::exchange::flow::BodyFraming;
 use crate::exchange::load_report;
 use crate::rt::NetDriver;
@@ -17,11 +18,12 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         pages.is_some_and(|pages| pages.find_intercepting(status).is_some())
     }
 
-    /// Takes note of the answer, and discards `rest`, which came with its head. The server's connection stays only if
-    /// nothing more of the body is to come.
+    /// Takes note of the answer, and discards `rest`, which came with its head.
     pub(super) fn intercept(&mut self, response: &ParsedResponseHead, rest: &[u8]) {
         self.record.status = response.status;
         self.keep_alive_timeout = response.keep_alive_timeout;
+        self.incoming.authenticates |=
+            connection_auth::answer_asks_authentication(response.headers);
         self.load_report = load_report::read_report(&self.context.pool.config, response.headers);
         let removed = &self.context.changes.interim_edits().removed;
         for header in response.headers {
@@ -29,7 +31,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             let is_removed = removed.iter().any(|name| header.name.eq_ignore_ascii_case(name));
             if PASSED_ON.iter().any(named) && !is_removed {
                 for part in [header.name.as_bytes(), b": ", header.value, b"\r\n"] {
-                    self.intercepted_lines.extend_from_slice(part);
+                    self.intercepted.lines.extend_from_slice(part);
                 }
             }
         }
@@ -37,9 +39,9 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         let has_end = !matches!(framing, BodyFraming::UntilEnd);
         self.down.framing = framing;
         let consumed = self.down.decode(rest, &mut Vec::new());
-        let is_whole = consumed == Ok(rest.len()) && self.down.framing.is_done();
-        self.down.framing = BodyFraming::Done;
-        let keep_server = response.keep_alive && has_end && is_whole;
+        // The client gets nothing of what is still to come.
+        self.intercepted.unread = std::mem::take(&mut self.down.framing);
+        let keep_server = response.keep_alive && has_end && consumed == Ok(rest.len());
         self.answer = Some(AttemptEnding::Intercepted { keep_server });
     }
 }

@@ -3,6 +3,8 @@
 use model::cause::Cause;
 use wire::http1::Defect;
 
+use crate::exchange::flow::BodyFraming;
+
 /// The ending of a successful attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnding {
@@ -17,11 +19,20 @@ pub enum AttemptEnding {
     ReadAhead { keep_client: bool, keep_server: bool },
     /// A page takes the place of the server's answer, of which the client has received nothing.
     Intercepted {
-        /// The server's connection may carry another request.
+        /// The server's connection may carry another request, once the rest of the body has been read.
         keep_server: bool,
     },
     /// The upgrade was accepted: a tunnel follows.
     Upgraded,
+}
+
+/// What is left of a server's answer that a page replaces.
+#[derive(Default)]
+pub struct InterceptedAnswer {
+    /// Field lines that the client gets with the page.
+    pub lines: Vec<u8>,
+    /// The part of the body that has not arrived.
+    pub unread: BodyFraming,
 }
 
 /// The fault of a failed attempt.
