@@ -14,6 +14,7 @@ mod examples;
 mod nginx_examples;
 mod nginx_map_examples;
 mod shadow;
+mod shadow_examples;
 mod stage;
 
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! Further nginx examples, most of them with variables, and those that do not run beside an nginx.
+//! Further nginx examples, most of them with variables, and those that do not run on free ports beside an nginx.
+//! `shadow_examples` runs all of them in networks of their own.
 //!
 //! `examples` documents the fields.
 
@@ -280,7 +281,7 @@ pub const NGINX_MAPS: [&ConvertExample; 8] = [
     &NGINX_KUBERNETES,
 ];
 
-/// An example that no nginx runs beside its conversion, and the reason.
+/// An example that no nginx runs on free ports beside its conversion, and the reason.
 pub struct UnstagedExample {
     pub file: &'static str,
     pub reason: &'static str,

@@ -6,7 +6,7 @@
 use super::comparison::{DifferenceTopic, ShadowDifference};
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
-use super::request::{ServerNameChoice, ShadowRequest};
+use super::request::{RequestBody, ServerNameChoice, ShadowRequest};
 
 /// A difference with what was seen around it.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub const LIMITED: &str = "which request exceeds a limit depends on the time";
 type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
 
 /// Rows about who answers, and with what status.
-const ROUTING: [AcceptedRow; 10] = [
+const ROUTING: [AcceptedRow; 12] = [
     refused_reading,
     decoded_path,
     host_form,
@@ -35,11 +35,13 @@ const ROUTING: [AcceptedRow; 10] = [
     forged_name,
     named_in_connection,
     upgrade,
+    unnamed_upgrade,
+    lost_answer,
     served_file,
     limited,
 ];
 /// Rows about fields and bodies.
-const FIELDS: [AcceptedRow; 9] = [
+const FIELDS: [AcceptedRow; 10] = [
     own_fields,
     certificate_fields,
     forwarded,
@@ -49,6 +51,7 @@ const FIELDS: [AcceptedRow; 9] = [
     final_dot,
     passed_host,
     passed_path,
+    mapped_address,
 ];
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
@@ -156,6 +159,21 @@ fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("upgrades go to the servers, or are refused where those speak HTTP/2")
 }
 
+fn unnamed_upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    let named = field_values(fields, "connection").join(",").to_ascii_lowercase();
+    (sends(seen, "upgrade") && !named.contains("upgrade"))
+        .then_some("an Upgrade that Connection does not name is none (RFC 9110 section 7.8)")
+}
+
+/// The original closes while it is still sent a body, so that its answer may be lost.
+fn lost_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let sends_body = seen.request.http().is_some_and(|http| http.body != RequestBody::None);
+    let closed = seen.theirs.end == ExchangeEnd::Closed;
+    (sends_body && closed && is_own_error(seen.ours, 300))
+        .then_some("an answer before the end of a body may be lost with its connection")
+}
+
 fn limited(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let exceeds =
         |step: &StepObservation| is_own_error(step, 429) && matches!(step.status, 429 | 503);
@@ -222,6 +240,13 @@ fn passed_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let path =
         matches!(seen.difference.topic, DifferenceTopic::ServerRequest | DifferenceTopic::Location);
     (path && decoded_path(seen).is_some()).then_some("paths are passed on as they came")
+}
+
+fn mapped_address(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let difference = seen.difference;
+    let field = matches!(difference.topic, DifferenceTopic::ServerField(_));
+    (field && difference.theirs.replace("::ffff:", "") == difference.ours)
+        .then_some("an IPv4 address is written as one, also where a listener of IPv6 took it")
 }
 
 fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {

@@ -2,6 +2,8 @@
 //!
 //! Pure. `statement` has the words.
 
+use std::net::{IpAddr, SocketAddr};
+
 use convert::dialect::Dialect;
 
 use super::pattern_sample::{sample_expression, sample_hosts};
@@ -48,6 +50,8 @@ pub struct SourceInventory {
     pub paths: Vec<String>,
     pub files: Vec<NamedFile>,
     pub servers: Vec<NamedEndpoint>,
+    /// Resolvers that are asked for names.
+    pub resolvers: Vec<SocketAddr>,
 }
 
 impl SourceInventory {
@@ -64,6 +68,7 @@ impl SourceInventory {
             found.read_hosts(statement, dialect);
             found.read_paths(statement, dialect);
             found.read_servers(statement, dialect);
+            found.read_resolvers(statement);
             match dialect {
                 Dialect::Haproxy => found.read_haproxy_files(statement, &bases),
                 _ => found.read_directive_files(statement),
@@ -161,6 +166,21 @@ impl SourceInventory {
         }
     }
 
+    fn read_resolvers(&mut self, statement: &SourceStatement) {
+        let words = match statement.word(0) {
+            "resolver" => statement.words.get(1..),
+            "nameserver" => statement.words.get(2..3),
+            _ => None,
+        };
+        for word in words.unwrap_or(&[]) {
+            let bare = |word: &str| word.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+            let address = word.parse().ok().or_else(|| Some(SocketAddr::new(bare(word)?, 53)));
+            if let Some(address) = address {
+                add(&mut self.resolvers, address);
+            }
+        }
+    }
+
     fn read_haproxy_files(&mut self, statement: &SourceStatement, bases: &FileDirectories) {
         let rooted = |base: &str, path: &str| match path.starts_with('/') {
             true => path.to_owned(),
@@ -246,9 +266,21 @@ impl SourceInventory {
 
     fn add_file(&mut self, file: Option<NamedFile>) {
         let safe = |file: &NamedFile| file.path.starts_with('/') && !file.path.contains("/../");
-        if let Some(file) = file.filter(safe) {
-            add(&mut self.files, file);
+        let Some(file) = file.filter(safe) else { return };
+        // One file may hold a certificate with its key: the last one written would take it from the other.
+        let pair = |one: &NamedFile| {
+            one.path == file.path
+                && matches!(one.content, FileContent::Certificate | FileContent::Key)
+        };
+        if matches!(file.content, FileContent::Certificate | FileContent::Key)
+            && let Some(known) = self.files.iter_mut().find(|one| pair(one))
+        {
+            if known.content != file.content {
+                known.content = FileContent::Certificate;
+            }
+            return;
         }
+        add(&mut self.files, file);
     }
 }
 

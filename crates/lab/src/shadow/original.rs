@@ -1,11 +1,13 @@
 //! How the original balancer is started: its program, its arguments, and what must change in its file.
 //!
-//! Pure. Changed is only what makes a program leave the foreground, and what a part of a file lacks to be a whole one.
+//! Pure. Changed is only what makes a program leave the foreground, limits that depend on the time, and what a part of a
+//! file lacks to be a whole one.
 
 use std::path::Path;
 
 use convert::dialect::Dialect;
 
+use super::limit_relief::{relieve_haproxy, relieve_nginx};
 use super::statement::split_statements;
 
 /// A file with its text, at an absolute path in the private root.
@@ -64,10 +66,10 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
     match dialect {
         Dialect::Haproxy => OriginalStart {
             arguments: words(&["-db", "-f", HAPROXY]),
-            files: vec![PlacedFile { path: HAPROXY.to_owned(), text: lower_limits(text) }],
+            files: vec![PlacedFile { path: HAPROXY.to_owned(), text: relieve_haproxy(text) }],
         },
         _ => {
-            let mut files = split_dump(text);
+            let mut files = split_dump(&relieve_nginx(text));
             if let Some(main) = files.first_mut() {
                 main.text = whole_nginx(&main.text, Path::new(STREAM).exists());
                 main.path = NGINX.to_owned();
@@ -76,26 +78,6 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
             OriginalStart { arguments, files }
         }
     }
-}
-
-/// The most connections of the original in a run, which opens one at a time. HAProxy refuses to start where the machine
-/// allows fewer descriptors than it needs for all of them.
-const CONNECTIONS: u64 = 1_000;
-
-/// The text of HAProxy with its limits of connections lowered, line by line.
-fn lower_limits(text: &str) -> String {
-    let line = |line: &str| {
-        let mut words = line.split_whitespace();
-        let limit = match (words.next(), words.next()) {
-            (Some("maxconn"), Some(limit)) => limit.parse::<u64>().ok(),
-            _ => None,
-        };
-        match limit.filter(|limit| *limit > CONNECTIONS) {
-            Some(_) => format!("    maxconn {CONNECTIONS}\n"),
-            None => format!("{line}\n"),
-        }
-    };
-    text.lines().map(line).collect()
 }
 
 /// The parts of what `nginx -T` prints; any other text is one part.
@@ -135,15 +117,6 @@ fn whole_nginx(text: &str, has_stream_module: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_high_limits_of_connections_are_lowered() {
-        let text =
-            "global\n maxconn 20000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
-        let lowered =
-            "global\n    maxconn 1000\nbackend b\n server a 10.0.0.1:80 maxconn 5000\n maxconn 9\n";
-        assert_eq!(lower_limits(text), lowered);
-    }
 
     #[test]
     fn parts_of_nginx_become_whole_files_and_dumps_their_files() {

@@ -67,6 +67,7 @@ impl ShadowPlace {
              route add default via {near_v4}\nroute add ::/0 via {near_v6}\n"
         );
         let own = plan.listening().into_iter().chain(plan.clients.iter().copied());
+        let own = own.chain(plan.resolvers.iter().map(SocketAddr::ip));
         let own: BTreeSet<IpAddr> = own.filter(|address| !address.is_loopback()).collect();
         for address in own {
             near.push_str(&loopback_address(address));

@@ -9,9 +9,11 @@ use serde::Serialize;
 use toml::{Table, Value};
 
 use super::inventory::{NamedEndpoint, SourceInventory};
+use super::pattern_sample::sample_expression;
+use super::serve_checks::StandInGreeting;
 
 /// The most listeners and servers of a run.
-const LISTED: usize = 256;
+const LISTED: usize = 1_024;
 
 /// A listener of the converted configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +43,8 @@ pub struct StandInPlan {
     pub address: SocketAddr,
     /// None: only the original names it, or it is a port of health checks.
     pub pools: Vec<PoolMembership>,
-    /// It speaks first, as MySQL does.
-    pub greets: bool,
+    /// What it says first.
+    pub greeting: StandInGreeting,
 }
 
 /// A name for the private file of hosts.
@@ -58,6 +60,8 @@ pub struct ShadowPlan {
     pub listeners: Vec<ShadowListener>,
     pub servers: Vec<StandInPlan>,
     pub hosts: Vec<HostEntry>,
+    /// Resolvers that the original asks for those names.
+    pub resolvers: Vec<SocketAddr>,
     /// Addresses of clients that conditions name.
     pub clients: Vec<IpAddr>,
     /// Services that are not compared, with the reason.
@@ -77,9 +81,12 @@ impl ShadowPlan {
         }
         for endpoint in &inventory.servers {
             let address = plan.resolve(&endpoint.host);
-            plan.add_server(SocketAddr::new(address, endpoint.port), None, false);
+            plan.add_server(SocketAddr::new(address, endpoint.port), None, &StandInGreeting::None);
         }
         plan.add_clients(&table);
+        let free =
+            |address: &SocketAddr| !plan.servers.iter().any(|one| one.address.ip() == address.ip());
+        plan.resolvers = inventory.resolvers.iter().copied().filter(free).collect();
         plan
     }
 
@@ -131,7 +138,7 @@ impl ShadowPlan {
 
     fn add_pool(&mut self, name: &str, pool: &Value) {
         let probe = pool.get("probe");
-        let greets = probe.and_then(|probe| probe.get("mysql")).is_some();
+        let greeting = probe.map_or(StandInGreeting::None, greeting_of);
         let probe_port = probe.and_then(|probe| probe.get("port")).and_then(Value::as_integer);
         for server in pool.get("servers").and_then(Value::as_array).into_iter().flatten() {
             let written = server.as_str().or_else(|| server.get("address").and_then(Value::as_str));
@@ -139,15 +146,24 @@ impl ShadowPlan {
             let Some(endpoint) = written.and_then(split_address) else { continue };
             let address = self.resolve(&endpoint.host);
             let membership = PoolMembership { pool: name.to_owned(), backup };
-            self.add_server(SocketAddr::new(address, endpoint.port), Some(membership), greets);
             let port = probe_port.and_then(|port| u16::try_from(port).ok());
-            if let Some(port) = port.filter(|port| *port != endpoint.port) {
-                self.add_server(SocketAddr::new(address, port), None, greets);
+            let own = SocketAddr::new(address, endpoint.port);
+            match port.filter(|port| *port != endpoint.port) {
+                Some(port) => {
+                    self.add_server(own, Some(membership), &StandInGreeting::None);
+                    self.add_server(SocketAddr::new(address, port), None, &greeting);
+                }
+                None => self.add_server(own, Some(membership), &greeting),
             }
         }
     }
 
-    fn add_server(&mut self, address: SocketAddr, pool: Option<PoolMembership>, greets: bool) {
+    fn add_server(
+        &mut self,
+        address: SocketAddr,
+        pool: Option<PoolMembership>,
+        greeting: &StandInGreeting,
+    ) {
         if address.port() == 0 || self.listeners.iter().any(|one| one.to == address) {
             return;
         }
@@ -156,12 +172,15 @@ impl ShadowPlan {
             Some(at) => at,
             None if self.servers.len() >= LISTED => return,
             None => {
-                self.servers.push(StandInPlan { address, pools: Vec::new(), greets });
+                let greeting = StandInGreeting::None;
+                self.servers.push(StandInPlan { address, pools: Vec::new(), greeting });
                 self.servers.len() - 1
             }
         };
         let server = &mut self.servers[at];
-        server.greets |= greets;
+        if *greeting != StandInGreeting::None {
+            server.greeting = greeting.clone();
+        }
         server.pools.extend(pool.filter(|pool| !server.pools.contains(pool)));
     }
 
@@ -199,6 +218,17 @@ impl ShadowPlan {
                 self.clients.push(client);
             }
         }
+    }
+}
+
+/// What a server must say first for this probe to succeed.
+fn greeting_of(probe: &Value) -> StandInGreeting {
+    let expected = probe.get("expect").and_then(Value::as_str);
+    match expected.filter(|_| probe.get("tcp").is_some() && probe.get("send").is_none()) {
+        Some(expected) => StandInGreeting::Line(sample_expression(expected)),
+        None if probe.get("mysql").is_some() => StandInGreeting::Mysql,
+        None if probe.get("smtp").is_some() => StandInGreeting::Line("220 stand-in".to_owned()),
+        None => StandInGreeting::None,
     }
 }
 

@@ -16,7 +16,7 @@ use files::create::make_dir;
 use thiserror::Error;
 
 use super::accepted::{DifferenceContext, LIMITED, accept};
-use super::comparison::{ServerPools, compare};
+use super::comparison::{DifferenceTopic, ServerPools, compare};
 use super::corpus::{CorpusSize, build_corpus};
 use super::explanation::find_note;
 use super::files::{write, write_files};
@@ -270,6 +270,18 @@ impl DifferenceReview<'_> {
         }
     }
 
+    /// Whether both sides chose a server of the pools among which the request's own rule shares out.
+    fn is_share(&self, seen: DifferenceContext<'_>, matched: &MatchedObjects) -> bool {
+        let shared = |step: &StepObservation| {
+            let pools = step.server().and_then(|served| self.pools.get(&served.server));
+            pools.is_some_and(|pools| pools.iter().any(|one| matched.pools.contains(&one.pool)))
+        };
+        seen.difference.topic == DifferenceTopic::Pool
+            && matched.pools.len() > 1
+            && shared(seen.theirs)
+            && shared(seen.ours)
+    }
+
     fn row(
         &self,
         seen: DifferenceContext<'_>,
@@ -295,6 +307,11 @@ impl DifferenceReview<'_> {
         let find = || find_matched(self.input.program, self.dir, seen.request);
         let matched = matched.get_or_init(find);
         let ShadowInput { source, dialect, notes, .. } = self.input;
+        if self.is_share(seen, matched) {
+            row.verdict = DifferenceVerdict::Accepted;
+            row.reason = "shares are drawn anew for each request".to_owned();
+            return row;
+        }
         let route = route_lines(source, dialect, &self.objects, matched);
         match find_note(seen, notes, &route) {
             Some(note) => {

@@ -13,6 +13,7 @@ use rustls::{ServerConnection, StreamOwned};
 use super::message::{BodyEnd, MessageStream, SeenHead};
 use super::observation::{SeenField, SeenRequest};
 use super::request::{MARK, ORDER, SERVER};
+use super::serve_checks::{greet, serve_check};
 use super::serve_http2;
 use super::served_record::ServerContext;
 
@@ -26,28 +27,15 @@ struct ConnectionFacts {
 /// A balancer keeps idle connections to servers for this long at most, in this run.
 const IDLE: Duration = Duration::from_secs(120);
 
-/// The greeting of a MySQL server, version 10, with 20 bytes of salt.
-const GREETING: &[u8] = b"\x4a\x00\x00\x00\x0a5.7.0\x00\x01\x00\x00\x00saltsalt\x00\xff\xf7\x21\x02\x00\x7f\x80\x15\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00saltsaltsalt\x00mysql_native_password\x00";
-/// MySQL's packet that all is well, second in its sequence.
-const MYSQL_OK: &[u8] = b"\x07\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00";
 /// The answer to the key in all requests for WebSockets (RFC 6455 section 1.3).
 const WEBSOCKET: &str = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
-/// PostgreSQL's message that authentication succeeded.
-const POSTGRES_OK: &[u8] = b"R\x00\x00\x00\x08\x00\x00\x00\x00";
-
 /// Serves a connection to its end.
 pub fn serve(stream: &TcpStream, context: &Arc<ServerContext>) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     stream.set_nodelay(true)?;
     let mut plain = MessageStream::new(stream, Vec::new());
-    if context.greets {
-        plain.send(GREETING)?;
-        plain.fill()?;
-        return plain.send(if plain.ahead().len() > 4 && plain.ahead()[3] == 1 {
-            MYSQL_OK
-        } else {
-            b""
-        });
+    if !greet(&mut plain, &context.greeting)? {
+        return Ok(());
     }
     let mut first = [0; 4];
     // Waits for the first bytes and leaves them in the socket. HTTP/2 without TLS begins with its preface.
@@ -90,13 +78,10 @@ fn speak<S: Read + Write>(
     facts: ConnectionFacts,
     context: &ServerContext,
 ) -> io::Result<()> {
+    if serve_check(&mut stream)? {
+        return Ok(());
+    }
     let ahead = stream.ahead();
-    if ahead.get(4..8) == Some(&[0, 3, 0, 0]) {
-        return stream.send(POSTGRES_OK);
-    }
-    if ahead.starts_with(b"PING") || ahead.starts_with(b"*1\r\n$4\r\nPING") {
-        return stream.send(b"+PONG\r\n");
-    }
     if !ahead.first().is_some_and(u8::is_ascii_uppercase) || !ahead.contains(&b' ') {
         return speak_bytes(&mut stream, facts, context);
     }

@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustls::ServerConfig;
 
 use super::observation::SeenRequest;
+use super::serve_checks::StandInGreeting;
 
 /// What a stand-in server is.
 #[derive(Debug)]
 pub struct ServerContext {
     pub address: SocketAddr,
-    /// It speaks first, as MySQL does.
-    pub greets: bool,
+    /// What it says first.
+    pub greeting: StandInGreeting,
     pub tls: Arc<ServerConfig>,
     pub record: Arc<ServedRecord>,
 }

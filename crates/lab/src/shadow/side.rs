@@ -16,8 +16,10 @@ use super::place::{PlaceError, ShadowPlace};
 use super::plan::ShadowPlan;
 use super::process::{BalancerProcess, BalancerProcessError, ProcessPlace};
 use super::request::ShadowRequest;
+use super::serve_checks::StandInGreeting;
 use super::served_record::ServedRecord;
 use super::stand_in::StandInServers;
+use super::stand_in_resolver::StandInResolver;
 use crate::net::NamespaceError;
 
 /// Why a side does not run.
@@ -54,6 +56,7 @@ pub struct ShadowSide {
     // Dropped in this order: the balancer first, the network last.
     process: BalancerProcess,
     _servers: Vec<StandInServers>,
+    _resolvers: Vec<StandInResolver>,
     place: ShadowPlace,
     record: Arc<ServedRecord>,
 }
@@ -66,18 +69,26 @@ impl ShadowSide {
     ) -> Result<ShadowSide, SideError> {
         let place = ShadowPlace::open(plan)?;
         let record = Arc::new(ServedRecord::default());
-        let greets =
-            |address| plan.servers.iter().any(|server| server.address == address && server.greets);
+        let greeting = |address| {
+            let found = plan.servers.iter().find(|server| server.address == address);
+            found.map_or(StandInGreeting::None, |server| server.greeting.clone())
+        };
         let mut servers = Vec::new();
         for (namespace, addresses) in [(&place.balancer, &place.near), (&place.servers, &place.far)]
         {
-            let begin = || StandInServers::start(addresses, greets, &identity.server, &record);
+            let begin = || StandInServers::start(addresses, greeting, &identity.server, &record);
             servers.push(namespace.run_inside(begin)?.map_err(SideError::Servers)?);
         }
+        let resolve = || -> io::Result<Vec<StandInResolver>> {
+            let all = plan.resolvers.iter();
+            all.map(|address| StandInResolver::start(*address, &plan.hosts)).collect()
+        };
+        let resolvers = place.balancer.run_inside(resolve)?.map_err(SideError::Servers)?;
         let within =
             ProcessPlace { namespace: &place.balancer, dir: start.dir, program: start.program };
         let process = BalancerProcess::start(start.name, start.command, within)?;
-        let mut side = ShadowSide { process, _servers: servers, place, record };
+        let mut side =
+            ShadowSide { process, _servers: servers, _resolvers: resolvers, place, record };
         let listeners: Vec<_> = plan.listeners.iter().map(|listener| listener.to).collect();
         side.process.wait_listening(&side.place.balancer, &listeners, start.stop)?;
         Ok(side)

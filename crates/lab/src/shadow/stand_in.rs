@@ -11,6 +11,7 @@ use rustix::net::Shutdown as SocketShutdown;
 use rustls::ServerConfig;
 
 use super::serve::serve;
+use super::serve_checks::StandInGreeting;
 use super::served_record::{ServedRecord, ServerContext};
 
 /// Running stand-in servers.
@@ -21,10 +22,10 @@ pub struct StandInServers {
 }
 
 impl StandInServers {
-    /// Listens at these addresses, in the network of the calling thread. Servers with a `greeting` speak first.
+    /// Listens at these addresses, in the network of the calling thread. `greeting` is what a server says first.
     pub fn start(
         addresses: &[SocketAddr],
-        greeting: impl Fn(SocketAddr) -> bool,
+        greeting: impl Fn(SocketAddr) -> StandInGreeting,
         tls: &Arc<ServerConfig>,
         record: &Arc<ServedRecord>,
     ) -> io::Result<StandInServers> {
@@ -37,7 +38,7 @@ impl StandInServers {
             servers.listeners.push(listener.clone());
             let context = Arc::new(ServerContext {
                 address: *address,
-                greets: greeting(*address),
+                greeting: greeting(*address),
                 tls: tls.clone(),
                 record: record.clone(),
             });

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::limit_relief::relieve_ours;
 use super::request::{HttpRequest, ServerNameChoice, ShadowRequest};
 use super::source_route::MatchedObjects;
 
@@ -17,8 +18,9 @@ const KNOWN_WITHIN: Duration = Duration::from_secs(15);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The converted configuration with a control socket in the side's directory.
+/// The converted configuration with a control socket in the side's directory, and without limits of rates.
 pub fn configuration(converted: &str, dir: &Path) -> String {
+    let converted = &relieve_ours(converted);
     let at = dir.display();
     let control = format!("control = {{ socket = \"{at}/sock\", state = \"{at}/state\" }}\n");
     match converted.contains("[global]\n") {

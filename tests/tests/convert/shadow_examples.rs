@@ -1,0 +1,113 @@
+//! All examples of HAProxy and nginx for `convert --verify`, and the words that their programs do not take on this
+//! machine.
+//!
+//! Words are replaced in what both sides get. A file that is not named here runs as it is.
+
+use std::path::Path;
+
+use convert::dialect::Dialect;
+
+use super::stage::data;
+
+/// An example's file, and what is replaced in it.
+pub struct ReplacedWords {
+    pub file: &'static str,
+    pub words: &'static [WordReplacement],
+}
+
+pub struct WordReplacement {
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+const fn replace(from: &'static str, to: &'static str) -> WordReplacement {
+    WordReplacement { from, to }
+}
+
+const REPLACED: &[ReplacedWords] = &[
+    ReplacedWords {
+        file: "haproxy-limits.cfg",
+        // The section `resolvers dns` is not in the example.
+        words: &[replace(
+            "server-template m 1-5 mobile.internal:8080 check resolvers dns",
+            "server m1 mobile.internal:8080 check",
+        )],
+    },
+    ReplacedWords {
+        file: "nginx-hosts.conf",
+        // Only the commercial nginx has this parameter.
+        words: &[replace(" slow_start=30s", "")],
+    },
+    ReplacedWords {
+        file: "nginx-dump.conf",
+        // Only the commercial nginx has the first. The second is the syntax from nginx 1.25.1 on.
+        words: &[
+            replace("sticky cookie srv_id expires=1h;", ""),
+            replace("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
+        ],
+    },
+    ReplacedWords {
+        file: "nginx-exchange.conf",
+        // It is of a module that nginx has not.
+        words: &[replace("more_set_input_headers 'Authorization: $http_authorization';", "")],
+    },
+    ReplacedWords {
+        file: "nginx-geoblock.conf",
+        // The module with countries needs their database.
+        words: &[replace("$geoip2_data_country_code", "$http_x_country")],
+    },
+];
+
+/// An example that is not run, or whose requests are mostly refused, and the reason.
+pub struct ExampleReason {
+    pub file: &'static str,
+    pub reason: &'static str,
+}
+
+const fn because(file: &'static str, reason: &'static str) -> ExampleReason {
+    ExampleReason { file, reason }
+}
+
+/// Examples that the program on this machine does not start with.
+pub const NOT_STARTED: &[ExampleReason] = &[
+    because("haproxy-legacy.cfg", "its words are those before HAProxy 2.0"),
+    because("haproxy-quic.cfg", "its words are those of HAProxy 2.8, built with QUIC"),
+];
+
+/// Examples with fewer than a quarter of equal answers.
+pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[];
+
+/// Examples that run in each test; all of them run with `STEELYARD_LONG=1`.
+pub const SAMPLE: &[&str] = &[
+    "haproxy-shop.cfg",
+    "haproxy-database.cfg",
+    "haproxy-gateway.cfg",
+    "nginx-shop.conf",
+    "nginx-rewrites.conf",
+    "nginx-stream.conf",
+];
+
+/// The examples of a dialect that its program starts with.
+pub fn started(dialect: Dialect) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(data()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let own = name.starts_with(&format!("{}-", dialect.name()));
+        if own && !name.ends_with(".expected") && NOT_STARTED.iter().all(|one| one.file != name) {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// An example as its program takes it.
+pub fn source(file: &str) -> String {
+    let mut text = std::fs::read_to_string(Path::new(&data()).join(file)).unwrap();
+    let replaced = REPLACED.iter().filter(|one| one.file == file);
+    for WordReplacement { from, to } in replaced.flat_map(|one| one.words) {
+        assert!(text.contains(from), "{file} has no {from:?}");
+        text = text.replace(from, to);
+    }
+    text
+}
