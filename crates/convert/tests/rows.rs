@@ -28,6 +28,8 @@ mod haproxy;
 mod haproxy_sections;
 #[path = "rows/haproxy_servers.rs"]
 mod haproxy_servers;
+#[path = "rows/haproxy_changes.rs"]
+mod haproxy_changes;
 #[path = "rows/nginx.rs"]
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]

@@ -25,6 +25,8 @@ pub struct BindLine {
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, with TLS, or always.
     pub http2: Option<&'static str>,
+    /// It takes HTTP/3, over UDP.
+    pub quic: bool,
     /// Connections begin with a PROXY protocol header.
     pub header: bool,
     pub socket: Vec<KeyValue>,
@@ -76,7 +78,7 @@ const CIPHERS: [&str; 4] = ["ciphers", "ciphersuites", "curves", "ecdhe"];
 const RANGE: u32 = 256;
 
 /// Reads a `bind` line. `None` if the listener cannot be converted.
-pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
+fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { source: line.source, ..BindLine::default() };
     let v6_only = line.has_word("v6only") && !line.has_word("v4v6");
     for address in line.word(1).split(',') {
@@ -99,6 +101,31 @@ pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -
         return None;
     }
     Some(out)
+}
+
+/// Reads all `bind` lines of a proxy. HTTP/3 is spoken beside TLS over TCP alone.
+pub fn read_all(
+    lines: &[ConfigLine],
+    bases: &FileBases,
+    notes: &mut ConversionNotes,
+) -> Vec<BindLine> {
+    let mut binds: Vec<BindLine> =
+        lines.iter().filter_map(|line| read(line, bases, notes)).collect();
+    let beside: Vec<String> = binds
+        .iter()
+        .filter(|bind| bind.tls && !bind.quic)
+        .flat_map(|bind| bind.listen.clone())
+        .collect();
+    binds.retain(|bind| {
+        let stays = !bind.quic || bind.listen.iter().all(|one| beside.contains(one));
+        if !stays && let Some(line) = lines.iter().find(|line| line.source == bind.source) {
+            let reason = "HTTP/3 is spoken beside TLS over TCP at the same address and port";
+            let instead = "`http3 = \"on\"` in a service with `tls`";
+            notes.left_out(line.source, &line.text(), reason, instead);
+        }
+        stays
+    });
+    binds
 }
 
 /// Reports a keyword of a listener that is not carried over.
@@ -252,7 +279,10 @@ impl BindLine {
             "no-tlsv12" => self.minimum = Some("1.3"),
             "alpn" | "npn" => {
                 let offered = next().split(',').any(|one| one == "h2");
-                self.http2 = Some(if offered { "tls" } else { "off" });
+                // That of QUIC says nothing of HTTP/2.
+                if !self.quic {
+                    self.http2 = Some(if offered { "tls" } else { "off" });
+                }
             }
             "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
             "interface" => self.socket.push(KeyValue::new("interface", value::quote(next()))),
@@ -308,7 +338,7 @@ impl BindLine {
 
     fn address(&mut self, text: &str, v6_only: bool) -> Result<(), String> {
         if text.starts_with('/')
-            || ["unix@", "abns@", "fd@", "sockpair@", "quic4@", "quic6@", "rhttp@"]
+            || ["unix@", "abns@", "fd@", "sockpair@", "rhttp@"]
                 .iter()
                 .any(|kind| text.starts_with(kind))
         {
@@ -316,10 +346,13 @@ impl BindLine {
                 "only TCP is listened on: clients that use this socket are not served".to_owned()
             );
         }
-        let v6 = text.starts_with("ipv6@");
+        self.quic |= text.starts_with("quic4@") || text.starts_with("quic6@");
+        let v6 = text.starts_with("ipv6@") || text.starts_with("quic6@");
         let text = text
             .trim_start_matches("ipv4@")
             .trim_start_matches("ipv6@")
+            .trim_start_matches("quic4@")
+            .trim_start_matches("quic6@")
             .trim_start_matches("tcp4@")
             .trim_start_matches("tcp@");
         let (host, ports) = text.rsplit_once(':').ok_or("the port is missing")?;

@@ -54,6 +54,8 @@ pub fn criterion(
         "src" => check_values(RuleCondition::texts("client", &parts.values), &parts),
         "method" => Ok(RuleCondition::texts("method", &parts.values)),
         "path" => path_condition(&parts),
+        // A target with a query, or with a scheme and a host, fits no value that is a path alone.
+        "url" | "pathq" if compares_paths(&parts) => path_condition(&parts),
         "hdr" | "req.hdr" | "req.fhdr" if argument.eq_ignore_ascii_case("host") => {
             host_condition(&parts)
         }
@@ -64,6 +66,7 @@ pub fn criterion(
         "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni_condition(&parts),
         "nbsrv" => server_count_condition(&parts, pools),
         "fe_conn" => count_condition(&parts, "active"),
+        "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts),
         "src_port" => {
             Ok(RuleCondition::texts("client-port", &parts.values[..parts.values.len().min(1)]))
         }
@@ -185,6 +188,30 @@ fn check_values(
     match parts.how {
         MatchMethod::Exact => Ok(cond),
         _ => Err(UnsupportedReason::new("it is not compared so", "")),
+    }
+}
+
+/// Whether a test of the whole target says the same of its path: its values begin with `/` and stop before a query.
+fn compares_paths(parts: &CriterionParts<'_>) -> bool {
+    let begins = matches!(parts.how, MatchMethod::Prefix | MatchMethod::Directory);
+    begins && parts.values.iter().all(|value| !value.contains('?'))
+}
+
+/// How often a field came: told apart is whether it did. A second Host or Content-Length is refused always.
+fn field_count_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
+    let present = RuleCondition::texts("header", &[parts.argument.as_str()]);
+    let number: Option<u64> = parts.values.first().and_then(|value| value.parse().ok());
+    let single = ["host", "content-length"].contains(&parts.argument.to_ascii_lowercase().as_str());
+    match (parts.operator.unwrap_or("eq"), number) {
+        ("eq" | "le", Some(0)) | ("lt", Some(1)) => Ok(present.negate()),
+        ("gt", Some(0)) | ("ge", Some(1)) => Ok(present),
+        ("gt", Some(1..)) | ("ge", Some(2..)) if single => Ok(RuleCondition::Is(false)),
+        ("eq", Some(1)) if single => Ok(present),
+        ("le", Some(1..)) if single => Ok(RuleCondition::Is(true)),
+        _ => Err(UnsupportedReason::new(
+            "how often a field came is not told apart",
+            "`when = { header = \"X-Name\" }`, which says whether it came",
+        )),
     }
 }
 

@@ -21,6 +21,7 @@ use super::frontend_times;
 use super::header_edits::HeaderEdits;
 use super::http_rules::{self, ProxyRules};
 use super::pools::BackendPools;
+use super::proxy_senders;
 use super::section::{HaproxySection, SectionKind};
 use super::settings::{DefaultBackend, ProxySettings, ServerLine};
 use super::stick_table;
@@ -34,9 +35,6 @@ pub struct FrontendWriter<'a> {
     pub bases: &'a FileBases,
     pub sets: &'a ErrorFileSets<'a>,
 }
-
-/// All networks of both IP families.
-const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
 impl FrontendWriter<'_> {
     /// Writes the services. Adds the frontend's listening ports to `ports`, for each backend that it uses.
@@ -52,8 +50,7 @@ impl FrontendWriter<'_> {
         if self.note_unwritable(notes) {
             return;
         }
-        let binds: Vec<BindLine> =
-            settings.binds.iter().filter_map(|line| bind::read(line, self.bases, notes)).collect();
+        let binds = bind::read_all(&settings.binds, self.bases, notes);
         if binds.is_empty() {
             let reason = "none of its listeners can be carried over";
             return notes.left_out(section.source, &section.text, reason, "`listen` in a service");
@@ -187,8 +184,15 @@ impl FrontendWriter<'_> {
     fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
         let settings = self.settings;
         let acls = AclTable::read(&settings.acls, self.pools);
-        let own = http_rules::read(&settings.rules, settings.http, &acls, self.pools, notes);
+        let senders = proxy_senders::split_rules(settings, &acls, self.pools, notes);
+        let own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
         let mut rules = Vec::new();
+        rules.extend(senders.refused.map(|line| FrontendRule {
+            when: RuleCondition::Is(true),
+            keys: vec![KeyValue::new("deny", "true")],
+            source: line.source,
+            text: line.text(),
+        }));
         if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
             let when = RuleCondition::texts("path", &[line.word(1)]);
             rules.push(FrontendRule {
@@ -346,9 +350,11 @@ impl FrontendWriter<'_> {
             line.mark_converted();
         }
         if binds.iter().any(|bind| bind.header) {
+            let acls = AclTable::read(&settings.acls, self.pools);
+            let from = proxy_senders::believed(settings, &acls, self.pools);
             service.set_required(
                 "accept-proxy",
-                value::table(&[KeyValue::new("from", EVERYBODY.to_owned())]),
+                value::table(&[KeyValue::new("from", from)]),
                 binds[0].source,
             );
         }
@@ -359,6 +365,9 @@ impl FrontendWriter<'_> {
         stick_table::write(&mut service, settings, used, self.pools, notes);
         if let Some(offer) = binds.iter().find_map(|bind| bind.http2).filter(|_| settings.http) {
             service.set("http2", value::quote(offer), binds[0].source);
+        }
+        if let Some(quic) = binds.iter().find(|bind| bind.quic).filter(|_| settings.http) {
+            service.set("http3", value::quote("on"), quic.source);
         }
         document.push(service);
         let first = used.first().and_then(|name| self.pools.settings(name));

@@ -8,6 +8,7 @@ use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
+use super::tcp_talk::TcpTalk;
 
 /// The keys of a health check, without its times.
 #[derive(Clone, Debug, Default)]
@@ -183,42 +184,17 @@ impl CheckSettings {
 
     fn tcp(&mut self, settings: &ProxySettings, notes: &mut ConversionNotes) {
         let mut connected = false;
-        let mut sent = false;
-        let mut expected = false;
+        let mut talk = TcpTalk::default();
         for line in &settings.checks {
-            let text = line.rest(2).join(" ").replace("\\r", "\r").replace("\\n", "\n");
-            match (line.word(1), line.word(2)) {
-                ("connect", _) if !connected => {
-                    connected = true;
-                    notes.converted(line.source);
-                    self.connect(line, notes);
-                }
-                ("send", _) if !sent && !expected => {
-                    line.mark_converted();
-                    self.keys.push(KeyValue::new("send", value::quote(&text)));
-                    sent = true;
-                }
-                ("expect", "string") if !expected => {
-                    line.mark_converted();
-                    self.keys.push(KeyValue::new(
-                        "expect",
-                        value::quote(&escape_regex(&line.rest(3).join(" "))),
-                    ));
-                    expected = true;
-                }
-                ("expect", "rstring") if !expected => {
-                    line.mark_converted();
-                    self.keys.push(KeyValue::new("expect", value::quote(&line.rest(3).join(" "))));
-                    expected = true;
-                }
-                _ => notes.left_out(
-                    line.source,
-                    &line.text(),
-                    "a check connects once, sends once and expects once",
-                    "`probe = { program = … }` for a longer talk",
-                ),
+            if line.word(1) == "connect" && !connected && talk.is_empty() {
+                connected = true;
+                notes.converted(line.source);
+                self.connect(line, notes);
+            } else if let Err(why) = talk.add(line) {
+                notes.left_out_because(line.source, &line.text(), &why);
             }
         }
+        self.keys.extend(talk.into_keys(notes));
     }
 
     /// Parses `tcp-check connect` and its options.

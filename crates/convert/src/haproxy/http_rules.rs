@@ -9,6 +9,7 @@ use super::acl::AclTable;
 use super::directives;
 use super::error_pages::fixed_text;
 use super::header_edits::HeaderEdits;
+use super::hidden_inputs::{acting_condition, changed_address, hide_address, refused_change};
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
@@ -41,6 +42,8 @@ pub struct ProxyRules {
     pub final_rules: Vec<FinalRule>,
     pub fields: HeaderEdits,
     accept_conditions: Vec<RuleCondition>,
+    /// Why rules about requests cannot judge by the client's address.
+    hidden_address: Option<UnsupportedReason>,
 }
 
 /// Reads the rules. `http`: the proxy inspects requests.
@@ -51,7 +54,8 @@ pub fn read(
     pools: &BackendPools,
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
-    let mut out = ProxyRules::default();
+    let hidden_address = changed_address(lines);
+    let mut out = ProxyRules { hidden_address, ..ProxyRules::default() };
     // HAProxy evaluates the kinds of rules in this order, regardless of their order in the file. An accepting rule
     // skips only later rules of its own kind.
     for (wanted, of) in [
@@ -103,9 +107,24 @@ impl ProxyRules {
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
-        let when = || acls.known_condition(condition, pools);
-        let guard = || acls.condition(condition, pools);
+        let early = line.word(0) == "tcp-request";
+        let hidden = self.hidden_address.clone().filter(|_| !early);
+        let guard = || {
+            let condition = acls.condition(condition, pools);
+            hidden.iter().fold(condition, hide_address)
+        };
+        let when = || {
+            let condition = guard();
+            condition.unknown().map_or_else(|| Ok(condition.clone()), |why| Err(why.clone()))
+        };
         let first = action.first().map_or("", String::as_str);
+        if let Some(change) = refused_change(first).filter(|_| line.word(0) == "http-request") {
+            let when = guard().and(acting_condition(action)).at_least();
+            let instead = "`rewrite` in a rule, or do it at the servers";
+            notes.left_out(line.source, &line.text(), change.reason, instead);
+            self.push_final_rule(when, "answer", change.status.to_owned(), line);
+            return Ok(());
+        }
         match (line.word(0), first) {
             ("tcp-request", "reject" | "silent-drop")
             | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")

@@ -6,6 +6,8 @@ use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::source::{SourcePlace, SourceWords};
 
+use super::old_words::modern_lines;
+
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
@@ -13,6 +15,8 @@ pub struct ConfigLine {
     /// The words, without quotes; shared by the copies of the line.
     words: Rc<[String]>,
     accounts: WordAccounts,
+    /// The line as its file has it, where `words` are the modern ones.
+    written: Option<Rc<str>>,
     /// The line uses an environment variable, whose value the converter does not know.
     pub has_variable: bool,
     /// A quote is not closed.
@@ -74,7 +78,7 @@ impl ConfigLine {
 
     /// The whole line, for messages.
     pub fn text(&self) -> String {
-        self.words.join(" ")
+        self.written.as_deref().map_or_else(|| self.words.join(" "), str::to_owned)
     }
 }
 
@@ -118,8 +122,7 @@ impl<'l> KeywordReader<'l> {
 pub fn lines(text: &str, ledger: &mut Ledger) -> Vec<ConfigLine> {
     let mut out = Vec::new();
     for (text, number) in text.lines().zip(1u32..) {
-        let mut line = line(text);
-        if !line.words.is_empty() {
+        for mut line in modernise(line(text)) {
             let entered = ledger.enter(number, &line.text(), line.words.len());
             line.source = entered.source;
             line.accounts = entered.accounts;
@@ -127,6 +130,24 @@ pub fn lines(text: &str, ledger: &mut Ledger) -> Vec<ConfigLine> {
         }
     }
     out
+}
+
+/// The line itself, the lines that its old words stand for, or none for an empty line.
+fn modernise(line: ConfigLine) -> Vec<ConfigLine> {
+    if line.words.is_empty() {
+        return Vec::new();
+    }
+    let modern = modern_lines(&line.words);
+    if modern.is_empty() {
+        return vec![line];
+    }
+    let written: Option<Rc<str>> = Some(line.words.join(" ").into());
+    let with = |words: Vec<String>| ConfigLine {
+        words: words.into(),
+        written: written.clone(),
+        ..line.clone()
+    };
+    modern.into_iter().map(with).collect()
 }
 
 fn line(text: &str) -> ConfigLine {
