@@ -52,6 +52,17 @@ impl RuleCondition {
         }
     }
 
+    /// The condition, if all of it can be expressed.
+    ///
+    /// # Errors
+    /// The reason why a part cannot.
+    pub fn known(self) -> Result<RuleCondition, UnsupportedReason> {
+        match self.unknown() {
+            Some(why) => Err(why.clone()),
+            None => Ok(self),
+        }
+    }
+
     /// A condition that holds wherever this one may hold. For rules that deny, so that they deny too much rather than
     /// too little.
     pub fn at_least(self) -> RuleCondition {

@@ -22,6 +22,7 @@ mod health_check;
 mod hidden_inputs;
 mod http_rules;
 mod lex;
+mod listeners;
 mod log_format;
 mod name_resolvers;
 mod old_words;

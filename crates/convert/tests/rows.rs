@@ -24,12 +24,12 @@ mod envoy_routes;
 mod error_pages;
 #[path = "rows/haproxy.rs"]
 mod haproxy;
+#[path = "rows/haproxy_changes.rs"]
+mod haproxy_changes;
 #[path = "rows/haproxy_sections.rs"]
 mod haproxy_sections;
 #[path = "rows/haproxy_servers.rs"]
 mod haproxy_servers;
-#[path = "rows/haproxy_changes.rs"]
-mod haproxy_changes;
 #[path = "rows/nginx.rs"]
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]
@@ -104,6 +104,13 @@ fn keepalived() {
                 "http = \"/a\", status = [200]",
                 false,
             ),
+            // Times of the virtual server are those of its checkers.
+            (
+                "retry 3\n delay_before_retry 2\n real_server 10.0.0.2 80 {\n TCP_CHECK {\n }\n }",
+                "fall = 4, rise = 1, doubt = \"2s\"",
+                false,
+            ),
+            ("delay_loop 5\n retry 3", "forward = \"mac\"", false),
             ("quorum 2", "forward = \"mac\"", true),
             ("unheard_of", "forward = \"mac\"", true),
         ],

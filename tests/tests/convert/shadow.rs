@@ -61,8 +61,8 @@ fn find_fault(file: &str, from: Dialect) -> Option<String> {
         return Some(format!("{file}:\n{unexplained}"));
     }
     let different = MOSTLY_DIFFERENT.iter().any(|one| one.file == file);
-    let few = requests < 15 || equal * 4 <= requests;
-    (few != different).then(|| format!("{file}: {equal} of {requests} are equal"))
+    let few = requests < 12 || equal * 10 <= requests && !different;
+    few.then(|| format!("{file}: {equal} of {requests} are equal"))
 }
 
 /// Runs a sample, or all examples.

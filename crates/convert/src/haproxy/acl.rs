@@ -63,11 +63,7 @@ impl AclTable {
         words: &[String],
         pools: &BackendPools,
     ) -> Result<RuleCondition, UnsupportedReason> {
-        let condition = self.condition(words, pools);
-        match condition.unknown() {
-            Some(why) => Err(why.clone()),
-            None => Ok(condition),
-        }
+        self.condition(words, pools).known()
     }
 
     fn join_conditions(

@@ -78,7 +78,7 @@ const CIPHERS: [&str; 4] = ["ciphers", "ciphersuites", "curves", "ecdhe"];
 const RANGE: u32 = 256;
 
 /// Reads a `bind` line. `None` if the listener cannot be converted.
-fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
+pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { source: line.source, ..BindLine::default() };
     let v6_only = line.has_word("v6only") && !line.has_word("v4v6");
     for address in line.word(1).split(',') {
@@ -101,31 +101,6 @@ fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Op
         return None;
     }
     Some(out)
-}
-
-/// Reads all `bind` lines of a proxy. HTTP/3 is spoken beside TLS over TCP alone.
-pub fn read_all(
-    lines: &[ConfigLine],
-    bases: &FileBases,
-    notes: &mut ConversionNotes,
-) -> Vec<BindLine> {
-    let mut binds: Vec<BindLine> =
-        lines.iter().filter_map(|line| read(line, bases, notes)).collect();
-    let beside: Vec<String> = binds
-        .iter()
-        .filter(|bind| bind.tls && !bind.quic)
-        .flat_map(|bind| bind.listen.clone())
-        .collect();
-    binds.retain(|bind| {
-        let stays = !bind.quic || bind.listen.iter().all(|one| beside.contains(one));
-        if !stays && let Some(line) = lines.iter().find(|line| line.source == bind.source) {
-            let reason = "HTTP/3 is spoken beside TLS over TCP at the same address and port";
-            let instead = "`http3 = \"on\"` in a service with `tls`";
-            notes.left_out(line.source, &line.text(), reason, instead);
-        }
-        stays
-    });
-    binds
 }
 
 /// Reports a keyword of a listener that is not carried over.

@@ -151,7 +151,7 @@ const ROWS: &[HaproxyDirective] = &[
     (
         &["compression offload", "compression direction"],
         NoteKind::LeftOut,
-        "answers are compressed, requests are not, and what a server has compressed stays so",
+        "Accept-Encoding still reaches servers, and what they have compressed stays so; requests are not compressed",
         "`compress` in a service",
     ),
     (

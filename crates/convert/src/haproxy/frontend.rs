@@ -20,6 +20,7 @@ use super::frontend_rule::{self, FrontendRule};
 use super::frontend_times;
 use super::header_edits::HeaderEdits;
 use super::http_rules::{self, ProxyRules};
+use super::listeners;
 use super::pools::BackendPools;
 use super::proxy_senders;
 use super::section::{HaproxySection, SectionKind};
@@ -50,7 +51,7 @@ impl FrontendWriter<'_> {
         if self.note_unwritable(notes) {
             return;
         }
-        let binds = bind::read_all(&settings.binds, self.bases, notes);
+        let binds = listeners::read_all(&settings.binds, self.bases, notes);
         if binds.is_empty() {
             let reason = "none of its listeners can be carried over";
             return notes.left_out(section.source, &section.text, reason, "`listen` in a service");
@@ -248,11 +249,19 @@ impl FrontendWriter<'_> {
         rules: &mut Vec<FrontendRule>,
         notes: &mut ConversionNotes,
     ) {
-        let taken =
-            |name: &str| self.pools.written_name(name).is_some() && !self.is_empty_backend(name);
-        let default =
-            self.settings.default_backend(self.section).filter(|default| taken(&default.name));
-        let Some(DefaultBackend { name, source }) = default else {
+        let written = |name: &str| self.pools.written_name(name).is_some();
+        let default = self.settings.default_backend(self.section);
+        let default = default.filter(|default| written(&default.name));
+        let steps = default.as_ref().map(|default| self.backend_rules(&default.name, notes));
+        let steps = steps.unwrap_or_default();
+        rules.extend(
+            steps
+                .final_rules
+                .iter()
+                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
+        );
+        let served = default.filter(|default| !self.is_empty_backend(&default.name));
+        let Some(DefaultBackend { name, source }) = served else {
             let refused = self.refuse_action();
             let text = "no default_backend with servers: what no rule took is refused".to_owned();
             rules.push(FrontendRule {
@@ -263,13 +272,6 @@ impl FrontendWriter<'_> {
             });
             return;
         };
-        let steps = self.backend_rules(&name, notes);
-        rules.extend(
-            steps
-                .final_rules
-                .iter()
-                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
-        );
         if let Some(fields) = self.rewrite_fields(&own.fields, &steps.fields) {
             let pool = value::quote(self.pools.written_name(&name).unwrap_or_default());
             let text = format!("default_backend {name}");

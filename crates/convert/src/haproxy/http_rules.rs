@@ -15,6 +15,10 @@ use super::pools::BackendPools;
 
 const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
 
+const OTHER_AUTH: &str =
+    "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
+const CHANGES: &str = "`rewrite` in a rule, or do it at the servers";
+
 const WIDENED: &str = "so that nothing is open that was closed, the rule refuses all that could have met the condition";
 const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
@@ -107,23 +111,17 @@ impl ProxyRules {
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
-        let early = line.word(0) == "tcp-request";
-        let hidden = self.hidden_address.clone().filter(|_| !early);
+        let hidden = self.hidden_address.clone().filter(|_| line.word(0) != "tcp-request");
         let guard = || {
             let condition = acls.condition(condition, pools);
             hidden.iter().fold(condition, hide_address)
         };
-        let when = || {
-            let condition = guard();
-            condition.unknown().map_or_else(|| Ok(condition.clone()), |why| Err(why.clone()))
-        };
+        let when = || guard().known();
         let first = action.first().map_or("", String::as_str);
         if let Some(change) = refused_change(first).filter(|_| line.word(0) == "http-request") {
+            notes.left_out(line.source, &line.text(), change.reason, CHANGES);
             let when = guard().and(acting_condition(action)).at_least();
-            let instead = "`rewrite` in a rule, or do it at the servers";
-            notes.left_out(line.source, &line.text(), change.reason, instead);
-            self.push_final_rule(when, "answer", change.status.to_owned(), line);
-            return Ok(());
+            return Ok(self.push_final_rule(when, "answer", change.status.to_owned(), line));
         }
         match (line.word(0), first) {
             ("tcp-request", "reject" | "silent-drop")
@@ -137,12 +135,7 @@ impl ProxyRules {
                 self.push_refusal(guard(), key, value, line, notes);
             }
             ("tcp-request" | "http-request", "accept" | "allow") => {
-                let condition = guard();
-                if let Some(why) = condition.unknown() {
-                    note_guard(line, why, NARROWED, notes);
-                }
-                line.mark_converted();
-                self.accept_conditions.push(condition.at_most())
+                self.push_acceptance(guard(), line, notes);
             }
             ("redirect", _) | ("http-request", "redirect") => {
                 let value = redirect(&action[1..])?;
@@ -150,23 +143,19 @@ impl ProxyRules {
             }
             ("http-request", "auth") => {
                 let when = guard().at_least();
-                let reason = AUTH;
-                let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-                notes.left_out(line.source, &line.text(), reason, instead);
+                notes.left_out(line.source, &line.text(), AUTH, OTHER_AUTH);
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
             }
             ("http-request", "return") => {
                 let value = return_action(&action[1..], "200");
-                match refusing_status(action) {
-                    Some(status) => {
-                        let value = value.unwrap_or_else(|why| {
-                            notes.changed(line.source, &line.text(), &why.reason, &why.instead);
-                            status.to_string()
-                        });
-                        self.push_refusal(guard(), "answer", value, line, notes)
-                    }
-                    None => self.push_final_rule(when()?, "answer", value?, line),
-                }
+                let Some(status) = refusing_status(action) else {
+                    return Ok(self.push_final_rule(when()?, "answer", value?, line));
+                };
+                let value = value.unwrap_or_else(|why| {
+                    notes.changed(line.source, &line.text(), &why.reason, &why.instead);
+                    status.to_string()
+                });
+                self.push_refusal(guard(), "answer", value, line, notes)
             }
             ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
                 self.fields.edit(line, action, when()?, notes)?;
@@ -175,6 +164,20 @@ impl ProxyRules {
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
+    }
+
+    /// Notes whom a rule lets through. An unknown condition is narrowed.
+    fn push_acceptance(
+        &mut self,
+        condition: RuleCondition,
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) {
+        if let Some(why) = condition.unknown() {
+            note_guard(line, why, NARROWED, notes);
+        }
+        line.mark_converted();
+        self.accept_conditions.push(condition.at_most())
     }
 
     /// Adds a rule that denies. An unknown condition is widened, so that the rule denies too much rather than too

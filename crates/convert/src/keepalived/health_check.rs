@@ -9,7 +9,7 @@ use super::tree::BlockNode;
 /// The health check as a TOML table. `None` if the server has no known checker.
 pub fn health_check(
     real: &BlockNode,
-    delay: Option<u64>,
+    virtual_server: &BlockNode,
     host: Option<&str>,
     notes: &mut ConversionNotes,
 ) -> Option<String> {
@@ -34,19 +34,22 @@ pub fn health_check(
         }
     }
     let (node, mut keys) = probe?;
-    let every = time(node, "delay_loop").or(delay).unwrap_or(60_000);
+    // Times of the virtual server are those of checkers that have none.
+    let common = |name: &str| time(node, name).or_else(|| time(virtual_server, name));
+    let every = common("delay_loop").unwrap_or(60_000);
     keys.push(KeyValue::new("every", duration::format_duration(every)));
     let limit = time(node, "connect_timeout").or(time(node, "misc_timeout")).unwrap_or(5_000);
     keys.push(KeyValue::new("timeout", duration::format_duration(limit.min(every))));
     let retry: u32 = node
         .take("retry")
         .or(node.take("nb_get_retry"))
+        .or_else(|| virtual_server.take("retry"))
         .and_then(|one| one.word(1).parse().ok())
         .unwrap_or(0);
     // The ranges of `fall` and `doubt` in the configuration.
     keys.push(KeyValue::new("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
     keys.push(KeyValue::new("rise", "1"));
-    let doubt = time(node, "delay_before_retry").unwrap_or(1_000);
+    let doubt = common("delay_before_retry").unwrap_or(1_000);
     keys.push(KeyValue::new("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
     if let Some(port) = node.take("connect_port") {
         keys.push(KeyValue::new("port", port.word(1).to_owned()));

@@ -237,10 +237,6 @@ fn servers(
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) {
-    let delay = node
-        .take("delay_loop")
-        .and_then(|one| duration::parse_seconds(one.word(1)))
-        .filter(|ms| *ms > 0);
     let host = node.take("virtualhost").map(|one| one.word(1));
     let most = node
         .inner
@@ -280,7 +276,7 @@ fn servers(
         }
         let own = real.take("virtualhost").map(|one| one.word(1)).or(host);
         pairs.extend(
-            health_check::health_check(real, delay, own, notes)
+            health_check::health_check(real, node, own, notes)
                 .map(|probe| KeyValue::new("probe", probe)),
         );
         note_server_words(real, notes);
@@ -346,8 +342,14 @@ fn address(
 
 /// Reports the other keywords of a virtual server.
 fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
+    let checks =
+        |real: &BlockNode| real.inner.iter().any(|one| health_check::is_checker(one.word(0)));
+    let is_checked = node.inner.iter().any(checks);
     for one in &node.inner {
         match one.word(0) {
+            "delay_loop" | "retry" | "delay_before_retry" if !is_checked => {
+                notes.not_needed(one.source, &one.text(), "no server has a checker");
+            }
             "lb_kind"
             | "lvs_method"
             | "lb_algo"

@@ -127,6 +127,16 @@ fn connections_behind_proxies_are_judged_by_who_connects() {
 }
 
 #[test]
+fn a_backend_without_servers_answers_as_its_rules_say() {
+    let text = converted(
+        "frontend a\n mode http\n bind 10.0.0.1:80\n default_backend none\nbackend none\n mode http\n \
+         http-request deny deny_status 404 if { path /a }\n",
+    );
+    let own = text.find("answer = 404").unwrap_or_else(|| panic!("{text}"));
+    assert!(text.find("answer = 503").is_some_and(|rest| own < rest), "{text}");
+}
+
+#[test]
 fn checks_that_begin_to_talk_send_all_at_once() {
     let file = |checks: &str| {
         converted(&format!(

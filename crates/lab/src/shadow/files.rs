@@ -11,7 +11,7 @@ use files::create::{create, make_dir};
 
 use super::identity::ShadowIdentity;
 use super::inventory::{FileContent, NamedFile};
-use super::plan::HostEntry;
+use super::plan::{HostEntry, RESOLVER};
 
 /// Writes the files below `root`, at the paths that the configuration names.
 pub fn write_files(
@@ -25,6 +25,7 @@ pub fn write_files(
         names.push_str(&format!("{address} {name}\n"));
     }
     write(root, "/etc/hosts", &names)?;
+    write(root, "/etc/resolv.conf", &format!("nameserver {}\n", RESOLVER.ip()))?;
     for NamedFile { path, content } in files {
         let text = match content {
             FileContent::Certificate => &identity.pair,

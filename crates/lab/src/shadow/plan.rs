@@ -12,6 +12,8 @@ use super::inventory::{NamedEndpoint, SourceInventory};
 use super::pattern_sample::sample_expression;
 use super::serve_checks::StandInGreeting;
 
+/// The resolver of a run, which its file of resolvers names.
+pub const RESOLVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 153)), 53);
 /// The most listeners and servers of a run.
 const LISTED: usize = 1_024;
 
@@ -86,7 +88,8 @@ impl ShadowPlan {
         plan.add_clients(&table);
         let free =
             |address: &SocketAddr| !plan.servers.iter().any(|one| one.address.ip() == address.ip());
-        plan.resolvers = inventory.resolvers.iter().copied().filter(free).collect();
+        let named = inventory.resolvers.iter().copied();
+        plan.resolvers = named.chain([RESOLVER]).filter(free).collect();
         plan
     }
 
@@ -140,6 +143,7 @@ impl ShadowPlan {
         let probe = pool.get("probe");
         let greeting = probe.map_or(StandInGreeting::None, greeting_of);
         let probe_port = probe.and_then(|probe| probe.get("port")).and_then(Value::as_integer);
+        self.add_found_server(name, pool, &greeting);
         for server in pool.get("servers").and_then(Value::as_array).into_iter().flatten() {
             let written = server.as_str().or_else(|| server.get("address").and_then(Value::as_str));
             let backup = server.get("backup").and_then(Value::as_bool).unwrap_or(false);
@@ -156,6 +160,22 @@ impl ShadowPlan {
                 None => self.add_server(own, Some(membership), &greeting),
             }
         }
+    }
+
+    /// A name whose records are the servers; it has one in the run.
+    fn add_found_server(&mut self, pool_name: &str, pool: &Value, greeting: &StandInGreeting) {
+        let from = pool.get("servers-from");
+        let Some(name) = from.and_then(|from| from.get("dns")).and_then(Value::as_str) else {
+            return;
+        };
+        let port = from.and_then(|from| from.get("port")).and_then(Value::as_integer);
+        let written = split_address(name);
+        let host = written.as_ref().map_or(name, |endpoint| endpoint.host.as_str());
+        let port = port.and_then(|port| u16::try_from(port).ok());
+        let Some(port) = port.or(written.as_ref().map(|endpoint| endpoint.port)) else { return };
+        let address = SocketAddr::new(self.resolve(host), port);
+        let membership = PoolMembership { pool: pool_name.to_owned(), backup: false };
+        self.add_server(address, Some(membership), greeting);
     }
 
     fn add_server(
@@ -204,7 +224,7 @@ impl ShadowPlan {
     fn add_clients(&mut self, table: &Table) {
         let mut networks = Vec::new();
         let services = Value::Table(table.clone());
-        collect(&services, &["client", "allow", "deny", "except"], &mut networks);
+        collect(&services, &["client", "allow", "deny", "except", "from"], &mut networks);
         let taken: Vec<IpAddr> = self.servers.iter().map(|server| server.address.ip()).collect();
         for network in networks {
             let inside = address_inside(&network);

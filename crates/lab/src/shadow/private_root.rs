@@ -34,6 +34,8 @@ for one in /*; do
 done
 mkdir -p "$new/run" "$new$dir"
 mount --bind "$dir" "$new$dir"
+# A link there would lead out of the files of the run.
+rm -f "$new/etc/resolv.conf"
 cp -R "$files/." "$new/"
 touch "$new/run/shadow-program"
 mount --bind "$program" "$new/run/shadow-program"

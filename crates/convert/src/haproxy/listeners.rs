@@ -1,0 +1,31 @@
+//! The listeners of a proxy together: what one of them needs of another.
+
+use crate::notes::ConversionNotes;
+
+use super::bind::{BindLine, FileBases, read};
+use super::lex::ConfigLine;
+
+/// Reads all `bind` lines of a proxy. HTTP/3 is spoken beside TLS over TCP alone.
+pub fn read_all(
+    lines: &[ConfigLine],
+    bases: &FileBases,
+    notes: &mut ConversionNotes,
+) -> Vec<BindLine> {
+    let mut binds: Vec<BindLine> =
+        lines.iter().filter_map(|line| read(line, bases, notes)).collect();
+    let beside: Vec<String> = binds
+        .iter()
+        .filter(|bind| bind.tls && !bind.quic)
+        .flat_map(|bind| bind.listen.clone())
+        .collect();
+    binds.retain(|bind| {
+        let stays = !bind.quic || bind.listen.iter().all(|one| beside.contains(one));
+        if !stays && let Some(line) = lines.iter().find(|line| line.source == bind.source) {
+            let reason = "HTTP/3 is spoken beside TLS over TCP at the same address and port";
+            let instead = "`http3 = \"on\"` in a service with `tls`";
+            notes.left_out(line.source, &line.text(), reason, instead);
+        }
+        stays
+    });
+    binds
+}
