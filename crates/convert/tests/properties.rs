@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn any_cut_example_is_converted_or_reported(which in 0usize..64, from in 0usize..3000, length in 0usize..3000) {
+    fn any_cut_example_is_converted_or_reported(which in 0usize..4096, from in 0usize..3000, length in 0usize..3000) {
         let files: Vec<_> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))
             .map(|dir| dir.flatten().map(|entry| entry.path()).collect())
             .unwrap_or_default();

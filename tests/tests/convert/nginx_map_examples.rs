@@ -1,5 +1,4 @@
-//! Further nginx examples, most of them with variables, and those that do not run on free ports beside an nginx.
-//! `shadow_examples` runs all of them in networks of their own.
+//! Further nginx examples, most of them with variables.
 //!
 //! `examples` documents the fields.
 
@@ -279,39 +278,4 @@ pub const NGINX_MAPS: [&ConvertExample; 8] = [
     &NGINX_MAINTENANCE,
     &NGINX_DUALSTACK,
     &NGINX_KUBERNETES,
-];
-
-/// An example that no nginx runs on free ports beside its conversion, and the reason.
-pub struct UnstagedExample {
-    pub file: &'static str,
-    pub reason: &'static str,
-}
-
-const fn unstaged(file: &'static str, reason: &'static str) -> UnstagedExample {
-    UnstagedExample { file, reason }
-}
-
-pub const UNSTAGED: &[UnstagedExample] = &[
-    unstaged("nginx-bluegreen.conf", "shares are drawn anew for each request"),
-    unstaged("nginx-cdn-origin.conf", "whoever does not come over the CDN is refused"),
-    unstaged("nginx-chat.conf", "the stand-ins do not switch to WebSocket"),
-    unstaged("nginx-discourse.conf", "limits of connections are left out"),
-    unstaged("nginx-dns.conf", "datagrams are left out"),
-    unstaged("nginx-exchange.conf", "nginx needs a module that is not part of it"),
-    unstaged("nginx-gateway.conf", "limits refuse at times of their own"),
-    unstaged("nginx-geoblock.conf", "nginx needs a module with a database of countries"),
-    unstaged("nginx-gitlab.conf", "nginx needs the files of an installation"),
-    unstaged("nginx-grpc-services.conf", "a server with TLS would be needed"),
-    unstaged("nginx-jenkins.conf", "most of its locations are files"),
-    unstaged("nginx-legacy.conf", "an expression on the query closes the server"),
-    unstaged("nginx-mail.conf", "nginx needs the files of an installation"),
-    unstaged("nginx-mastodon.conf", "nginx needs the files of an installation"),
-    unstaged("nginx-matrix.conf", "nginx needs the files of an installation"),
-    unstaged("nginx-mqtt.conf", "the shared example of names is `nginx-stream.conf`"),
-    unstaged("nginx-mtls.conf", "clients would need certificates"),
-    unstaged("nginx-nextcloud.conf", "nginx needs the files of an installation"),
-    unstaged("nginx-postgres.conf", "shares are drawn anew for each connection"),
-    unstaged("nginx-site.conf", "a name would have to be looked up"),
-    unstaged("nginx-sso.conf", "requests are not authenticated"),
-    unstaged("nginx-wordpress.conf", "nginx needs the files of an installation"),
 ];
