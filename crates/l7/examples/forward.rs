@@ -65,6 +65,7 @@ fn snapshot(config: &Config) -> WorkerSnapshot {
         error_pages: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
+        edits: None,
         affinity: None,
         slo: None,
     };

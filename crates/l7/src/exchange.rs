@@ -14,6 +14,7 @@ mod client_field;
 pub(crate) mod compressor;
 mod discarded_body;
 pub(crate) mod disposition;
+mod edits;
 mod failure_handling;
 mod finish;
 pub(crate) mod flow;

@@ -14,6 +14,7 @@ pub(crate) mod mirror;
 mod multiplexed;
 pub(crate) mod request_cookies;
 pub(crate) mod response_changes;
+pub(crate) mod response_edits;
 pub(crate) mod retry_attempts;
 pub(crate) mod routing;
 pub(crate) mod upstream_tls;

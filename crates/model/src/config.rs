@@ -169,9 +169,9 @@ pub use reserved_fields::ReservedFields;
 pub use retry::{RetryConditions, RetryConfig};
 pub use rule_overrides::{RuleOverrides, RuleRetry, RuleTimeouts};
 pub use rules::{
-    ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
-    PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
-    WeightedPool,
+    ActiveCountScope, AddedField, Condition, EditConfig, FixedAnswer, Mirror, NoServersAction,
+    PoolCondition, PrefixRewrite, RateLimit, RateLimitKey, ResponseCondition, RewriteConfig,
+    RuleActionConfig, RuleConfig, WeightedPool,
 };
 pub use schedule::ScheduleRule;
 pub use server::{ServerConfig, ServerKey, ServerWeight};

@@ -8,6 +8,7 @@
 pub mod condition;
 pub mod context;
 pub mod describe;
+pub mod edits;
 pub mod index;
 pub mod path_admission;
 pub mod rate_limit;
@@ -26,6 +27,7 @@ mod glob;
 mod list_field;
 mod location_rewrite;
 mod path_captures;
+mod path_reading_policy;
 mod reading_set;
 
 pub use action::{MirrorTarget, RuleAction, SplitPool};

@@ -18,6 +18,7 @@ use crate::affinity::cookie::AffinitySecrets;
 use crate::config::{PoolConfig, ServerConfig, ServerEndpoint, ServerWeight, ServiceConfig};
 use crate::error_pages::ErrorPages;
 use crate::id::{PoolId, ServerId, ServiceId};
+use crate::rules::edits::EditTable;
 use crate::rules::service_rules::ServiceRules;
 use crate::slo::network_table::SloTable;
 use crate::stats::pool::PoolStats;
@@ -53,6 +54,8 @@ pub struct ServiceView {
     pub stats: Arc<ServiceStats>,
     /// The rules; `None`: no rules.
     pub rules: Option<Arc<ServiceRules>>,
+    /// The edits; `None`: no edits.
+    pub edits: Option<Arc<EditTable>>,
     /// The table of sticky clients; `None`: no affinity.
     pub affinity: Option<Arc<affinity::AffinityTable>>,
     /// SLO counters; `None`: no objective is configured.

@@ -140,6 +140,8 @@ counters! {
         trailers_dropped = "trailers-dropped";
         /// Fields of requests that were dropped for unusual characters in their names.
         fields_dropped = "fields-dropped";
+        /// Edits that were made although they fit some readings of the request and not others.
+        edits_ambiguous = "edits-ambiguous";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// HTTP/2 connections closed gracefully for their age.

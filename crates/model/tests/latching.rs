@@ -28,6 +28,7 @@ fn service(count: &str) -> ServiceView {
         error_pages: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
+        edits: None,
         affinity: None,
         slo: None,
     }

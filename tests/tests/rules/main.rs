@@ -10,6 +10,7 @@
 mod affinity;
 mod answers;
 mod cookies;
+mod edits;
 mod hours;
 mod many;
 mod names;

@@ -44,6 +44,9 @@ pub struct RequestExplained {
     pub passed: Vec<RulePassed>,
     /// Further ones.
     pub passed_unlisted: u64,
+    /// Names of the edits that are made, in order. Those of answers are made only where the answer meets their condition.
+    #[serde(default)]
+    pub edits: Vec<String>,
     /// The rule that takes it; absent: none, so the service's pool.
     pub rule: Option<RuleTaken>,
     /// What becomes of it where no pool takes it: an answer of the balancer's own, in a sentence.

@@ -75,6 +75,9 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
     for reading in explained.readings.iter().filter(|reading| **reading != explained.path) {
         out.push_str(&format!("or       {}\n", plain(reading)));
     }
+    if !explained.edits.is_empty() {
+        out.push_str(&format!("edits    {}\n", plain(&explained.edits.join(", "))));
+    }
     match &explained.rule {
         Some(rule) => {
             out.push_str(&format!(
@@ -164,6 +167,7 @@ mod tests {
                 because: "path /old does not hold".into(),
             }],
             passed_unlisted: 7,
+            edits: vec!["mobile".into(), "edit-2".into()],
             rule: Some(RuleTaken {
                 place: 9,
                 name: "api".into(),
@@ -182,6 +186,7 @@ mod tests {
             "service  shop: it listens on port 80",
             "path     /api/x",
             "or       /api;v/x",
+            "edits    mobile, edit-2",
             "rule     9 api: pool api",
             "target   /x",
             "pool     api (100.0 %, random)",

@@ -110,6 +110,7 @@ impl PlannerFixture {
                     tls: None,
                     error_pages: None,
                     rules: None,
+                    edits: None,
                     affinity: None,
                     slo: None,
                     stats: Arc::new(ServiceStats::new(1)),

@@ -11,6 +11,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     pub(super) fn admit(&mut self) -> Option<EarlyReply> {
         let config = &self.view.config;
         if self.view.rules.is_some()
+            || self.view.edits.is_some()
             || config.sticky.is_some()
             || config.forwarded.client_field.is_some()
             || config.path_normalization.applies_without_rules()

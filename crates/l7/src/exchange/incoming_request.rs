@@ -217,10 +217,11 @@ pub fn read<N: NetDriver>(
     Ok(Some(incoming))
 }
 
-/// What came as X-Forwarded-For, where a rule writes it: in the head for the server it may be replaced.
+/// What came as X-Forwarded-For, where a rule or an edit writes it: in the head for the server it may be replaced.
 fn forwarded_for(view: &ServiceView, request: &ParsedRequestHead) -> Vec<u8> {
     let mut joined = Vec::new();
-    if view.rules.as_ref().is_some_and(|rules| rules.table.wants_forwarded_for()) {
+    let by_rules = view.rules.as_ref().is_some_and(|rules| rules.table.wants_forwarded_for());
+    if by_rules || view.edits.as_ref().is_some_and(|edits| edits.wants_forwarded_for()) {
         let own = request
             .headers
             .iter()

@@ -1,4 +1,4 @@
-//! Routing of an exchange: the rules of its service, and client affinity.
+//! Routing of an exchange: the edits and rules of its service, and client affinity.
 //!
 //! Routing takes place once, before the first attempt. It rewrites the head and sends mirror copies as the rule
 //! configures. The server is chosen later.
@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::value_template::RequestFacts;
 use model::config::{AffinityKey, ClientRefusal, CookieMode};
 use model::id::ServerId;
 use model::request_head::ParsedHead;
@@ -16,6 +15,7 @@ use model::rules::{ExchangeSettings, PathAdmission, admit_path, write_with_targe
 use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
 
+use super::edits::rewrite_cause;
 use super::{ExchangeContext, HttpExchange, client_field};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply;
@@ -28,6 +28,7 @@ use crate::upstream::hash_key;
 use crate::upstream::mirror::{self, MirroredRequest};
 use crate::upstream::request_cookies::{self, RequestCookieEdit};
 use crate::upstream::response_changes::ResponseRule;
+use crate::upstream::response_edits;
 use crate::upstream::routing::{self, ComposedReply, MatchedRule, RoutingDecision};
 
 /// The path that ACME authorities request (RFC 8555 §8.3).
@@ -104,63 +105,31 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             .then_some(EarlyReply::Refused(Cause::Misdirected))
     }
 
-    /// Applies the rules and looks up the client's affinity; returns a response that ends the exchange, if any.
+    /// Makes the edits, applies the rules and looks up the client's affinity; returns a response that ends the exchange,
+    /// if any.
     pub(super) fn route(&mut self) -> Option<EarlyReply> {
         if let Some(end) = self.normalize_path() {
             return Some(end);
         }
-        let ExchangeContext { worker, client, client_peer, service } = self.context;
-        let peer = client_peer.peer;
-        let mut matched_rule = None;
-        if let Some(ruling) = self.view.rules.clone() {
-            let head = self.incoming.view();
-            let sni = client.server_name();
-            let ruled = routing::route(
-                worker,
-                service,
-                &self.view,
-                &ruling,
-                peer,
-                sni.as_deref(),
-                Some(&head),
-            );
-            let matched = match ruled {
-                RoutingDecision::Pool(pool, matched) => {
-                    self.pool = pool.unwrap_or_else(|| self.pool.clone());
-                    matched
-                }
-                RoutingDecision::Refused(cause, matched) => {
-                    // A refusal stays one, whatever its lines would be.
-                    let filled =
-                        matched.as_ref().map(|it| self.fill_response(it, &head, sni.as_deref()));
-                    self.changes.filled = filled.and_then(Result::ok).unwrap_or_default();
-                    self.matched_rule = matched;
-                    return Some(EarlyReply::Refused(cause));
-                }
-                RoutingDecision::Answer(matched) => {
-                    return Some(self.answer_by_rule(matched, sni.as_deref()));
-                }
-            };
-            if let Some(matched) = matched {
-                let rule = self.view.config.rules.get(matched.at);
-                self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
-                self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
-                let edited = self.apply_edits(&matched, sni.as_deref());
-                if let Err(fault) = edited {
-                    self.matched_rule = Some(matched);
-                    return Some(EarlyReply::Refused(match fault {
-                        RewriteFault::AmbiguousPath => Cause::AmbiguousPath,
-                        RewriteFault::ValuesTooLong => Cause::HeadTooLarge,
-                        RewriteFault::NotAHost => Cause::BadRequest,
-                    }));
-                }
-                matched_rule = Some(matched);
-            }
+        if let Err(cause) = self.make_edits_before_rules() {
+            return Some(EarlyReply::Refused(cause));
+        }
+        let matched_rule = match self.apply_rules() {
+            Ok(matched) => matched,
+            Err(end) => return Some(end),
+        };
+        if let Err(cause) = self.make_edits_after_rules() {
+            self.matched_rule = matched_rule;
+            return Some(EarlyReply::Refused(cause));
         }
         self.write_client_field();
+        let ExchangeContext { worker, client, client_peer, .. } = self.context;
         let head = self.incoming.view();
-        let input =
-            AffinityInput { peer, request_head: Some(&head), session: client.tls_session() };
+        let input = AffinityInput {
+            peer: client_peer.peer,
+            request_head: Some(&head),
+            session: client.tls_session(),
+        };
         self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &input);
         self.edit_cookies();
         let refused = self.limit_body();
@@ -171,6 +140,49 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             self.matched_rule = Some(matched);
         }
         refused
+    }
+
+    /// Finds the rule for the request, and does what it says. The error is a response that ends the exchange.
+    fn apply_rules(&mut self) -> Result<Option<MatchedRule>, EarlyReply> {
+        let Some(ruling) = self.view.rules.clone() else { return Ok(None) };
+        let ExchangeContext { worker, client, client_peer, service } = self.context;
+        let head = self.incoming.view();
+        let sni = client.server_name();
+        let ruled = routing::route(
+            worker,
+            service,
+            &self.view,
+            &ruling,
+            client_peer.peer,
+            sni.as_deref(),
+            Some(&head),
+        );
+        let matched = match ruled {
+            RoutingDecision::Pool(pool, matched) => {
+                self.pool = pool.unwrap_or_else(|| self.pool.clone());
+                matched
+            }
+            RoutingDecision::Refused(cause, matched) => {
+                // A refusal stays one, whatever its lines would be.
+                let filled =
+                    matched.as_ref().map(|it| self.fill_response(it, &head, sni.as_deref()));
+                self.changes.filled = filled.and_then(Result::ok).unwrap_or_default();
+                self.matched_rule = matched;
+                return Err(EarlyReply::Refused(cause));
+            }
+            RoutingDecision::Answer(matched) => {
+                return Err(self.answer_by_rule(matched, sni.as_deref()));
+            }
+        };
+        let Some(matched) = matched else { return Ok(None) };
+        let rule = self.view.config.rules.get(matched.at);
+        self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
+        self.settings = rule.map(ExchangeSettings::from_rule).unwrap_or_default();
+        if let Err(fault) = self.apply_rewrite(&matched, sni.as_deref()) {
+            self.matched_rule = Some(matched);
+            return Err(EarlyReply::Refused(rewrite_cause(fault)));
+        }
+        Ok(Some(matched))
     }
 
     /// Applies path normalization before the rules; returns a response that ends the exchange, if any.
@@ -229,7 +241,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     }
 
     /// Changes the request as the rule says, and keeps what it says of the answer.
-    fn apply_edits(
+    fn apply_rewrite(
         &mut self,
         matched: &MatchedRule,
         sni: Option<&str>,
@@ -267,7 +279,11 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let mut reply = routing::rule_answer(&matched, &self.view, &head);
         match self.fill_response(&matched, &head, sni) {
             Ok(filled) if refused.is_some() => self.changes.filled = filled,
-            Ok(filled) => filled.write_lines(reply.status, true, &mut reply.lines),
+            Ok(filled) => {
+                filled.write_lines(reply.status, true, &mut reply.lines);
+                let edits = &self.changes.edits;
+                response_edits::write_own_lines(edits, reply.status, &mut reply.lines);
+            }
             Err(_) => return EarlyReply::Refused(Cause::HeadTooLarge),
         }
         self.matched_rule = Some(matched);
@@ -286,23 +302,6 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         };
         let facts = self.request_facts(head, sni);
         rule.response_rewrite.fill(&facts).ok_or(RewriteFault::ValuesTooLong)
-    }
-
-    /// What variables of rules stand for.
-    fn request_facts<'f>(
-        &'f self,
-        head: &'f ParsedHead<'f>,
-        sni: Option<&'f str>,
-    ) -> RequestFacts<'f> {
-        let ExchangeContext { client, client_peer, .. } = self.context;
-        RequestFacts {
-            client: client_peer.peer,
-            port: client_peer.local.port(),
-            scheme: client.scheme(),
-            sni,
-            forwarded_for: &self.incoming.forwarded_for,
-            head,
-        }
     }
 
     /// Writes the field with the client's address, where the service wants one.

@@ -30,6 +30,7 @@ fn two(changing: &WorkerSnapshot, pool: PoolId, steady: &WorkerSnapshot) -> Work
         error_pages: None,
         stats: view.stats.clone(),
         rules: None,
+        edits: None,
         affinity: None,
         slo: None,
     };
@@ -63,6 +64,7 @@ fn steady() -> WorkerSnapshot {
         error_pages: None,
         stats: service.stats.clone(),
         rules: None,
+        edits: None,
         affinity: None,
         slo: None,
     };

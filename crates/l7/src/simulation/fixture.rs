@@ -28,6 +28,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> WorkerSnapshot {
         error_pages: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: None,
+        edits: None,
         affinity: None,
         slo: None,
     };
@@ -147,6 +148,7 @@ fn service() -> ServiceConfig {
         },
         tls: None,
         rules: Vec::new(),
+        edits: Vec::new(),
         path_normalization: PathNormalization::default(),
         path_case: PathCase::default(),
         field_names: FieldNamePolicy::default(),

@@ -1,4 +1,4 @@
-//! Changes to a response head for the client: those of the matched rule, and the affinity cookie.
+//! Changes to a response head for the client: those of the matched rule and of edits, and the affinity cookie.
 //!
 //! They are assembled before an attempt and applied when the head arrives.
 
@@ -12,6 +12,8 @@ use model::rules::ServiceRules;
 use model::rules::response_rewrite::{FilledResponse, ResponseRewrite};
 use wire::http1::{self, Header, SetCookieParts};
 
+use crate::upstream::response_edits::{self, AppliedEdit, ResponseHeadEdits};
+
 /// The changes of one exchange.
 #[derive(Default)]
 pub struct ResponseChanges {
@@ -19,6 +21,8 @@ pub struct ResponseChanges {
     pub rule: Option<ResponseRule>,
     /// Its variables, filled for this request.
     pub filled: FilledResponse,
+    /// The edits that change the response, in order.
+    pub edits: Vec<AppliedEdit>,
     /// The line that sets our cookie, or nothing.
     pub cookie: Vec<u8>,
     /// An application's cookie to watch for.
@@ -62,16 +66,6 @@ pub struct CookieTableEntry {
     /// The server's key in the table.
     pub server: u64,
     pub lifetime: Duration,
-}
-
-/// The changes for one response head.
-#[derive(Default)]
-pub struct ResponseHeadEdits<'c> {
-    /// Names of fields that are left out.
-    pub removed: Cow<'c, [String]>,
-    /// A cookie that is left out.
-    pub removed_cookie: Option<&'c str>,
-    pub added_lines: Vec<u8>,
 }
 
 impl CookieWatch {
@@ -123,8 +117,12 @@ impl ResponseChanges {
         let watch = self.watch.as_ref();
         let watch = watch.filter(|watch| !matches!(watch.change, CookieChange::None));
         let gone = self.rule_edits().map_or(&[][..], |edits| &edits.removed_headers);
+        let mut removed = Cow::Borrowed(gone);
+        for rewrite in self.edits.iter().filter_map(AppliedEdit::rewrite) {
+            removed.to_mut().extend_from_slice(&rewrite.removed_headers);
+        }
         ResponseHeadEdits {
-            removed: Cow::Borrowed(gone),
+            removed,
             removed_cookie: watch.map(|watch| watch.name.as_str()),
             added_lines: Vec::new(),
         }
@@ -138,6 +136,7 @@ impl ResponseChanges {
     /// Appends the lines of an answer of the balancer itself.
     pub fn write_own_lines(&self, status: u16, out: &mut Vec<u8>) {
         self.filled.write_lines(status, true, out);
+        response_edits::write_own_lines(&self.edits, status, out);
     }
 
     /// Appends the lines that a server's answer would have got, for a page in its place.
@@ -146,6 +145,12 @@ impl ResponseChanges {
             out.extend_from_slice(&edits.added_lines);
         }
         self.filled.write_lines(status, false, out);
+        if !self.edits.is_empty() {
+            let added_lines = std::mem::take(out);
+            let mut worked = ResponseHeadEdits { added_lines, ..ResponseHeadEdits::default() };
+            response_edits::make_edits(&self.edits, status, &[], &mut worked);
+            *out = worked.added_lines;
+        }
     }
 
     /// For a head with this status and these fields.
@@ -163,6 +168,7 @@ impl ResponseChanges {
             self.filled.write_lines(status, false, &mut worked.added_lines);
             self.rewrite_locations(edits, headers, &mut worked);
         }
+        response_edits::make_edits(&self.edits, status, headers, &mut worked);
         worked.added_lines.extend_from_slice(&self.cookie);
         self.watch_cookie(headers, now, &mut worked);
         if let Some(edits) = edits.filter(|edits| !edits.cookies.is_empty()) {
@@ -252,7 +258,7 @@ fn rewrite_cookies(
     headers: &[Header<'_>],
     worked: &mut ResponseHeadEdits<'_>,
 ) {
-    let removes = edits.removed_headers.iter().any(|name| name == "set-cookie");
+    let removes = worked.removed.iter().any(|name| name == "set-cookie");
     let own = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("set-cookie"));
     for header in own.filter(|_| !removes) {
         let replaced = |name: &str| http1::set_cookie(header, name).is_some();

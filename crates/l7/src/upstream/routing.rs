@@ -71,10 +71,7 @@ pub fn route<N: NetDriver>(
     head: Option<&ParsedHead<'_>>,
 ) -> RoutingDecision<N> {
     let unix_ms = worker.unix_ms();
-    let mut unix_seconds = (unix_ms / 1000) as i64;
-    if ruling.table.wants_time() {
-        unix_seconds += (worker.options.utc_offset)(unix_seconds);
-    }
+    let unix_seconds = local_seconds(worker, ruling.table.wants_time());
     let request = RuleContext { client: peer, sni, tos: None, head, unix_seconds };
     let pools = service.rule_pools.borrow();
     let pool = |at: usize| pools.get(at).map(|pool| pool.view.borrow().clone());
@@ -112,6 +109,15 @@ pub fn route<N: NetDriver>(
             let chosen = rule.choose_pool(draw, &live_state).and_then(|at| pools.get(at).cloned());
             RoutingDecision::Pool(chosen, Some(matched))
         }
+    }
+}
+
+/// Seconds since 1970 for conditions: of local time if some condition reads the time of day.
+pub fn local_seconds<N: NetDriver>(worker: &Worker<N>, wants_time: bool) -> i64 {
+    let unix_seconds = (worker.unix_ms() / 1000) as i64;
+    match wants_time {
+        true => unix_seconds + (worker.options.utc_offset)(unix_seconds),
+        false => unix_seconds,
     }
 }
 

@@ -68,6 +68,14 @@ impl Default for ValueBudget {
     }
 }
 
+impl ValueBudget {
+    /// Takes bytes of a value; `None`: fewer are left.
+    pub fn take(&mut self, bytes: usize) -> Option<()> {
+        self.0 = self.0.checked_sub(bytes)?;
+        Some(())
+    }
+}
+
 impl ValueTemplate {
     /// Reads a text in which `{NAME}` is a variable and `{{` a brace.
     ///
@@ -123,7 +131,7 @@ impl ValueTemplate {
         for part in &self.0 {
             part.write(facts, out);
         }
-        budget.0 = budget.0.checked_sub(out.len() - begin)?;
+        budget.take(out.len() - begin)?;
         let blanks = out[begin..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         out.drain(begin..begin + blanks);
         while out.len() > begin && out.last().is_some_and(u8::is_ascii_whitespace) {

@@ -45,6 +45,15 @@ impl AddedLines {
         })
     }
 
+    /// Bytes of lines that have no variables.
+    pub fn fixed_bytes(&self) -> usize {
+        let bytes = |line: &AddedLine| match line {
+            AddedLine::Fixed(lines) => lines.len(),
+            AddedLine::Variable(..) => 0,
+        };
+        self.0.iter().map(bytes).sum()
+    }
+
     /// Appends the lines. One whose variables leave it empty is not written. `None`: the budget is used up.
     pub fn write(
         &self,

@@ -73,6 +73,12 @@ impl ResponseRewrite {
         !self.by_status.is_empty() || !self.locations.is_empty()
     }
 
+    /// Bytes of the lines that have no variables.
+    pub fn fixed_bytes(&self) -> usize {
+        let by_status = self.by_status.iter().map(|added| added.lines.fixed_bytes());
+        self.added_lines.len() + by_status.sum::<usize>()
+    }
+
     /// Whether it needs what the client sent as X-Forwarded-For.
     pub fn wants_forwarded_for(&self) -> bool {
         self.by_status.iter().any(|added| added.lines.wants_forwarded_for())
@@ -81,16 +87,24 @@ impl ResponseRewrite {
 
     /// Fills the variables; `None`: they would write more than a head may get of them.
     pub fn fill(&self, facts: &RequestFacts<'_>) -> Option<FilledResponse> {
-        let mut budget = ValueBudget::default();
+        self.fill_within(facts, &mut ValueBudget::default())
+    }
+
+    /// As `fill`; takes what is added from `budget`.
+    pub fn fill_within(
+        &self,
+        facts: &RequestFacts<'_>,
+        budget: &mut ValueBudget,
+    ) -> Option<FilledResponse> {
         let mut filled = FilledResponse::default();
         for added in &self.by_status {
             let mut lines = Vec::new();
-            added.lines.write(facts, &mut budget, &mut lines)?;
+            added.lines.write(facts, budget, &mut lines)?;
             let StatusLines { statuses, own, .. } = added.clone();
             filled.by_status.push(FilledLines { lines, statuses, own });
         }
         for location in &self.locations {
-            filled.locations.push(location.fill(facts, &mut budget)?);
+            filled.locations.push(location.fill(facts, budget)?);
         }
         Some(filled)
     }

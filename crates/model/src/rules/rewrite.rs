@@ -96,6 +96,34 @@ impl RequestRewrite {
         }
         let target = begin..out.len();
         out.extend_from_slice(b" HTTP/1.1\r\n");
+        self.write_fields(message, facts, &mut ValueBudget::default(), out)?;
+        Ok(target)
+    }
+
+    /// As `apply`, for changes that keep the request line. Takes what is written from `budget`.
+    ///
+    /// # Errors
+    /// The request may not be sent so.
+    pub fn apply_to_fields(
+        &self,
+        message: &[u8],
+        facts: &RequestFacts<'_>,
+        budget: &mut ValueBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RewriteFault> {
+        budget.take(self.added_lines.fixed_bytes()).ok_or(RewriteFault::ValuesTooLong)?;
+        out.extend_from_slice(message.get(..next_line_start(message, 0)).unwrap_or_default());
+        self.write_fields(message, facts, budget, out)
+    }
+
+    /// Writes the fields of `message` with the changes, and what follows them.
+    fn write_fields(
+        &self,
+        message: &[u8],
+        facts: &RequestFacts<'_>,
+        budget: &mut ValueBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RewriteFault> {
         let mut at = next_line_start(message, 0);
         while let Some(line) = message.get(at..next_line_start(message, at)) {
             if line.len() <= 2 {
@@ -107,21 +135,25 @@ impl RequestRewrite {
             }
             at += line.len();
         }
-        self.write_lines(facts, out)?;
+        self.write_lines(facts, budget, out)?;
         out.extend_from_slice(message.get(at..).unwrap_or_default());
-        Ok(target)
+        Ok(())
     }
 
-    fn write_lines(&self, facts: &RequestFacts<'_>, out: &mut Vec<u8>) -> Result<(), RewriteFault> {
-        let mut budget = ValueBudget::default();
-        self.added_lines.write(facts, &mut budget, out).ok_or(RewriteFault::ValuesTooLong)?;
+    fn write_lines(
+        &self,
+        facts: &RequestFacts<'_>,
+        budget: &mut ValueBudget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RewriteFault> {
+        self.added_lines.write(facts, budget, out).ok_or(RewriteFault::ValuesTooLong)?;
         let Some(host) = &self.host else { return Ok(()) };
         out.extend_from_slice(b"Host: ");
         let begin = out.len();
         match host.literal() {
             Some(host) => out.extend_from_slice(host.as_bytes()),
             None => {
-                host.fill(facts, &mut budget, out).ok_or(RewriteFault::ValuesTooLong)?;
+                host.fill(facts, budget, out).ok_or(RewriteFault::ValuesTooLong)?;
                 if !out[begin..].iter().all(|byte| is_host_byte(*byte)) {
                     return Err(RewriteFault::NotAHost);
                 }

@@ -7,14 +7,15 @@ use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleMatch, RuleState};
 use super::index::{RuleIndex, RuleKeys, lookup_form};
 use super::path_captures::PathCaptures;
+use super::path_reading_policy::PathReadingPolicy;
 use super::response_rewrite::ResponseRewrite;
 use super::rewrite::RequestRewrite;
 use crate::config::template::Template;
 use crate::config::{
-    Condition, ForwardingMode, NoServersAction, PathCase, PathNormalization, RuleActionConfig,
-    RuleConfig, ServiceConfig, WeightedPool,
+    Condition, ForwardingMode, NoServersAction, PathCase, RuleActionConfig, RuleConfig,
+    ServiceConfig, WeightedPool,
 };
-use crate::path::{PathReadings, normal_form, possible_readings};
+use crate::path::{PathReadings, normal_form};
 use crate::request_head::ParsedHead;
 
 #[derive(Debug)]
@@ -26,12 +27,9 @@ pub struct RuleTable {
     wants_sni: bool,
     /// Some rule writes what clients sent as X-Forwarded-For.
     wants_forwarded_for: bool,
-    /// Some condition reads paths.
-    wants_path: bool,
     /// Some condition reads the time of day.
     wants_time: bool,
-    normalization: PathNormalization,
-    case: PathCase,
+    paths: PathReadingPolicy,
 }
 
 #[derive(Debug)]
@@ -67,20 +65,16 @@ impl RuleTable {
             .enumerate()
             .map(|(at, rule)| CompiledRule::new(at, rule, case, &mut pools))
             .collect();
+        let conditions = || service.rules.iter().map(|rule| &rule.when);
+        let uses = |kind: &dyn Fn(&Condition) -> bool| conditions().any(|when| when.contains(kind));
         Some(RuleTable {
-            wants_sni: uses_condition(service, &|condition| matches!(condition, Condition::Sni(_))),
-            wants_time: uses_condition(service, &|condition| {
-                matches!(condition, Condition::Time(..))
-            }),
-            wants_path: uses_condition(service, &|condition| {
-                matches!(condition, Condition::Path(_) | Condition::PathRegex(_))
-            }),
+            wants_sni: uses(&|condition| matches!(condition, Condition::Sni(_))),
+            wants_time: uses(&|condition| matches!(condition, Condition::Time(..))),
             wants_forwarded_for: rules.iter().any(CompiledRule::wants_forwarded_for),
             rules,
             pools,
             index: RuleIndex::new(&keys),
-            normalization: service.path_normalization,
-            case,
+            paths: PathReadingPolicy::new(service, conditions()),
         })
     }
 
@@ -110,29 +104,17 @@ impl RuleTable {
 
     /// Whether letter case counts in paths.
     pub fn case(&self) -> PathCase {
-        self.case
+        self.paths.case()
     }
 
     /// The possible readings of a request's path, as far as rules read it.
     pub fn readings(&self, head: &ParsedHead<'_>) -> PathReadings {
-        let examined = self.wants_path && self.normalization != PathNormalization::Raw;
-        if !examined || head.path_is_plain() {
-            return PathReadings::One;
-        }
-        possible_readings(head.raw_path())
+        self.paths.readings(head)
     }
 
     /// The path that rules compare if there is one reading.
     fn comparison_path<'v>(&self, view: &RuleContext<'v>) -> Cow<'v, [u8]> {
-        let Some(head) = view.head else { return Cow::Borrowed(b"") };
-        let path = match self.normalization {
-            PathNormalization::Raw => head.raw_path(),
-            _ => head.path(),
-        };
-        match self.case {
-            PathCase::Exact => Cow::Borrowed(path),
-            PathCase::Ignore => Cow::Owned(lookup_form(path.to_vec(), PathCase::Ignore)),
-        }
+        view.head.map_or(Cow::Borrowed(b""), |head| self.paths.comparison_path(head))
     }
 
     fn host_name<'v>(view: &RuleContext<'v>) -> &'v [u8] {
@@ -166,7 +148,7 @@ impl RuleTable {
         facts: &dyn RuleState,
     ) -> RuleMatch {
         let paths: Vec<Vec<u8>> =
-            paths.into_iter().map(|path| lookup_form(path, self.case)).collect();
+            paths.into_iter().map(|path| lookup_form(path, self.case())).collect();
         let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let name = RuleTable::host_name(view);
         let mut all: Vec<u32> =
@@ -187,7 +169,7 @@ impl RuleTable {
                 all.find_map(|at| self.evaluate_rule(at, &[&path], view, facts))
             }
             PathReadings::Several(paths) => {
-                let each = paths.into_iter().map(|path| lookup_form(path, self.case));
+                let each = paths.into_iter().map(|path| lookup_form(path, self.case()));
                 let paths: Vec<Vec<u8>> = each.collect();
                 let paths: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
                 all.find_map(|at| self.evaluate_rule(at, &paths, view, facts))
@@ -367,18 +349,4 @@ impl CompiledRule {
 
 fn has_dots(path: &[u8]) -> bool {
     path.split(|b| *b == b'/').any(|segment| segment == b"." || segment == b"..")
-}
-
-/// Whether some condition of a service's rules is of a kind.
-fn uses_condition(service: &ServiceConfig, kind: &dyn Fn(&Condition) -> bool) -> bool {
-    fn within(condition: &Condition, kind: &dyn Fn(&Condition) -> bool) -> bool {
-        match condition {
-            Condition::All(all) | Condition::Any(all) => {
-                all.iter().any(|condition| within(condition, kind))
-            }
-            Condition::Not(not) => within(not, kind),
-            condition => kind(condition),
-        }
-    }
-    service.rules.iter().any(|rule| within(&rule.when, kind))
 }

@@ -87,6 +87,13 @@ impl NamedValues {
         }
     }
 
+    /// Whether a field of an answer is one of them.
+    pub fn matches_field(&self, name: &[u8], value: &[u8]) -> bool {
+        let is_meant =
+            |named: &ValueMatch| named.name.eq_ignore_ascii_case(name) && named.matches(value);
+        self.matchers.iter().any(is_meant)
+    }
+
     fn evaluate_fields(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         let mut tally = ReadingTally::new();
         self.add_spellings(head, refuses, &mut tally, &|named, value| named.matches(value));

@@ -13,6 +13,7 @@ mod client_certificates;
 mod cookies;
 mod diff;
 mod dns;
+mod edits;
 mod error_pages;
 mod explanation;
 mod forwarded;

@@ -332,6 +332,7 @@ fn lists_stand_for_tables_whose_short_form_takes_them() {
         "tls = [\"/a.pem\", \"/b.pem\"]",
         "tls = { acme = [\"a.example\", \"b.example\"] }",
         "accept-proxy = [\"10.0.0.0/8\", \"::/0\"]",
+        "edit = [{ when-response = [200, \"500-599\"], rewrite = { answer-remove = \"x\" } }]",
     ] {
         good(&format!("{BASE}{tls}{line}\n"));
     }
@@ -344,7 +345,7 @@ fn lists_stand_for_tables_whose_short_form_takes_them() {
     let promised: Vec<&str> = promised.filter_map(|line| line.split('`').nth(1)).collect();
     for key in promised {
         assert!(
-            ["tls", "accept-proxy", "acme", "reach"].contains(&key),
+            ["tls", "accept-proxy", "acme", "reach", "when-response"].contains(&key),
             "try a list for {key} here"
         );
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
+mod edits;
 mod paths;
 mod values;
 

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use model::affinity::cookie::AffinitySecrets;
 use model::config::{Config, PoolConfig, ServerConfig, ServiceConfig, SocketOptions};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::rules::edits::EditTable;
 use model::snapshot::{AcmeProofs, PoolView, ServerView, ServiceView, WorkerSnapshot};
 use model::stats::pool::PoolStats;
 use model::stats::{ServerStats, ServiceStats};
@@ -307,10 +308,10 @@ impl AppliedState {
                 (ServiceId(self.next.service), None, Arc::new(ServiceStats::new(self.workers)))
             }
         };
-        let config = Arc::clone(config);
         Arc::new(ServiceView {
             id,
-            config,
+            edits: EditTable::new(config).map(Arc::new),
+            config: Arc::clone(config),
             pool,
             tls,
             error_pages: old.and_then(|old| old.error_pages.clone()),

@@ -24,6 +24,7 @@ pub fn with_tls_materials(mut applied: AppliedState, materials: &TlsMaterials) -
                 error_pages: error_pages.cloned(),
                 stats: Arc::clone(&view.stats),
                 rules: view.rules.clone(),
+                edits: view.edits.clone(),
                 affinity: view.affinity.clone(),
                 slo: view.slo.clone(),
             });

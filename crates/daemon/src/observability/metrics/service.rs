@@ -16,21 +16,8 @@ use crate::observability::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
 const EDGES: [u64; 15] = [
-    1 << 6,
-    1 << 7,
-    1 << 8,
-    1 << 9,
-    1 << 10,
-    1 << 11,
-    1 << 12,
-    1 << 13,
-    1 << 14,
-    1 << 15,
-    1 << 16,
-    1 << 17,
-    1 << 19,
-    1 << 21,
-    1 << 24,
+    64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 524_288,
+    2_097_152, 16_777_216,
 ];
 
 type ServiceCounterFn = fn(&ServiceCounters) -> &Count;
@@ -127,6 +114,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "fields_dropped",
         "Fields of requests that were dropped for unusual characters in their names.",
         &[ServiceCounterRow::new("", |c| &c.fields_dropped)],
+    ),
+    plain(
+        "edits_ambiguous",
+        "Edits that were made although they fit some readings of the request and not others.",
+        &[ServiceCounterRow::new("", |c| &c.edits_ambiguous)],
     ),
     plain(
         "log_lines_dropped",

@@ -133,6 +133,7 @@ fn snapshot(
             error_pages: None,
             stats: Arc::new(ServiceStats::new(workers)),
             rules: None,
+            edits: None,
             affinity: None,
             slo: crate::control::reconcile::preserved::preserve_slo_table(service, workers, None),
         };

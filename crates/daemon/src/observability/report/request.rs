@@ -1,16 +1,17 @@
 //! State snapshot → which service, rule, pool and servers would take a request. Pure: asking counts and takes nothing.
 
+mod request_edits;
 mod request_query;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleTaken};
-use model::config::value_template::RequestFacts;
 use model::config::{ForwardingMode, NoServersAction, RuleConfig};
 use model::load_balancing::eligible_servers::EligibleServers;
 use model::monotonic_time::MonotonicTime;
 use model::path::PathReadings;
+use model::rules::edits::EditStage;
 use model::rules::{
     CompiledRule, RuleAction, RuleContext, RuleMatch, RuleState, ServiceRules, describe,
 };
@@ -18,6 +19,7 @@ use model::snapshot::rule_state::LiveRuleState;
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
 use crate::state::StateSnapshot;
+use request_edits::{QueryConnection, make_edits, rewrite_request};
 use request_query::{
     NormalizedRequest, RequestText, UrlParts, apply_request_policy, build_request_text, parse_url,
 };
@@ -40,17 +42,19 @@ pub fn explain_request(
     let http = view.config.forward == ForwardingMode::Http;
     let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
     let NormalizedRequest { text: written, refused } = apply_request_policy(view, written);
-    let head = written.as_ref().map(RequestText::head);
     let named = (place.scheme == "https").then_some(place.host);
     let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
     let from = asked.from.unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
-    let question = RuleContext {
+    let connection = QueryConnection {
         client: SocketAddr::new(from, 40_000),
+        port: view.config.listen.first().map_or(0, SocketAddr::port),
+        scheme: if place.scheme == "https" { "https" } else { "http" },
         sni: sni.as_deref(),
-        tos: None,
-        head: head.as_ref(),
         unix_seconds,
     };
+    let edited = make_edits(view, EditStage::BeforeRules, written, connection);
+    let head = edited.text.as_ref().map(RequestText::head);
+    let question = connection.rule_context(head.as_ref());
     let mut explained = RequestExplained {
         generation: snapshot.generation,
         service: view.config.name.clone(),
@@ -59,8 +63,9 @@ pub fn explain_request(
         readings: Vec::new(),
         passed: Vec::new(),
         passed_unlisted: 0,
+        edits: edited.names,
         rule: None,
-        ends: None,
+        ends: edited.refused.map(str::to_owned),
         pools: Vec::new(),
         kept: None,
         servers: Vec::new(),
@@ -71,28 +76,33 @@ pub fn explain_request(
     };
     match &view.rules {
         _ if refused => {
+            explained.edits.clear();
             explained.ends =
                 Some("refused: 400, `ambiguous-path`: the path can be read in several ways".into());
         }
+        _ if explained.ends.is_some() => {}
         Some(ruling) => {
             let facts =
                 LiveRuleState { rules: ruling, service: view, pool: &pool, now, worker: None };
-            rules(&mut explained, view, ruling, &question, &facts, written.as_ref());
+            let written = edited.text.as_ref();
+            rules(&mut explained, view, ruling, &question, &facts, written, connection);
         }
         None => share(&mut explained, pool(0), 100.0),
     }
-    let names: Vec<String> = explained.pools.iter().map(|pool| pool.name.clone()).collect();
-    for name in names {
-        let found = snapshot.snapshot.pools.values().find(|pool| pool.config.name == name);
+    explain_edits_after_rules(&mut explained, view, edited.text.as_ref(), connection);
+    for share in &explained.pools {
+        let found = snapshot.snapshot.pools.values().find(|pool| pool.config.name == share.name);
         explained.servers.extend(found.iter().flat_map(|pool| servers(snapshot, pool)));
     }
-    if let Some(sticky) = &view.config.sticky {
-        explained.kept = Some(format!(
-            "the service keeps clients by {}: one that is known goes to its server first",
-            affinity_server(sticky)
-        ));
-    }
+    explained.kept = view.config.sticky.as_ref().map(affinity_text);
     Ok(explained)
+}
+
+fn affinity_text(sticky: &model::config::AffinityConfig) -> String {
+    format!(
+        "the service keeps clients by {}: one that is known goes to its server first",
+        affinity_server(sticky)
+    )
 }
 
 fn rules(
@@ -102,6 +112,7 @@ fn rules(
     question: &RuleContext<'_>,
     facts: &LiveRuleState<'_>,
     written: Option<&RequestText>,
+    connection: QueryConnection<'_>,
 ) {
     let found = ruling.table.find_rule(question, facts);
     let taken = match found {
@@ -126,7 +137,7 @@ fn rules(
     else {
         return share(explained, (facts.pool)(0), 100.0);
     };
-    let target = target(compiled, question, written);
+    let target = target(compiled, written, connection);
     explained.rule = Some(RuleTaken {
         place: at as u64 + 1,
         name: compiled.name.clone(),
@@ -225,29 +236,42 @@ fn no_server(rule: &RuleConfig) -> String {
 /// The target that the server gets, where the rule changes it; `None`: it would be ambiguous.
 fn target(
     rule: &CompiledRule,
-    question: &RuleContext<'_>,
     written: Option<&RequestText>,
+    connection: QueryConnection<'_>,
 ) -> Option<Option<String>> {
-    let Some(((head, written), edits)) =
-        question.head.zip(written).zip(rule.request_rewrite.as_ref())
-    else {
+    let Some(written) = written.filter(|_| rule.request_rewrite.is_some()) else {
         return Some(None);
     };
-    let mut out = Vec::new();
-    let base = rule.rewrite_base(head);
-    // The target has no variables that need the connection.
-    let facts = RequestFacts {
-        client: question.client,
-        port: 0,
-        scheme: "http",
-        sni: question.sni,
-        forwarded_for: b"",
-        head,
-    };
-    let place =
-        edits.apply(&written.bytes, &facts, &base, rule.path_captures(&base), &mut out).ok()?;
-    let target = out.get(place).unwrap_or_default();
-    Some((target != head.target()).then(|| text(target)))
+    let after = rewrite_request(rule, written, connection)?;
+    let target = after.bytes.get(after.target).unwrap_or_default();
+    let before = written.bytes.get(written.target.clone()).unwrap_or_default();
+    Some((target != before).then(|| text(target)))
+}
+
+/// Names the edits that would be made for the pools that may take it.
+fn explain_edits_after_rules(
+    explained: &mut RequestExplained,
+    view: &ServiceView,
+    written: Option<&RequestText>,
+    connection: QueryConnection<'_>,
+) {
+    let at = explained.rule.as_ref().and_then(|rule| (rule.place as usize).checked_sub(1));
+    let rule = view.rules.as_ref().zip(at).and_then(|(rules, at)| rules.table.rules().get(at));
+    for pool in explained.pools.clone() {
+        let text = match (written, rule) {
+            (Some(written), Some(rule)) => rewrite_request(rule, written, connection),
+            (written, _) => written.cloned(),
+        };
+        let edited = make_edits(view, EditStage::AfterRules(&pool.name), text, connection);
+        for name in edited.names {
+            if !explained.edits.contains(&name) {
+                explained.edits.push(name);
+            }
+        }
+        if let Some(refused) = edited.refused {
+            explained.ends = Some(refused.to_owned());
+        }
+    }
 }
 
 fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent: f64) {

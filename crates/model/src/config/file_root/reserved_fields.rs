@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::types::Config;
 use crate::config::forwarding_mode::ForwardingMode;
 use crate::config::reserved_fields::ReservedFields;
+use crate::config::rules::RewriteConfig;
 use crate::config::service::ServiceConfig;
 
 /// Determines the reserved fields of every service.
@@ -27,14 +28,14 @@ pub fn fill_reserved_fields(config: &mut Config) {
             prefixes.extend(client.map(|client| client.headers.to_ascii_lowercase()));
             request
                 .extend(other.forwarded.client_field.iter().map(|field| field_name(&field.name)));
-            for rewrite in other.rules.iter().filter_map(|rule| rule.rewrite.as_ref()) {
+            for rewrite in rewrites(other) {
                 request
                     .extend(rewrite.set.iter().chain(&rewrite.add).map(|field| field_name(field)));
                 request.extend(rewrite.remove.iter().map(|name| field_name(name)));
             }
         }
         let mut answer = BTreeSet::new();
-        for rewrite in service.rules.iter().filter_map(|rule| rule.rewrite.as_ref()) {
+        for rewrite in rewrites(service) {
             answer.extend(rewrite.answer_set.iter().map(|field| field_name(field)));
             answer.extend(rewrite.answer_remove.iter().map(|name| field_name(name)));
             answer.extend(rewrite.response_add.iter().map(|added| field_name(&added.field)));
@@ -54,6 +55,12 @@ pub fn fill_reserved_fields(config: &mut Config) {
             Arc::make_mut(service).reserved = reserved;
         }
     }
+}
+
+/// What the rules and edits of a service change.
+fn rewrites(service: &ServiceConfig) -> impl Iterator<Item = &RewriteConfig> {
+    let ruled = service.rules.iter().filter_map(|rule| rule.rewrite.as_ref());
+    ruled.chain(service.edits.iter().map(|edit| &edit.rewrite))
 }
 
 /// The targets of a service's requests: pools by name and servers by address.

@@ -30,39 +30,13 @@ pub static TABLE: TableSchema = TableSchema {
             DefaultValue::Absent,
             "Put before the path.",
         ),
-        KeySchema::new(
-            "host",
-            ValueKind::Text { form: TextFormat::HostTemplate, unset: None },
-            DefaultValue::Absent,
-            "The Host that the server gets. It may have the variables of `set`; when it comes out empty, the client's Host stays.",
-        ),
-        templates_key(
-            "set",
-            "Fields of the request that are put in the place of those of the same name. Values may have variables: \
-             `{client}`, `{client-port}`, `{client-chain}` (what came as X-Forwarded-For, and the client's address), `{scheme}`, \
-             `{host}` (with its port), `{host-name}`, `{port}` (that the client reached), `{sni}` and `{header.NAME}`; `{{` is a \
-             brace. A field whose variables leave it empty is not sent.",
-        ),
-        templates_key("add", "Fields that are added to the request, with variables as in `set`."),
-        names_key("remove", "Names of fields that are taken out of the request."),
-        fields_key(
-            "answer-set",
-            "Fields of the answer that are put in the place of those of the same name.",
-        ),
-        names_key(
-            "answer-remove",
-            "Names of fields that are taken out of the answer, and of interim ones before it.",
-        ),
-        KeySchema::new(
-            "response-add",
-            ValueKind::List {
-                table: &ADDED_FIELD,
-                short: TableShorthand::Key("field"),
-                most: MAX_ENTRIES,
-            },
-            DefaultValue::Absent,
-            "Fields that are added to the answer, beside those of the server. Short form: the field.",
-        ),
+        HOST,
+        SET,
+        ADD,
+        REMOVE,
+        ANSWER_SET,
+        ANSWER_REMOVE,
+        RESPONSE_ADD,
         pairs_key(
             "location",
             &LOCATION,
@@ -80,6 +54,50 @@ pub static TABLE: TableSchema = TableSchema {
         ),
     ],
 };
+
+/// The part of a rewrite that changes fields.
+pub static FIELDS_TABLE: TableSchema = TableSchema {
+    description: "changed fields",
+    exclusive_groups: &[],
+    keys: &[HOST, SET, ADD, REMOVE, ANSWER_SET, ANSWER_REMOVE, RESPONSE_ADD],
+};
+
+const HOST: KeySchema = KeySchema::new(
+    "host",
+    ValueKind::Text { form: TextFormat::HostTemplate, unset: None },
+    DefaultValue::Absent,
+    "The Host that the server gets. It may have the variables of `set`; when it comes out empty, the client's Host stays.",
+);
+
+const SET: KeySchema = templates_key(
+    "set",
+    "Fields of the request that are put in the place of those of the same name. Values may have variables: \
+     `{client}`, `{client-port}`, `{client-chain}` (what came as X-Forwarded-For, and the client's address), `{scheme}`, \
+     `{host}` (with its port), `{host-name}`, `{port}` (that the client reached), `{sni}` and `{header.NAME}`; `{{` is a \
+     brace. A field whose variables leave it empty is not sent.",
+);
+
+const ADD: KeySchema =
+    templates_key("add", "Fields that are added to the request, with variables as in `set`.");
+
+const REMOVE: KeySchema = names_key("remove", "Names of fields that are taken out of the request.");
+
+const ANSWER_SET: KeySchema = fields_key(
+    "answer-set",
+    "Fields of the answer that are put in the place of those of the same name.",
+);
+
+const ANSWER_REMOVE: KeySchema = names_key(
+    "answer-remove",
+    "Names of fields that are taken out of the answer, and of interim ones before it.",
+);
+
+const RESPONSE_ADD: KeySchema = KeySchema::new(
+    "response-add",
+    ValueKind::List { table: &ADDED_FIELD, short: TableShorthand::Key("field"), most: MAX_ENTRIES },
+    DefaultValue::Absent,
+    "Fields that are added to the answer, beside those of the server. Short form: the field.",
+);
 
 static ADDED_FIELD: TableSchema = TableSchema {
     description: "an added field",

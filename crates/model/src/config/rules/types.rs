@@ -89,6 +89,17 @@ pub enum Condition {
     Servers(PoolCondition),
 }
 
+impl Condition {
+    /// Whether it or a part of it is of a kind.
+    pub fn contains(&self, kind: &dyn Fn(&Condition) -> bool) -> bool {
+        match self {
+            Condition::All(all) | Condition::Any(all) => all.iter().any(|one| one.contains(kind)),
+            Condition::Not(not) => not.contains(kind),
+            condition => kind(condition),
+        }
+    }
+}
+
 /// The scope of requests in progress that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,10 +1,12 @@
 //! Verifies rules: keys that the forwarding method does not support, missing references, and unreachable rules.
 
+mod edits;
 mod rule_actions;
 mod trivial_conditions;
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::edit_keys::EDIT_TABLE;
 use super::keys::{RULE_TABLE, WHEN_TABLE};
 use super::rewrite::TABLE;
 use crate::config::decode::key_path::quote_key;
@@ -16,6 +18,7 @@ use crate::config::schema::KeySchema;
 use crate::config::section::ConfigSection;
 use crate::config::suggestion::nearest_match;
 use crate::config::unsupported_keys::{forwards_packets, visit_unsupported_keys};
+use edits::{verify_edit, verify_edit_list};
 use rule_actions::verify_rule_actions;
 use trivial_conditions::{ConditionContext, PathComparison, verify_trivial_conditions};
 
@@ -64,6 +67,9 @@ pub fn verify_rules(
     for service in &effective.services {
         let of = RuleScope { service, forward: service.text("forward").unwrap_or_default() };
         judge.verify_service(of, sink);
+        if of.forward == "http" {
+            judge.verify_edits(of, sink);
+        }
     }
     if judge.expressions > MAX_EXPRESSIONS {
         let message = format!(
@@ -123,6 +129,20 @@ impl RuleVerifier<'_> {
                 {
                     all_from = Some(at);
                 }
+            }
+        }
+    }
+
+    fn verify_edits(&mut self, of: RuleScope<'_>, sink: &mut FindingCollector<'_, '_>) {
+        let path = format!("service.{}.edit", quote_key(&of.service.name));
+        verify_edit_list(of.service, &path, sink);
+        for (at, edit) in of.service.list("edit").iter().enumerate() {
+            let path = format!("{path}[{at}]");
+            verify_method_keys(of, &EDIT_TABLE, edit, &path, sink);
+            self.verify_pool_reference(edit, "pool", &path, sink);
+            verify_edit(edit, &path, sink);
+            if let Some(when) = edit.table("when") {
+                self.verify_condition(of, when, &format!("{path}.when"), 0, sink);
             }
         }
     }

@@ -60,6 +60,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         } else {
             section.list("rule").iter().map(|rule| rules::build_rule(rule, section)).collect()
         },
+        edits: section.list("edit").iter().map(rules::build_edit).collect(),
         path_normalization: PathNormalization::from_keyword(section.text("path-normalization")),
         path_case: PathCase::from_keyword(section.text("path-case")),
         field_names: FieldNamePolicy::from_keyword(section.text("field-names")),

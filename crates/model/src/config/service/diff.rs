@@ -16,6 +16,7 @@ changed_keys! {
     Packets = "packets" => packets,
     Tls = "tls" => tls,
     Rule = "rule" => rules,
+    Edit = "edit" => edits,
     PathNormalization = "path-normalization" => path_normalization,
     PathCase = "path-case" => path_case,
     FieldNames = "field-names" => field_names,

@@ -78,6 +78,7 @@ pub static SERVICE: TableSchema = TableSchema {
         packets::REPLICATE,
         packets::GUARD,
         rules::RULE,
+        rules::EDIT,
         path_normalization::NORMALIZATION,
         path_normalization::CASE,
         field_names::FIELD_NAMES,

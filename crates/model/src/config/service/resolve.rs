@@ -37,7 +37,7 @@ pub fn resolve_service(
             raise_default(protocol, "window-most", "window", 1);
         }
     }
-    for key in ["rule", "error-page"] {
+    for key in ["rule", "edit", "error-page"] {
         resolve_list(&mut service, written, key);
     }
     service

@@ -17,7 +17,7 @@ use crate::config::path_normalization::{PathCase, PathNormalization};
 use crate::config::proxy_protocol::AcceptProxyConfig;
 use crate::config::request_priority::RequestPriority;
 use crate::config::reserved_fields::ReservedFields;
-use crate::config::rules::RuleConfig;
+use crate::config::rules::{EditConfig, RuleConfig};
 use crate::config::socket::SocketOptions;
 use crate::config::tls::ServiceTls;
 use serde::Serialize;
@@ -49,6 +49,8 @@ pub struct ServiceConfig {
     pub tls: Option<ServiceTls>,
     /// Rules, in order; empty for packet forwarding: `packets.rules`.
     pub rules: Vec<RuleConfig>,
+    /// Changes of fields, in order (`http`).
+    pub edits: Vec<EditConfig>,
     /// Handling of ambiguous paths (`http`).
     pub path_normalization: PathNormalization,
     /// Whether paths in rules are case-sensitive (`http`).

@@ -9,6 +9,7 @@ use model::snapshot::ServiceView;
 use wire::http1::{HeadLimits, HeaderSlots, parse_request};
 
 /// A request as text, and where its parts lie.
+#[derive(Clone)]
 pub(super) struct RequestText {
     pub(super) bytes: Vec<u8>,
     pub(super) method: usize,

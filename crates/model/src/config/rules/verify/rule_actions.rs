@@ -27,8 +27,7 @@ pub fn verify_rule_actions(rule: &ConfigSection, path: &str, sink: &mut FindingC
     if let Some(rewrite) = rule.table("rewrite") {
         let path = format!("{path}.rewrite");
         verify_template(rewrite, "path", when, &format!("{path}.path"), sink);
-        verify_rewrite(rewrite, &path, sink);
-        verify_response_rewrite(rewrite, &path, sink);
+        verify_field_changes(rewrite, &path, sink);
     }
     if let Some(fixed) = rule.table("answer") {
         verify_fixed_answer(fixed, &format!("{path}.answer"), sink);
@@ -102,6 +101,16 @@ fn has_prefix_path(when: &ConfigSection) -> bool {
     when.is_invalid("path")
         || when.texts("path").iter().any(prefix)
         || when.list("all").iter().any(has_prefix_path)
+}
+
+/// Verifies what is changed in a request and in its answer, without the new path.
+pub fn verify_field_changes(
+    rewrite: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    verify_rewrite(rewrite, path, sink);
+    verify_response_rewrite(rewrite, path, sink);
 }
 
 /// Verifies removed and added prefixes, and header fields.
