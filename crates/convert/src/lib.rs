@@ -14,6 +14,7 @@ mod certificate_file;
 mod condition;
 mod dispatcher;
 mod document;
+mod draft_check;
 mod duration;
 mod empty_pool;
 mod envoy;

@@ -4,7 +4,6 @@
 
 mod acme;
 mod chain_effect;
-mod draft_check;
 mod entry_points;
 mod exposure;
 mod fields;
@@ -34,16 +33,15 @@ mod tls_demand;
 mod transports;
 
 use crate::document::Document;
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::structured::toml::read_toml;
 use crate::structured::yaml::read_yaml;
 
-use draft_check::DraftChecker;
 use entry_points::EntryPoint;
 use http::RouterWriter;
-use matchers::RouterLayer;
 use middlewares::MiddlewareSet;
 use option_tree::OptionNode;
 use routers::{TrafficRouter, read_routers};

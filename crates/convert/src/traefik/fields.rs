@@ -1,13 +1,12 @@
 //! The `headers` middleware: fields of requests and answers, allowed hosts, and redirects to TLS.
 
 use crate::condition::RuleCondition;
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::{ChainEffect, escape_variables};
-use super::draft_check::DraftChecker;
-use super::matchers::RouterLayer;
 use super::option_tree::OptionNode;
 use super::redirects;
 

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
@@ -9,10 +10,8 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::ChainEffect;
-use super::draft_check::DraftChecker;
 use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
-use super::matchers::RouterLayer;
 use super::middlewares::{self, ChainContext, MiddlewareSet};
 use super::option_tree::OptionNode;
 use super::redirects;

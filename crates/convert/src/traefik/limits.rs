@@ -1,11 +1,10 @@
 //! Middlewares that limit, repeat or compress: rate limits, retries, compression, and those without counterpart.
 
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::ChainEffect;
-use super::draft_check::DraftChecker;
-use super::matchers::RouterLayer;
 use super::option_tree::OptionNode;
 
 /// `rateLimit` as the `limit` of a rule.

@@ -1,6 +1,7 @@
 //! The matchers of rules as conditions. What has no counterpart becomes an unknown condition with its reason.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::draft_check::RouterLayer;
 use crate::notes::UnsupportedReason;
 use crate::value::{self, escape_glob};
 
@@ -8,13 +9,6 @@ use super::rule_syntax::{MatcherCall, RuleExpression};
 
 /// The deepest nesting of `all`, `any` and `not` that a rule of the output may have.
 const CONDITION_DEPTH: usize = 8;
-
-/// What a router's rule looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterLayer {
-    Http,
-    Tcp,
-}
 
 /// The condition of a rule.
 pub fn rule_condition(expression: &RuleExpression, layer: RouterLayer) -> RuleCondition {

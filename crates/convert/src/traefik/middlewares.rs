@@ -1,15 +1,15 @@
 //! Chains of middlewares: what each does is joined to one effect on the router's requests.
 
 use crate::condition::RuleCondition;
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::ChainEffect;
-use super::draft_check::DraftChecker;
 use super::fields::{self, ChainPlace};
 use super::limits;
-use super::matchers::{RouterLayer, not_from};
+use super::matchers::not_from;
 use super::option_tree::{OptionNode, PlacedText, local_name};
 use super::paths;
 use super::redirects;

@@ -1,11 +1,11 @@
 //! Routers and the entry points that they are attached to.
 
 use crate::condition::RuleCondition;
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 
-use super::draft_check::DraftChecker;
 use super::entry_points::EntryPoint;
-use super::matchers::{RouterLayer, rule_condition, rule_names};
+use super::matchers::{rule_condition, rule_names};
 use super::option_tree::{OptionNode, PlacedText};
 use super::rule_syntax::parse_rule;
 

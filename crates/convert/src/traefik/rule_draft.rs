@@ -2,13 +2,11 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
-
-use super::draft_check::DraftChecker;
-use super::matchers::RouterLayer;
 
 #[derive(Clone, Debug)]
 pub struct RuleDraft {

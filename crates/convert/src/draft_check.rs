@@ -10,7 +10,12 @@ use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 use crate::value::{self, KeyValue};
 
-use super::matchers::RouterLayer;
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterLayer {
+    Http,
+    Tcp,
+}
 
 /// Answers of the parser by text, because most hosts and paths occur several times.
 #[derive(Debug, Default)]
