@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::added_lines::{AddedLines, field_name};
 use super::path_captures::PathCaptures;
-use crate::config::RewriteConfig;
 use crate::config::template::{Template, TemplateValues};
 use crate::config::value_template::{RequestFacts, ValueBudget, ValueTemplate};
+use crate::config::{PathCase, RewriteConfig};
 use crate::path;
 use crate::request_head::same_name;
 
@@ -17,6 +17,8 @@ use crate::request_head::same_name;
 pub struct RequestRewrite {
     path: Option<Template>,
     strip: Option<Vec<u8>>,
+    /// Whether letter case counts in `strip`, as in the conditions of the service's rules.
+    case: PathCase,
     prefix: Option<Vec<u8>>,
     /// Names of removed fields, lower case.
     removed_headers: Vec<Vec<u8>>,
@@ -36,7 +38,7 @@ pub enum RewriteFault {
 }
 
 impl RequestRewrite {
-    pub fn new(rewrite: &RewriteConfig) -> RequestRewrite {
+    pub fn new(rewrite: &RewriteConfig, case: PathCase) -> RequestRewrite {
         let mut gone: Vec<Vec<u8>> =
             rewrite.remove.iter().map(|name| name.to_ascii_lowercase().into_bytes()).collect();
         gone.extend(rewrite.set.iter().map(|field| field_name(field).into_bytes()));
@@ -48,6 +50,7 @@ impl RequestRewrite {
         RequestRewrite {
             path: rewrite.path.as_deref().and_then(Template::parse),
             strip: bytes(&rewrite.strip),
+            case,
             prefix: bytes(&rewrite.prefix),
             removed_headers: gone,
             added_lines: AddedLines::new(rewrite.set.iter().chain(&rewrite.add)),
@@ -178,8 +181,7 @@ impl RequestRewrite {
             }
             return;
         }
-        let stripped = self.strip.as_ref().and_then(|strip| with.path.strip_prefix(&**strip));
-        let mut path = stripped.unwrap_or(with.path);
+        let mut path = self.without_prefix(with.path);
         let prefix = self.prefix.as_deref().unwrap_or_default();
         out.extend_from_slice(prefix.strip_suffix(b"/").unwrap_or(prefix));
         // Two slashes at the beginning would be a host to some servers.
@@ -191,6 +193,17 @@ impl RequestRewrite {
         }
         out.extend_from_slice(path);
         out.extend_from_slice(with.query);
+    }
+
+    /// The path without `strip`, where it begins so.
+    fn without_prefix<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let strip = self.strip.as_deref().unwrap_or_default();
+        let Some(begin) = path.get(..strip.len()) else { return path };
+        let begins = match self.case {
+            PathCase::Exact => begin == strip,
+            PathCase::Ignore => begin.eq_ignore_ascii_case(strip),
+        };
+        if begins { &path[strip.len()..] } else { path }
     }
 }
 
@@ -228,7 +241,7 @@ mod tests {
         let head = ParsedHead::new(MESSAGE, 4, 5..18);
         let mut out = Vec::new();
         let captures = PathCaptures { rest: b"x", groups: [b"g"; 9] };
-        let target = RequestRewrite::new(rewrite)
+        let target = RequestRewrite::new(rewrite, PathCase::Exact)
             .apply(MESSAGE, &facts(&head), head.raw_path(), captures, &mut out)
             .unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -253,6 +266,28 @@ mod tests {
     }
 
     #[test]
+    fn letter_case_of_a_stripped_prefix_counts_as_in_conditions() {
+        let message = b"GET /API/v1 HTTP/1.1\r\n\r\n";
+        let head = ParsedHead::new(message, 3, 4..11);
+        for (strip, case, want) in [
+            ("/api", PathCase::Ignore, "/v1"),
+            ("/api", PathCase::Exact, "/API/v1"),
+            ("/api/v1/x", PathCase::Ignore, "/API/v1"),
+            ("/api/v1", PathCase::Ignore, "/"),
+        ] {
+            let rewrite =
+                RewriteConfig { strip: Some(strip.to_owned()), ..RewriteConfig::default() };
+            let mut out = Vec::new();
+            let captures = PathCaptures { rest: b"", groups: [b""; 9] };
+            RequestRewrite::new(&rewrite, case)
+                .apply(message, &facts(&head), head.raw_path(), captures, &mut out)
+                .unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text.split(' ').nth(1), Some(want), "{strip} {case:?}");
+        }
+    }
+
+    #[test]
     fn a_new_path_that_leads_elsewhere_is_not_written() {
         let new = |path: &str, rewrite: &RewriteConfig, rest: &str| {
             let message = format!("GET {path}?q HTTP/1.1\r\n\r\n");
@@ -260,7 +295,7 @@ mod tests {
             let mut out = Vec::new();
             let rest = rest.as_bytes();
             let captures = PathCaptures { rest, groups: [rest; 9] };
-            let edits = RequestRewrite::new(rewrite);
+            let edits = RequestRewrite::new(rewrite, PathCase::Exact);
             let facts = facts(&head);
             edits.apply(message.as_bytes(), &facts, path.as_bytes(), captures, &mut out).ok()?;
             Some(String::from_utf8(out).unwrap().split(' ').nth(1).unwrap().to_owned())
@@ -319,9 +354,11 @@ mod tests {
             "POST /api/v1/x?q=1 HTTP/1.1\r\nX-C: 3\r\nx-b: 192.0.2.9 {x}\r\nX-Fixed: 1\r\nX-New: 3; shop\r\n\
              X-For: 198.51.100.1, 192.0.2.9\r\nX-Last: \r\nHost: 1.inner:80\r\n\r\nbody"
         );
-        let edits = RequestRewrite::new(&rewrite);
+        let edits = RequestRewrite::new(&rewrite, PathCase::Exact);
         assert!(edits.wants_forwarded_for());
-        assert!(!RequestRewrite::new(&RewriteConfig::default()).wants_forwarded_for());
+        assert!(
+            !RequestRewrite::new(&RewriteConfig::default(), PathCase::Exact).wants_forwarded_for()
+        );
     }
 
     #[test]
@@ -330,7 +367,10 @@ mod tests {
             let message = format!("GET / HTTP/1.1\r\nHost: shop\r\nX-Host: {value}\r\n\r\n");
             let head = ParsedHead::new(message.as_bytes(), 3, 4..5);
             let host = Some("{header.x-host}".to_owned());
-            let edits = RequestRewrite::new(&RewriteConfig { host, ..RewriteConfig::default() });
+            let edits = RequestRewrite::new(
+                &RewriteConfig { host, ..RewriteConfig::default() },
+                PathCase::Exact,
+            );
             let captures = PathCaptures { rest: b"", groups: [b""; 9] };
             let mut out = Vec::new();
             edits.apply(message.as_bytes(), &facts(&head), b"/", captures, &mut out)?;
@@ -357,7 +397,7 @@ mod tests {
         let mut out = Vec::new();
         let head = ParsedHead::new(message, 3, 4..5);
         let captures = PathCaptures { rest: b"", groups: [b""; 9] };
-        let edits = RequestRewrite::new(&rewrite);
+        let edits = RequestRewrite::new(&rewrite, PathCase::Exact);
         edits.apply(message, &facts(&head), b"/", captures, &mut out).unwrap();
         assert_eq!(out, b"GET / HTTP/1.1\r\nX-Remote-User: anonymous\r\n\r\n");
     }

@@ -244,7 +244,10 @@ impl CompiledRule {
         let check = CompiledCondition::new(&rule.when, case, &mut pool);
         CompiledRule {
             name: rule.name.clone().unwrap_or_else(|| format!("rule-{}", at + 1)),
-            request_rewrite: rule.rewrite.as_ref().map(RequestRewrite::new),
+            request_rewrite: rule
+                .rewrite
+                .as_ref()
+                .map(|rewrite| RequestRewrite::new(rewrite, case)),
             response_rewrite: rule.rewrite.as_ref().map(ResponseRewrite::new).unwrap_or_default(),
             without_servers: rule.without_servers,
             refuses: match &rule.action {

@@ -22,7 +22,7 @@ pub static TABLE: TableSchema = TableSchema {
             "strip",
             ValueKind::Text { form: TextFormat::RequestPath, unset: None },
             DefaultValue::Absent,
-            "Taken off the beginning of the path.",
+            "Taken off the beginning of the path. Letter case counts as in the service's `path-case`.",
         ),
         KeySchema::new(
             "prefix",
