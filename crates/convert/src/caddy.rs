@@ -6,6 +6,7 @@
 mod address;
 mod answers;
 mod balance;
+mod client_view;
 mod cookie_affinity;
 mod environment;
 mod fields;
@@ -18,18 +19,22 @@ mod order;
 mod path_state;
 mod placeholder;
 mod pools;
+mod prefix_strip;
 mod proxy_target;
 mod rewrites;
 mod route;
 mod route_state;
+mod rule_closing;
 mod service;
 mod site;
+mod stable_sort;
 mod tls;
 mod transport;
 mod tree;
 mod upstream;
 
 use crate::document::Document;
+use crate::draft_check::DraftChecker;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::statement::ConfigStatement;
@@ -87,6 +92,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         sites: &sites,
         globals: &globals,
         pools: pools_of_all,
+        checker: &mut DraftChecker::default(),
         names,
         document,
         notes,

@@ -30,6 +30,11 @@ impl RewriteEdits {
         self.edits.push(RewriteEdit { key, value, field: String::new() });
     }
 
+    /// Takes back a key with one value.
+    pub fn remove_key(&mut self, key: &str) {
+        self.edits.retain(|edit| edit.key != key);
+    }
+
     /// Adds an item to a key's list, such as `location`. `value`: in TOML syntax.
     pub fn push_item(&mut self, key: &'static str, value: String) {
         self.edits.push(RewriteEdit { key, value, field: String::new() });
@@ -133,8 +138,13 @@ impl SiteRule {
         self
     }
 
+    /// Whether the rule sends requests to servers.
+    pub fn has_pool(&self) -> bool {
+        self.keys.iter().any(|one| one.key == "pool")
+    }
+
     /// Whether the rule refuses: `deny`, or `answer` with a status from 400 on.
-    fn is_refusal(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         self.keys.iter().any(|one| match one.key {
             "deny" => true,
             "answer" => {

@@ -14,6 +14,8 @@ use convert::run::convert;
 mod apache;
 #[path = "rows/caddy.rs"]
 mod caddy;
+#[path = "rows/caddy_routes.rs"]
+mod caddy_routes;
 #[path = "rows/cookies.rs"]
 mod cookies;
 #[path = "rows/envoy.rs"]

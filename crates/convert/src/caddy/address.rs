@@ -18,13 +18,14 @@ pub struct SiteAddress {
 pub struct UsualPorts {
     pub http: u16,
     pub https: u16,
-    /// `auto_https off`: a host alone does not bring TLS.
+    /// False with `auto_https off`: no certificates are ordered, and nothing is redirected.
     pub automatic: bool,
 }
 
 impl SiteAddress {
-    /// Reads an address such as `https://shop.example:8443`. `None` if it is not one that can be listened on.
-    pub fn read(text: &str, usual: UsualPorts) -> Option<SiteAddress> {
+    /// Reads an address such as `https://shop.example:8443`. `None` if it is not one that can be listened on. `has_tls`: the
+    /// site has a `tls` directive.
+    pub fn read(text: &str, usual: UsualPorts, has_tls: bool) -> Option<SiteAddress> {
         let text = text.trim_end_matches(',');
         let scheme = text.split_once("://").map_or("", |parts| parts.0);
         let rest = text.split_once("://").map_or(text, |parts| parts.1);
@@ -50,7 +51,8 @@ impl SiteAddress {
             "" => match port {
                 Some(port) if port == usual.http => false,
                 Some(port) if port == usual.https => true,
-                _ => usual.automatic && !host.is_empty(),
+                // Without automatic HTTPS TLS is spoken too, with certificates of files.
+                _ => has_tls || !host.is_empty(),
             },
             _ => return None,
         };
@@ -92,10 +94,15 @@ mod tests {
         ] {
             let host = host.to_owned();
             let expected = Some(SiteAddress { host, port, tls, redirects });
-            assert_eq!(SiteAddress::read(text, usual), expected, "{text}");
+            assert_eq!(SiteAddress::read(text, usual, false), expected, "{text}");
         }
+        let of_site = SiteAddress::read(":8443", usual, true);
+        assert!(of_site.is_some_and(|one| one.tls && !one.redirects));
+        let manual = UsualPorts { automatic: false, ..usual };
+        let of_host = SiteAddress::read("a.example", manual, false);
+        assert!(of_host.is_some_and(|one| one.port == 443 && one.tls && !one.redirects));
         for text in ["ftp://a", "a/b", ":x", ""] {
-            assert_eq!(SiteAddress::read(text, usual), None, "{text}");
+            assert_eq!(SiteAddress::read(text, usual, false), None, "{text}");
         }
     }
 }

@@ -138,11 +138,35 @@ fn error(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> RespondAnswer {
     RespondAnswer::status(code.unwrap_or(500))
 }
 
-/// Reports a directive that neither answers nor changes a request here. False: nothing is known of it, so that what
-/// comes behind it is closed.
-pub fn note_other(kind: &str, step: &RouteStep<'_>, notes: &mut ConversionNotes) -> bool {
+/// Whether requests go on in the same way with and without a directive.
+pub fn has_no_effect(kind: &str) -> bool {
+    matches!(
+        kind,
+        "root"
+            | "fs"
+            | "log_skip"
+            | "log_append"
+            | "log_name"
+            | "tracing"
+            | "push"
+            | "map"
+            | "vars"
+            | "templates"
+            | "intercept"
+            | "copy_response"
+            | "copy_response_headers"
+            | "request_body"
+            | "encode"
+    )
+}
+
+/// Reports a directive that neither answers nor changes a request here. Where nothing is known of it, what comes behind it is
+/// closed.
+pub fn note_other(kind: &str, step: &RouteStep<'_>, notes: &mut ConversionNotes) {
     let statement = step.statement;
     match kind {
+        // The service's compression is written apart.
+        "encode" => {}
         "root" | "fs" => {
             statement.leave_out("files are not served", "a web server as a pool", notes);
         }
@@ -171,13 +195,10 @@ pub fn note_other(kind: &str, step: &RouteStep<'_>, notes: &mut ConversionNotes)
         "import" => {
             let reason = "files are not opened: what it may hold is not known, and what stands behind it is closed";
             statement.leave_out(reason, "put the file's text in its place", notes);
-            return false;
         }
         _ => {
             let reason = "nothing is known of the directive: what stands behind it is closed";
             statement.leave_out(reason, "", notes);
-            return false;
         }
     }
-    true
 }

@@ -17,9 +17,9 @@ const UPSTREAM: [&str; 3] = [
     "{http.reverse_proxy.upstream.host}",
 ];
 
-/// Whether a directive changes fields of the request.
-pub fn is_request_edit(kind: &str) -> bool {
-    kind == "request_header"
+/// Whether a directive changes fields of requests or answers.
+pub fn is_edit(kind: &str) -> bool {
+    matches!(kind, "header" | "request_header")
 }
 
 /// The words of one change of a field.
@@ -66,7 +66,7 @@ fn changes<'s>(step: &'s RouteStep<'_>) -> Vec<FieldChange<'s>> {
 /// `header` changes answers, `request_header` changes requests.
 pub fn edit(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut ConversionNotes) {
     step.statement.settle_converted(notes);
-    let request = is_request_edit(step.kind());
+    let request = step.kind() == "request_header";
     let deferred =
         step.statement.find("defer").inspect(|one| one.settle_converted(notes)).is_some();
     if let Some(only) = step.statement.find("match") {
@@ -86,13 +86,27 @@ pub fn edit(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut Conversion
 
 /// Takes out the fields of a `request_header` whose condition is not known, so that servers do not believe clients.
 pub fn distrust(step: &RouteStep<'_>, state: &mut RouteState) {
-    for change in changes(step).iter().filter(|change| is_removable(change.name)) {
-        state.edits.remove_field(change.name);
+    if step.kind() != "request_header" {
+        return;
+    }
+    for change in changes(step) {
+        remove_or_close(change.name, state);
+    }
+}
+
+/// Takes out a field. Where the name stands for several, nothing goes on to servers that may believe them.
+fn remove_or_close(name: &str, state: &mut RouteState) {
+    if is_removable(name) {
+        state.edits.remove_field(name);
+    } else if name.contains('*') {
+        state.closed = state.closed.or(Some(502));
     }
 }
 
 fn is_removable(name: &str) -> bool {
-    !name.eq_ignore_ascii_case("host") && check_field(&format!("{name}: x")).is_ok()
+    // A star stands for several fields.
+    let is_one = !name.eq_ignore_ascii_case("host") && !name.contains('*');
+    is_one && check_field(&format!("{name}: x")).is_ok()
 }
 
 /// Reports a change that cannot be written.
@@ -110,7 +124,7 @@ fn edit_request(change: &FieldChange<'_>, state: &mut RouteState, notes: &mut Co
         return change.statement.note_not_needed(reason, notes);
     }
     let removable = is_removable(change.name);
-    if change.sign == "-" && removable && !change.name.contains('*') {
+    if change.sign == "-" && removable {
         return state.edits.remove_field(change.name);
     }
     let value = match change.replaces {
@@ -131,13 +145,11 @@ fn edit_request(change: &FieldChange<'_>, state: &mut RouteState, notes: &mut Co
             let reason =
                 "fields are set, added or removed: what clients send under its name is removed";
             leave_out(change, &UnsupportedReason::new(reason, "`rewrite.set`"), notes);
-            state.edits.remove_field(change.name);
+            remove_or_close(change.name, state);
         }
         Err(why) => {
             leave_out(change, &why, notes);
-            if removable {
-                state.edits.remove_field(change.name);
-            }
+            remove_or_close(change.name, state);
         }
     }
 }
@@ -176,7 +188,7 @@ fn edit_answer(
     notes: &mut ConversionNotes,
 ) {
     change.statement.settle_converted(notes);
-    if change.sign == "-" && !change.name.contains('*') && is_removable(change.name) {
+    if change.sign == "-" && is_removable(change.name) {
         return state.edits.remove_answer_field(change.name);
     }
     let value = template(change.value, TemplateUse::Field);

@@ -8,6 +8,7 @@ use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
 use super::address::UsualPorts;
+use super::client_view::ClientAddressView;
 use super::matcher::networks;
 use super::order::DirectiveOrder;
 
@@ -23,6 +24,7 @@ pub struct GlobalOptions {
     pub default_sni: Option<SourcedValue>,
     pub bind: Vec<String>,
     pub trust: Option<SourcedValue>,
+    pub clients: ClientAddressView,
     pub accept_proxy: Option<SourcedValue>,
     pub http2: bool,
     pub http3: bool,
@@ -48,6 +50,7 @@ impl GlobalOptions {
             default_sni: None,
             bind: Vec::new(),
             trust: None,
+            clients: ClientAddressView::Connection,
             accept_proxy: None,
             http2: true,
             http3: true,
@@ -90,6 +93,9 @@ impl GlobalOptions {
     fn servers(&mut self, servers: &ConfigStatement, notes: &mut ConversionNotes) {
         if servers.count() > 0 {
             let reason = "what is said for one listener alone is not written";
+            if servers.find("trusted_proxies").is_some() {
+                self.trust_nobody();
+            }
             return servers.leave_out(reason, "the same in its service", notes);
         }
         servers.settle_converted(notes);
@@ -111,14 +117,19 @@ impl GlobalOptions {
                 "trusted_proxies_strict" => {
                     option.settle_converted(notes);
                 }
-                "client_ip_headers" => option.leave_out(
-                    "clients are named by X-Forwarded-For and Forwarded alone",
-                    "`trust`",
-                    notes,
-                ),
+                "client_ip_headers" => {
+                    let reason = "clients are named by X-Forwarded-For alone: no proxy is trusted";
+                    option.leave_out(reason, "`trust`", notes);
+                    self.trust_nobody();
+                }
                 "max_header_size" | "keepalive_interval" | "keepalive_idle" | "keepalive_count"
                 | "log_credentials" | "metrics" | "name" | "enable_full_duplex" | "trace" => {
                     option.note_changed("the limits of a service are its own", "`limit`", notes);
+                }
+                "import" => {
+                    let reason = "files are not opened: no proxy is trusted";
+                    option.leave_out(reason, "put the file's text in its place", notes);
+                    self.trust_nobody();
                 }
                 _ => option.leave_out("the converter does not know this option", "", notes),
             }
@@ -128,19 +139,30 @@ impl GlobalOptions {
     fn trusted_proxies(&mut self, option: &ConfigStatement, notes: &mut ConversionNotes) {
         let listed = networks(option.words_from(1)).filter(|list| !list.is_empty());
         match listed.filter(|_| option.word(0) == "static") {
+            Some(_) if self.clients == ClientAddressView::Unknown => {
+                let reason = "proxies name clients in another way than is written: none is trusted";
+                option.leave_out(reason, "`trust`", notes);
+            }
             Some(list) => {
+                self.clients = ClientAddressView::Named;
                 let reason =
                     "X-Forwarded-Host of trusted proxies passes, and is not written for others";
                 option.note_changed(reason, "`forwarded`", notes);
                 self.trust =
                     Some(SourcedValue { value: value::quote_all(&list), source: option.source });
             }
-            None => option.leave_out(
-                "only networks that are written here can be trusted: none is",
-                "`trust`",
-                notes,
-            ),
+            None => {
+                let reason = "only networks that are written here can be trusted: none is";
+                option.leave_out(reason, "`trust`", notes);
+                self.trust_nobody();
+            }
         }
+    }
+
+    /// Clients that proxies name are not known.
+    fn trust_nobody(&mut self) {
+        self.clients = ClientAddressView::Unknown;
+        self.trust = None;
     }
 
     fn wrappers(&mut self, option: &ConfigStatement, notes: &mut ConversionNotes) {

@@ -4,6 +4,7 @@ use crate::condition::{RuleCondition, whole_path};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
 
+use super::client_view::ClientAddressView;
 use super::path_state::{PathState, path_condition, regex_condition};
 
 /// `private_ranges`: the networks that Caddy means.
@@ -14,21 +15,20 @@ pub const PRIVATE: [&str; 6] =
 #[derive(Clone, Debug, Default)]
 pub struct NamedMatchers<'t> {
     defined: Vec<&'t ConfigStatement>,
-    /// Proxies are trusted, so that a client's address is not the one that it connects from.
-    trusts_proxies: bool,
+    clients: ClientAddressView,
 }
 
 impl<'t> NamedMatchers<'t> {
     /// No matchers: every request fits.
-    pub fn none(trusts_proxies: bool) -> NamedMatchers<'t> {
-        NamedMatchers { defined: Vec::new(), trusts_proxies }
+    pub fn none(clients: ClientAddressView) -> NamedMatchers<'t> {
+        NamedMatchers { defined: Vec::new(), clients }
     }
 
     /// The matchers that are defined among these directives, besides those of an outer block.
     pub fn within(&self, directives: &'t [ConfigStatement]) -> NamedMatchers<'t> {
         let own = directives.iter().filter(|one| one.name.starts_with('@'));
         let defined = own.chain(self.defined.iter().copied()).collect();
-        NamedMatchers { defined, trusts_proxies: self.trusts_proxies }
+        NamedMatchers { defined, clients: self.clients }
     }
 
     fn find(&self, name: &str) -> Option<&'t ConfigStatement> {
@@ -77,11 +77,15 @@ impl<'t> NamedMatchers<'t> {
         if named.count() > 0 {
             let words = named.words_from(0).to_vec();
             named.settle_converted(notes);
-            return match words[0].as_str() {
-                "not" => {
+            return match (words[0].as_str(), &named.block) {
+                ("not", Some(_)) if words.len() == 1 => {
+                    self.set(named.inner(), path, notes).negate()
+                }
+                (_, Some(_)) => unknown("a matcher stands on a line or in a block".to_owned()),
+                ("not", None) => {
                     self.one(words.get(1).map_or("", String::as_str), &words[1..], path).negate()
                 }
-                kind => self.one(kind, &words, path),
+                (kind, None) => self.one(kind, &words, path),
             };
         }
         named.settle_converted(notes);
@@ -166,8 +170,11 @@ impl<'t> NamedMatchers<'t> {
                 RuleCondition::texts("header-regex", &[format!("{field}: {whole}")])
             }
             "query" => query_condition(values),
-            "remote_ip" if self.trusts_proxies => {
+            "remote_ip" if self.clients == ClientAddressView::Named => {
                 unknown("rules see the client that trusted proxies name".to_owned())
+            }
+            "client_ip" if self.clients == ClientAddressView::Unknown => {
+                unknown("rules do not see the client that proxies name this way".to_owned())
             }
             "remote_ip" | "client_ip" => client_condition(values),
             other => unknown(format!("there is no condition like `{other}`")),

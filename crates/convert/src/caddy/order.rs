@@ -1,11 +1,13 @@
 //! The order in which Caddy runs directives: by kind, then the most specific path first.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::notes::ConversionNotes;
 use crate::statement::ConfigStatement;
 
 use super::matcher::NamedMatchers;
+use super::stable_sort::sort_stable;
 
 /// Caddy's standard order of HTTP directives.
 const STANDARD: [&str; 33] = [
@@ -126,18 +128,6 @@ impl DirectiveOrder {
         self.names.iter().position(|one| one == name).unwrap_or(0)
     }
 
-    /// Sorts by insertion, as Caddy does: its comparison is no order, so that a key cannot stand for it.
-    fn sort(&self, steps: &mut [RouteStep<'_>]) {
-        for end in 1..steps.len() {
-            for at in (1..=end).rev() {
-                if !self.runs_before(&steps[at], &steps[at - 1]) {
-                    break;
-                }
-                steps.swap(at, at - 1);
-            }
-        }
-    }
-
     /// Whether a step runs before one that is written before it.
     fn runs_before(&self, step: &RouteStep<'_>, other: &RouteStep<'_>) -> bool {
         if step.kind() != other.kind() {
@@ -145,10 +135,14 @@ impl DirectiveOrder {
         }
         let path = |step: &RouteStep<'_>| step.matchers.only_path(step.token);
         if let (Some(path), Some(other)) = (path(step), path(other)) {
-            let bare = |path: &str| path.strip_suffix('*').unwrap_or(path).len();
-            return match path.get(..bare(&path)) == other.get(..bare(&other)) {
-                true => path.len() < other.len(),
-                false => path.len() > other.len(),
+            let own = path.strip_suffix('*').unwrap_or(&path);
+            let others = other.strip_suffix('*').unwrap_or(&other);
+            // The longer path first, without its star; of the same path the one without a star.
+            return match own.len().cmp(&others.len()) {
+                Ordering::Greater => true,
+                Ordering::Less => false,
+                Ordering::Equal if own == others => path.len() < other.len(),
+                Ordering::Equal => own < others,
             };
         }
         let is_general = |step: &RouteStep<'_>| step.token.is_empty() || step.token == "*";
@@ -170,7 +164,7 @@ impl DirectiveOrder {
         let mut steps: Vec<RouteStep<'t>> =
             directives.iter().filter(is_step).map(|one| step(one, &matchers)).collect();
         if !written {
-            self.sort(&mut steps);
+            sort_stable(&mut steps, &|step, other| self.runs_before(step, other));
         }
         steps
     }

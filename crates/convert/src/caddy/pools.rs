@@ -77,7 +77,8 @@ impl ProxyPools {
         write_retries(&mut pool, statement, notes);
         health::write(&mut pool, statement, notes);
         settle_options(statement, notes);
-        if is_closed {
+        // An imported file may say anything of the fields and of TLS.
+        if is_closed || statement.find("import").is_some() {
             return None;
         }
         self.tables.push(pool);
@@ -119,6 +120,11 @@ fn settle_options(statement: &ConfigStatement, notes: &mut ConversionNotes) {
             name if name.starts_with('@') => {
                 option.leave_out("answers are not chosen by their fields", "", notes);
             }
+            "import" => option.leave_out(
+                "files are not opened: what it may hold is not known: 502",
+                "put the file's text in its place",
+                notes,
+            ),
             _ => option.leave_out("the converter does not know this option", "", notes),
         }
     }

@@ -9,26 +9,12 @@ use super::path_state::PathState;
 use super::placeholder::{TemplateUse, template};
 use super::route_state::RouteState;
 
-/// `handle_path PREFIX*` takes the prefix off.
-pub fn strip_handled(step: &RouteStep<'_>, state: &mut RouteState) {
-    let prefix = step.token.trim_end_matches('*').trim_end_matches('/');
-    if !prefix.is_empty() {
-        strip(prefix, state);
-    }
-}
-
-fn strip(prefix: &str, state: &mut RouteState) {
-    match &state.path {
-        PathState::Original => {
-            state.edits.set_key("strip", value::quote(prefix));
-            state.path = PathState::Stripped(prefix.to_owned());
-        }
-        PathState::Stripped(outer) => {
-            let whole = format!("{outer}{prefix}");
-            state.edits.set_key("strip", value::quote(&whole));
-            state.path = PathState::Stripped(whole);
-        }
-        PathState::Fixed(_) | PathState::Changed => state.closed = Some(502),
+/// Whether a directive changes requests or answers and lets them go on. `uri strip_prefix` does it to some requests only.
+pub fn is_edit(step: &RouteStep<'_>) -> bool {
+    match step.kind() {
+        "uri" => step.word(0) != "strip_prefix",
+        "header" | "request_header" | "rewrite" | "try_files" | "method" => true,
+        _ => false,
     }
 }
 
@@ -38,11 +24,6 @@ pub fn rewrite(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut Convers
     let statement = step.statement;
     match (step.kind(), step.word(0)) {
         ("rewrite", to) => replace(statement, to, state, notes),
-        ("uri", "strip_prefix") => {
-            let prefix = format!("/{}", step.word(1).trim_matches('/'));
-            statement.settle_converted(notes);
-            strip(&prefix, state);
-        }
         ("try_files", _) => {
             statement.leave_out("files are not served: 404", "a web server as a pool", notes);
             state.closed = Some(404);
@@ -51,7 +32,8 @@ pub fn rewrite(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut Convers
     }
 }
 
-fn close(statement: &ConfigStatement, state: &mut RouteState, notes: &mut ConversionNotes) {
+/// Closes what stands behind a change of the path that cannot be written.
+pub fn close(statement: &ConfigStatement, state: &mut RouteState, notes: &mut ConversionNotes) {
     let reason = "the change cannot be written: what stands behind it answers 502";
     statement.leave_out(reason, "`rewrite` of a rule", notes);
     state.closed = Some(502);
@@ -69,6 +51,7 @@ fn replace(
     match good {
         Some(path) if !path.contains('{') => {
             statement.settle_converted(notes);
+            state.edits.remove_key("strip");
             state.edits.set_key("path", value::quote(&path));
             state.path = PathState::Fixed(path);
         }

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::draft_check::DraftChecker;
 use crate::duration::format_duration;
 use crate::empty_pool;
 use crate::names::UniqueNames;
@@ -16,6 +17,7 @@ use super::matcher::{NamedMatchers, host_condition};
 use super::pools::ProxyPools;
 use super::route::RouteWriter;
 use super::route_state::RouteState;
+use super::rule_closing::close_gaps;
 use super::site::{CaddySite, GroupMember, SiteGroup};
 
 /// Caddy's times towards clients, in milliseconds. Where it has no limit, a day is written.
@@ -28,6 +30,7 @@ pub struct SiteServiceWriter<'w, 't> {
     pub sites: &'w [CaddySite<'t>],
     pub globals: &'w GlobalOptions,
     pub pools: &'w mut ProxyPools,
+    pub checker: &'w mut DraftChecker,
     pub names: UniqueNames,
     pub document: &'w mut Document,
     pub notes: &'w mut ConversionNotes,
@@ -103,16 +106,18 @@ impl SiteServiceWriter<'_, '_> {
             return vec![SiteRule::answer(when, 502, statement.source, &text)];
         }
         let trusts_proxies = self.globals.trust.is_some();
-        let matchers = NamedMatchers::none(trusts_proxies);
+        let matchers = NamedMatchers::none(self.globals.clients);
         let steps = self.globals.order.steps(statement.inner(), &matchers, false);
         let mut writer = RouteWriter {
             order: &self.globals.order,
             pools: self.pools,
+            checker: self.checker,
             notes: self.notes,
             tls: group.tls,
             trusts_proxies,
             rules: Vec::new(),
             is_too_large: false,
+            depth: 0,
         };
         writer.follow(statement, &steps, RouteState::begin(when.clone()));
         if writer.is_too_large {
@@ -120,7 +125,8 @@ impl SiteServiceWriter<'_, '_> {
             statement.leave_out(reason, "fewer conditional changes", writer.notes);
             return vec![SiteRule::answer(when, 502, statement.source, &text)];
         }
-        writer.rules
+        let rules = writer.rules;
+        close_gaps(rules, group.tls, self.checker, self.notes)
     }
 
     /// Whether a site wants other certificates of clients than the first one of its listener that wants any.

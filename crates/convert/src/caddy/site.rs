@@ -47,9 +47,10 @@ impl<'t> CaddySite<'t> {
             .filter(|word| !word.is_empty())
             .map(str::to_owned)
             .collect();
+        let has_tls = statement.find("tls").is_some();
         let mut addresses = Vec::new();
         for word in &words {
-            match SiteAddress::read(word, globals.ports) {
+            match SiteAddress::read(word, globals.ports, has_tls) {
                 Some(address) => addresses.push(address),
                 None => {
                     let reason = "it is no host with a port: nothing is served there";

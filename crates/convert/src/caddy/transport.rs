@@ -195,6 +195,11 @@ fn note_option(
                 "`tls` of the pool",
                 notes,
             ),
+        "import" => {
+            let reason = "files are not opened: what it may hold is not known: 502";
+            option.leave_out(reason, "put the file's text in its place", notes);
+            return false;
+        }
         "resolvers" => {
             option.leave_out("names are resolved as the system does", "`resolver`", notes)
         }

@@ -29,7 +29,13 @@ const SITES: &[CaddyCase] = &[
         false,
     ),
     ("{\nemail x@a.example\n}\na.example {\nrespond ok\n}\n", "contact = \"x@a.example\"", false),
-    ("{\nauto_https off\n}\na.example {\nrespond ok\n}\n", "listen = [ \":80\", # line 4 ]", false),
+    // Without automatic HTTPS a host is still served with TLS.
+    (
+        "{\nauto_https off\n}\na.example {\ntls /c.pem /c.key\nrespond ok\n}\n",
+        "listen = [ \":443\", # line 4 ]",
+        false,
+    ),
+    (":8443 {\ntls /c.pem /c.key\nrespond ok\n}\n", "tls] certificates = \"/c.pem\"", false),
     // A name of one label below is meant by `*`.
     (
         "http://*.a.example {\nrespond ok\n}\n",
