@@ -4,12 +4,15 @@
 
 mod acme;
 mod chain_effect;
+mod constraints;
+mod container_merge;
 mod entry_points;
 mod exposure;
 mod fields;
 mod health_check;
 mod http;
 mod key_files;
+mod label_line;
 mod labels;
 mod limits;
 mod matchers;
@@ -17,6 +20,7 @@ mod middlewares;
 mod option_tree;
 mod paths;
 mod pools;
+mod provider;
 mod redirects;
 mod routers;
 mod rule_draft;
@@ -44,6 +48,7 @@ use entry_points::EntryPoint;
 use http::RouterWriter;
 use middlewares::MiddlewareSet;
 use option_tree::OptionNode;
+use provider::ObjectProvider;
 use routers::{TrafficRouter, read_routers};
 use rule_draft::RuleDraft;
 use services::ServicePools;
@@ -60,11 +65,11 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let file = OptionNode::from_file(&tree);
     if labels::is_compose(&file) {
         let root = labels::read_compose(&file, notes);
-        convert_options(&root, document, notes);
+        convert_options(&root, ObjectProvider::Containers, document, notes);
         notes.settle_written(document);
         root.note_rest(notes);
     } else {
-        convert_options(&file, document, notes);
+        convert_options(&file, ObjectProvider::File, document, notes);
         notes.settle_written(document);
     }
     file.note_rest(notes);
@@ -85,6 +90,7 @@ struct SharedParts {
     checker: DraftChecker,
     names: UniqueNames,
     pool_names: UniqueNames,
+    provider: ObjectProvider,
 }
 
 /// What TCP routers leave of an entry point.
@@ -95,11 +101,17 @@ struct PointPlan {
     refusals: Vec<RuleDraft>,
 }
 
-fn convert_options(root: &OptionNode, document: &mut Document, notes: &mut ConversionNotes) {
+fn convert_options(
+    root: &OptionNode,
+    provider: ObjectProvider,
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) {
     let mut shared = SharedParts {
         checker: DraftChecker::default(),
         names: UniqueNames::default(),
         pool_names: empty_pool::reserve_name(),
+        provider,
     };
     for layer in ["http", "tcp"] {
         let routers = root.find(&[layer, "routers"]).map(OptionNode::entries).unwrap_or_default();
@@ -134,9 +146,10 @@ fn convert_tcp<'t>(
 ) -> Vec<PointPlan> {
     let mut writer = TcpWriter {
         root,
+        provider: shared.provider,
         routers,
-        middlewares: MiddlewareSet::new(root.find(&["tcp", "middlewares"])),
-        pools: TcpPools::new(root),
+        middlewares: MiddlewareSet::new(root.find(&["tcp", "middlewares"]), shared.provider),
+        pools: TcpPools::new(root, shared.provider),
         checker: &mut shared.checker,
         names: &mut shared.names,
         pool_names: &mut shared.pool_names,
@@ -175,10 +188,11 @@ fn convert_http<'t>(
 ) {
     let mut writer = RouterWriter {
         root,
+        provider: shared.provider,
         points,
         routers,
-        middlewares: MiddlewareSet::new(root.find(&["http", "middlewares"])),
-        pools: ServicePools::new(root),
+        middlewares: MiddlewareSet::new(root.find(&["http", "middlewares"]), shared.provider),
+        pools: ServicePools::new(root, shared.provider),
         checker: &mut shared.checker,
         names: &mut shared.names,
         pool_names: &mut shared.pool_names,
@@ -192,6 +206,9 @@ fn convert_http<'t>(
     for router in routers.iter().filter(|router| !written.contains(&router.name())) {
         if points.iter().any(|point| router.is_attached(point)) {
             router.node.changed(notes, "no request reaches it where its entry points are", "");
+        } else if router.has_parents() {
+            let reason = "routers below routers are not written: its requests are refused";
+            router.node.left_out(notes, reason, "a router with the rules of both");
         } else {
             let reason = "its entry points are not in this file: it has no requests";
             router.node.left_out(notes, reason, "add the entry points to the file");

@@ -14,6 +14,7 @@ use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
 use super::middlewares::{self, ChainContext, MiddlewareSet};
 use super::option_tree::OptionNode;
+use super::provider::ObjectProvider;
 use super::redirects;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
@@ -26,6 +27,7 @@ use super::tls_demand::TlsDemand;
 /// The HTTP routers of a file, and what they use.
 pub struct RouterWriter<'w, 't> {
     pub root: &'t OptionNode,
+    pub provider: ObjectProvider,
     pub points: &'w [EntryPoint<'t>],
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,
@@ -66,15 +68,12 @@ impl<'t> RouterWriter<'_, 't> {
             let at = self.routers_at(point, tls);
             at.iter().filter(|at| self.routers[**at].names_entry_point(&point.name)).count()
         };
+        let is_secure = matches!(point.port, 443 | 8443);
+        let has_tls = !self.routers_at(point, true).is_empty();
         match (named(true), named(false)) {
-            (0, 0) => {
-                let is_secure = matches!(point.port, 443 | 8443);
-                let is_plain = point.port == 80 || !self.routers_at(point, false).is_empty();
-                (is_secure || !is_plain) && !self.routers_at(point, true).is_empty()
-            }
-            (secure, plain) if plain == 0 || secure > 0 && matches!(point.port, 443 | 8443) => {
-                secure > 0
-            }
+            _ if is_secure && has_tls => true,
+            (0, 0) => point.port != 80 && has_tls && self.routers_at(point, false).is_empty(),
+            (secure, 0) => secure > 0,
             _ => false,
         }
     }
@@ -270,7 +269,8 @@ impl<'t> RouterWriter<'_, 't> {
         effect
     }
 
-    /// Enters what the router asks of TLS. False: its options are not in the file.
+    /// Enters what the router asks of TLS. False: its options are not in the file, or not to be had beside those of the
+    /// other routers.
     fn push_demand(
         &mut self,
         router: &TrafficRouter<'t>,
@@ -281,7 +281,17 @@ impl<'t> RouterWriter<'_, 't> {
         let orders = |tls: &&OptionNode| tls.get("certResolver").is_some();
         let ordering = own.into_iter().chain(point.tls).find(orders);
         let node = ordering.or(own).or(point.tls).or(router.tls);
-        match tls::options_of(self.root, &[own, point.tls]) {
+        let agrees = |options: Option<&OptionNode>| {
+            parts.demands.iter().all(|one| tls::agree_about_clients(one.options, options))
+        };
+        match tls::options_of(self.root, self.provider, &[own, point.tls]) {
+            Ok(options) if !agrees(options) => {
+                let reason = "a listener asks its clients for certificates in one way, that of the router before: the router answers 503";
+                let asked = options.unwrap_or(router.node);
+                asked.left_out(self.notes, reason, "an entry point of its own");
+                parts.demands.push(TlsDemand { names: router.names.clone(), options: None, node });
+                false
+            }
             Ok(options) => {
                 parts.demands.push(TlsDemand { names: router.names.clone(), options, node });
                 true

@@ -1,24 +1,18 @@
 //! Options in the labels of a Compose file, and in the arguments of the balancer's own container.
 
 use crate::notes::ConversionNotes;
-use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
+use super::constraints;
+use super::container_merge;
 use super::exposure;
+use super::label_line::{LabelLine, label_line, label_lines};
 use super::option_tree::{OptionNode, OptionValue, parse_flag};
 
 /// The most names before a value, several times what any option has.
 const DEEP: usize = 16;
 /// The most elements of one list that labels number.
 const ELEMENTS: usize = 1_000;
-
-/// A label or an argument: its name, its value and its place.
-struct LabelLine {
-    name: String,
-    value: String,
-    source: SourcePlace,
-    text: String,
-}
 
 /// Whether a file is a Compose file with labels or arguments for Traefik.
 pub fn is_compose(root: &OptionNode) -> bool {
@@ -39,10 +33,11 @@ pub fn read_compose(root: &OptionNode, notes: &mut ConversionNotes) -> OptionNod
         merge(&mut out, read_arguments(service, notes), notes);
     }
     let exposed = exposure::exposes_by_default(&out);
+    let mut containers = Vec::new();
     for service in services {
-        let options = read_labels(service, exposed, notes);
-        merge(&mut out, options, notes);
+        containers.push(read_labels(service, &out, exposed, notes));
     }
+    container_merge::merge_containers(&mut out, containers, notes);
     note_other_keys(root, notes);
     out
 }
@@ -101,38 +96,18 @@ fn read_arguments(service: &OptionNode, notes: &mut ConversionNotes) -> OptionNo
     out
 }
 
-/// Splits `name=value`.
-fn label_line(text: &str, source: SourcePlace, shown: &str) -> LabelLine {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    let name = name.trim().to_owned();
-    LabelLine { name, value: value.to_owned(), source, text: shorten(shown) }
-}
-
-/// The label lines of a container, in both forms of a Compose file, and those of its deployment.
-fn label_lines(service: &OptionNode) -> Vec<LabelLine> {
-    let mut out = Vec::new();
-    let deployed = service.find(&["deploy", "labels"]);
-    for labels in service.get("labels").into_iter().chain(deployed) {
-        out.extend(
-            labels
-                .items()
-                .iter()
-                .filter_map(|item| Some(label_line(item.as_text()?, item.source, &item.text))),
-        );
-        out.extend(labels.entries().iter().map(|entry| LabelLine {
-            name: entry.key.clone(),
-            value: entry.as_text().unwrap_or_default().to_owned(),
-            source: entry.source,
-            text: entry.text.clone(),
-        }));
-    }
-    out
-}
-
-fn read_labels(service: &OptionNode, exposed: bool, notes: &mut ConversionNotes) -> OptionNode {
+/// `settings`: the arguments of the balancer. `exposed`: containers are published without a label.
+fn read_labels(
+    service: &OptionNode,
+    settings: &OptionNode,
+    exposed: bool,
+    notes: &mut ConversionNotes,
+) -> OptionNode {
     let mut out = OptionNode { value: OptionValue::Table(Vec::new()), ..OptionNode::default() };
     let mut lines = Vec::new();
-    for line in label_lines(service) {
+    let all = label_lines(service);
+    let admitted = constraints::admit(settings, &all);
+    for line in all {
         match line.name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("traefik.")) {
             true => lines.push(line),
             false => notes.not_needed(
@@ -145,10 +120,22 @@ fn read_labels(service: &OptionNode, exposed: bool, notes: &mut ConversionNotes)
     note_deployment(service, notes);
     let enabled = lines.iter().find(|line| line.name.eq_ignore_ascii_case("traefik.enable"));
     let enabled = enabled.map_or(exposed, |line| parse_flag(&line.value).unwrap_or(false));
-    if !enabled {
+    if !enabled || admitted == Some(false) {
         for line in &lines {
             let reason = "the container is not exposed";
             notes.not_needed(line.source.whole(), &line.text, reason);
+        }
+        return out;
+    }
+    if admitted.is_none() {
+        for line in &lines {
+            let reason = "whether the constraints of the provider let the container in is not known here: it is not exposed";
+            notes.left_out(
+                line.source.whole(),
+                &line.text,
+                reason,
+                "constraints with `Label` alone",
+            );
         }
         return out;
     }
@@ -271,7 +258,7 @@ fn complete(options: &mut OptionNode, container: &OptionNode, notes: &mut Conver
     for protocol in ["http", "tcp", "udp"] {
         let has_routers = options.find(&[protocol, "routers"]).is_some();
         let Some(table) = child_mut(options, protocol) else { continue };
-        let Some(services) = table_of(table, "services") else { continue };
+        let Some(services) = container_merge::table(table, "services") else { continue };
         if has_routers && services.entries().is_empty() {
             let value = OptionValue::Table(Vec::new());
             push_entry(
@@ -311,7 +298,7 @@ fn add_server(
     if OTHER_KINDS.iter().any(|kind| service.get(kind).is_some()) {
         return;
     }
-    let Some(balancer) = table_of(service, "loadbalancer") else { return };
+    let Some(balancer) = container_merge::table(service, "loadbalancer") else { return };
     let server = balancer.get("server").cloned().unwrap_or_default();
     let scheme = server.text_of("scheme").unwrap_or("http");
     let address = match (server.text_of("url"), server.text_of("port").or(exposed)) {
@@ -335,7 +322,7 @@ fn add_server(
     let key = if protocol == "http" { "url" } else { "address" };
     fields.push(OptionNode::implied(key, &address, place));
     let entry = OptionNode { value: OptionValue::Table(fields), ..OptionNode::default() };
-    if let Some(servers) = table_of(balancer, "servers") {
+    if let Some(servers) = container_merge::table(balancer, "servers") {
         match &mut servers.value {
             OptionValue::List(items) => items.push(entry),
             other => *other = OptionValue::List(vec![entry]),
@@ -358,26 +345,7 @@ fn child_mut<'n>(node: &'n mut OptionNode, key: &str) -> Option<&'n mut OptionNo
     }
 }
 
-/// The table of this name, which is added if it is not there. `None` if a value stands in its place.
-fn table_of<'n>(node: &'n mut OptionNode, key: &str) -> Option<&'n mut OptionNode> {
-    if matches!(node.value, OptionValue::Empty) {
-        node.value = OptionValue::Table(Vec::new());
-    }
-    let OptionValue::Table(entries) = &mut node.value else { return None };
-    let known = entries.iter().position(|entry| entry.key.eq_ignore_ascii_case(key));
-    let at = known.unwrap_or_else(|| {
-        entries.push(OptionNode {
-            key: key.to_owned(),
-            text: format!("{key}:"),
-            value: OptionValue::Table(Vec::new()),
-            ..OptionNode::default()
-        });
-        entries.len() - 1
-    });
-    entries.get_mut(at)
-}
-
-/// Adds the options of one container to those of the others.
+/// Adds the arguments of one balancer to those of another.
 fn merge(into: &mut OptionNode, from: OptionNode, notes: &mut ConversionNotes) {
     let OptionValue::Table(entries) = from.value else { return };
     for entry in entries {
@@ -387,10 +355,6 @@ fn merge(into: &mut OptionNode, from: OptionNode, notes: &mut ConversionNotes) {
         };
         match (&mut known.value, &entry.value) {
             (OptionValue::Table(_), OptionValue::Table(_)) => merge(known, entry, notes),
-            // Containers with the same service are its servers.
-            (OptionValue::List(items), OptionValue::List(more)) => {
-                items.extend(more.iter().cloned())
-            }
             (OptionValue::Text(text), OptionValue::Text(other)) if text == other => {
                 entry.converted(notes);
             }

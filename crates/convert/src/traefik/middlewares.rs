@@ -10,8 +10,9 @@ use super::chain_effect::ChainEffect;
 use super::fields::{self, ChainPlace};
 use super::limits;
 use super::matchers::not_from;
-use super::option_tree::{OptionNode, PlacedText, local_name};
+use super::option_tree::{OptionNode, PlacedText};
 use super::paths;
+use super::provider::ObjectProvider;
 use super::redirects;
 
 /// The deepest nesting of chains. A chain that contains itself ends there.
@@ -20,6 +21,7 @@ const DEEP: usize = 8;
 /// The middlewares of a file, and those that a router used.
 pub struct MiddlewareSet<'t> {
     table: Option<&'t OptionNode>,
+    provider: ObjectProvider,
     used: Vec<&'t str>,
     /// Names that stand behind a middleware that ends every request.
     unreached: Vec<String>,
@@ -27,13 +29,14 @@ pub struct MiddlewareSet<'t> {
 
 impl<'t> MiddlewareSet<'t> {
     /// `table`: `http.middlewares` or `tcp.middlewares`.
-    pub fn new(table: Option<&'t OptionNode>) -> MiddlewareSet<'t> {
-        MiddlewareSet { table, used: Vec::new(), unreached: Vec::new() }
+    pub fn new(table: Option<&'t OptionNode>, provider: ObjectProvider) -> MiddlewareSet<'t> {
+        MiddlewareSet { table, provider, used: Vec::new(), unreached: Vec::new() }
     }
 
     /// The middleware of this name, which counts as used.
     pub fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let found = self.table?.entries().iter().find(|one| one.key == local_name(name))?;
+        let local = self.provider.local(name)?;
+        let found = self.table?.entries().iter().find(|one| one.key == local)?;
         if !self.used.contains(&found.key.as_str()) {
             self.used.push(&found.key);
         }
@@ -71,7 +74,8 @@ impl ChainContext<'_, '_> {
             if effect.ended {
                 let reason = "a middleware before it ends every request";
                 self.notes.changed(name.source.whole(), &name.text, reason, "");
-                self.middlewares.unreached.push(local_name(&name.text).to_owned());
+                let local = self.middlewares.provider.local(&name.text);
+                self.middlewares.unreached.extend(local.map(str::to_owned));
                 continue;
             }
             let found = self.middlewares.find(&name.text).filter(|_| depth < DEEP);

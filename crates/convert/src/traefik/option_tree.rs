@@ -222,11 +222,6 @@ impl OptionNode {
     }
 }
 
-/// The name of an object without the provider behind `@`.
-pub fn local_name(name: &str) -> &str {
-    name.split('@').next().unwrap_or(name)
-}
-
 /// A flag as Traefik reads it (Go, `strconv.ParseBool`).
 pub fn parse_flag(text: &str) -> Option<bool> {
     match text.trim() {

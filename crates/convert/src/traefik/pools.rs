@@ -6,7 +6,8 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::health_check;
-use super::option_tree::{OptionNode, local_name};
+use super::option_tree::OptionNode;
+use super::provider::ObjectProvider;
 use super::server_url::{ServerScheme, ServerUrl};
 use super::sticky::StickyCookie;
 use super::transports;
@@ -238,12 +239,13 @@ impl<'t> PoolDraft<'t> {
 pub fn named_transport<'t>(
     balancer: &'t OptionNode,
     transports: Option<&'t OptionNode>,
+    provider: ObjectProvider,
     notes: &mut ConversionNotes,
 ) -> Option<&'t OptionNode> {
     let name = balancer.get("serversTransport")?;
-    let wanted = local_name(name.as_text().unwrap_or_default());
+    let wanted = provider.local(name.as_text().unwrap_or_default());
     let table = transports.map(OptionNode::entries).unwrap_or_default();
-    let found = table.iter().find(|one| one.key == wanted);
+    let found = table.iter().find(|one| Some(one.key.as_str()) == wanted);
     if found.is_none() {
         let reason = "there is no transport of this name here: the authorities of the system verify the servers";
         name.left_out(notes, reason, "`[pool.NAME.tls]`");

@@ -39,10 +39,18 @@ impl<'t> TrafficRouter<'t> {
 
     /// Whether the router is attached to an entry point. A router that names none is attached to all default ones.
     pub fn is_attached(&self, entry_point: &EntryPoint<'_>) -> bool {
+        if self.has_parents() {
+            return false;
+        }
         match self.entry_points.is_empty() {
             true => entry_point.is_default,
             false => self.names_entry_point(&entry_point.name),
         }
+    }
+
+    /// Whether the router gets its requests from other routers, with what their middlewares let through.
+    pub fn has_parents(&self) -> bool {
+        self.node.get("parentRefs").is_some()
     }
 
     /// Whether connections reach the router over TLS at this entry point.

@@ -10,8 +10,9 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::RetryPlan;
-use super::option_tree::{OptionNode, local_name};
+use super::option_tree::OptionNode;
 use super::pools::{PoolDraft, WrittenPool, named_transport};
+use super::provider::ObjectProvider;
 use super::sticky::StickyCookie;
 
 /// Where a router sends its requests.
@@ -29,6 +30,7 @@ pub struct ServiceTarget<'t> {
 
 /// The services of a file, and the pools that were written of them.
 pub struct ServicePools<'t> {
+    provider: ObjectProvider,
     services: Option<&'t OptionNode>,
     transports: Option<&'t OptionNode>,
     /// The transport of services that name none.
@@ -41,8 +43,9 @@ pub struct ServicePools<'t> {
 
 impl<'t> ServicePools<'t> {
     /// `root`: all options.
-    pub fn new(root: &'t OptionNode) -> ServicePools<'t> {
+    pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> ServicePools<'t> {
         ServicePools {
+            provider,
             services: root.find(&["http", "services"]),
             transports: root.find(&["http", "serversTransports"]),
             default_transport: root.get("serversTransport"),
@@ -53,7 +56,8 @@ impl<'t> ServicePools<'t> {
     }
 
     fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let found = self.services?.entries().iter().find(|one| one.key == local_name(name))?;
+        let local = self.provider.local(name)?;
+        let found = self.services?.entries().iter().find(|one| one.key == local)?;
         if !self.used.contains(&found.key.as_str()) {
             self.used.push(&found.key);
         }
@@ -104,7 +108,7 @@ impl<'t> ServicePools<'t> {
         if let Some(known) = self.written.get(service.key.as_str()) {
             return Ok(known.clone());
         }
-        let transport = named_transport(balancer, self.transports, notes);
+        let transport = named_transport(balancer, self.transports, self.provider, notes);
         let transport = transport.or(self.default_transport);
         let draft = PoolDraft { name: &service.key, balancer, transport };
         let made = draft.tables(names.unique_name(&service.key), notes)?;

@@ -13,6 +13,7 @@ use super::chain_effect::ChainEffect;
 use super::entry_points::{self, EntryPoint};
 use super::middlewares::{self, MiddlewareSet};
 use super::option_tree::OptionNode;
+use super::provider::ObjectProvider;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
 use super::tcp_pools::TcpPools;
@@ -22,9 +23,16 @@ use super::tls_demand::TlsDemand;
 /// What to use instead of an entry point for connections of two kinds.
 const OWN_POINT: &str = "an entry point of its own";
 
+/// The options of TLS that a router has.
+struct TlsChoice<'t> {
+    /// `None`: no options are written anywhere.
+    options: Option<&'t OptionNode>,
+}
+
 /// The TCP routers of a file, and what they use.
 pub struct TcpWriter<'w, 't> {
     pub root: &'t OptionNode,
+    pub provider: ObjectProvider,
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,
     pub pools: TcpPools<'t>,
@@ -91,17 +99,12 @@ impl<'t> TcpWriter<'_, 't> {
             }
             if ends_tls {
                 let own = router.tls.filter(|tls| !tls.children().is_empty());
-                let options = tls::options_of(self.root, &[own, point.tls]);
-                let options = match options {
-                    Ok(options) => options,
-                    Err(missing) => {
-                        let reason = "there are no TLS options of this name here: the router refuses everybody";
-                        missing.left_out(self.notes, reason, "`tls` of the service");
-                        let when = router.condition.clone().at_least();
-                        let deny = vec![KeyValue::new("deny", "true")];
-                        rules.push(rule_of(router, when, deny), ends_tls);
-                        continue;
-                    }
+                let options = self.tls_options(router, &[own, point.tls], &demands);
+                let Some(TlsChoice { options }) = options else {
+                    let when = router.condition.clone().at_least();
+                    let deny = vec![KeyValue::new("deny", "true")];
+                    rules.push(rule_of(router, when, deny), ends_tls);
+                    continue;
                 };
                 let node = own.or(point.tls).or(router.tls);
                 demands.push(TlsDemand { names: router.names.clone(), options, node });
@@ -109,6 +112,32 @@ impl<'t> TcpWriter<'_, 't> {
             self.router(router, ends_tls, &mut rules);
         }
         self.write(point, ends_tls, rules, &demands, document);
+    }
+
+    /// The options of a router. `None`: they are not in the file, or not to be had beside those of the other routers.
+    fn tls_options(
+        &mut self,
+        router: &TrafficRouter<'t>,
+        tls: &[Option<&'t OptionNode>],
+        demands: &[TlsDemand<'t>],
+    ) -> Option<TlsChoice<'t>> {
+        match tls::options_of(self.root, self.provider, tls) {
+            Ok(options) => {
+                let agrees = |one: &TlsDemand<'_>| tls::agree_about_clients(one.options, options);
+                if demands.iter().all(agrees) {
+                    return Some(TlsChoice { options });
+                }
+                let reason = "a listener asks its clients for certificates in one way, that of the router before: the router refuses everybody";
+                let asked = options.unwrap_or(router.node);
+                asked.left_out(self.notes, reason, OWN_POINT);
+            }
+            Err(missing) => {
+                let reason =
+                    "there are no TLS options of this name here: the router refuses everybody";
+                missing.left_out(self.notes, reason, "`tls` of the service");
+            }
+        }
+        None
     }
 
     /// Whether a router can be asked beside the others of its entry point.

@@ -9,7 +9,8 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::option_tree::{OptionNode, local_name};
+use super::option_tree::OptionNode;
+use super::provider::ObjectProvider;
 use super::transports;
 
 /// Traefik's time for a connection to a server, in milliseconds.
@@ -19,6 +20,7 @@ const LONGEST_CONNECT_MS: u64 = 600_000;
 
 /// The TCP services of a file, and the pools that were written of them.
 pub struct TcpPools<'t> {
+    provider: ObjectProvider,
     services: Option<&'t OptionNode>,
     transports: Option<&'t OptionNode>,
     /// The transport of services that name none.
@@ -31,8 +33,9 @@ pub struct TcpPools<'t> {
 
 impl<'t> TcpPools<'t> {
     /// `root`: all options.
-    pub fn new(root: &'t OptionNode) -> TcpPools<'t> {
+    pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> TcpPools<'t> {
         TcpPools {
+            provider,
             services: root.find(&["tcp", "services"]),
             transports: root.find(&["tcp", "serversTransports"]),
             default_transport: root.get("tcpServersTransport"),
@@ -43,7 +46,8 @@ impl<'t> TcpPools<'t> {
     }
 
     fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let found = self.services?.entries().iter().find(|one| one.key == local_name(name))?;
+        let local = self.provider.local(name)?;
+        let found = self.services?.entries().iter().find(|one| one.key == local)?;
         if !self.used.contains(&found.key.as_str()) {
             self.used.push(&found.key);
         }
@@ -121,9 +125,9 @@ impl<'t> TcpPools<'t> {
         notes: &mut ConversionNotes,
     ) -> Option<&'t OptionNode> {
         let Some(name) = balancer.get("serversTransport") else { return self.default_transport };
-        let wanted = local_name(name.as_text().unwrap_or_default());
+        let wanted = self.provider.local(name.as_text().unwrap_or_default());
         let table = self.transports.map(OptionNode::entries).unwrap_or_default();
-        let found = table.iter().find(|one| one.key == wanted);
+        let found = table.iter().find(|one| Some(one.key.as_str()) == wanted);
         match found {
             Some(_) => name.converted(notes),
             None => {

@@ -7,7 +7,8 @@ use crate::value::{self, KeyValue};
 
 use super::acme;
 use super::key_files;
-use super::option_tree::{OptionNode, local_name};
+use super::option_tree::OptionNode;
+use super::provider::ObjectProvider;
 use super::tls_demand::TlsDemand;
 
 /// The options of a router: those that it names, those of its entry point, or the default ones.
@@ -16,6 +17,7 @@ use super::tls_demand::TlsDemand;
 /// The router names options that are not in the file.
 pub fn options_of<'t>(
     root: &'t OptionNode,
+    provider: ObjectProvider,
     tls: &[Option<&'t OptionNode>],
 ) -> Result<Option<&'t OptionNode>, &'t OptionNode> {
     let named = tls.iter().flatten().find_map(|tls| tls.get("options"));
@@ -25,11 +27,12 @@ pub fn options_of<'t>(
     match named {
         None => Ok(find("default")),
         Some(node) => {
-            let name = local_name(node.as_text().unwrap_or_default());
-            match find(name) {
-                Some(found) => Ok(Some(found)),
-                None if name == "default" => Ok(None),
-                None => Err(node),
+            let name = node.as_text().unwrap_or_default();
+            match provider.local(name) {
+                // The default options are nobody's in particular.
+                Some("default") if name == "default" => Ok(find(name)),
+                Some("default") | None => Err(node),
+                Some(local) => find(local).map(Some).ok_or(node),
             }
         }
     }
@@ -161,8 +164,30 @@ fn write_switches(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut 
     }
 }
 
-/// Certificates of clients. One authority and one manner hold for a listener: where routers differ, clients are
-/// refused rather than accepted.
+/// Whether the clients of two options show certificates of the same authorities in the same manner. Options that ask for
+/// none agree with all.
+pub fn agree_about_clients(one: Option<&OptionNode>, other: Option<&OptionNode>) -> bool {
+    let demand = |options: Option<&OptionNode>| {
+        let client = options.and_then(client_table)?;
+        let files: Vec<String> =
+            client.texts_of("caFiles").into_iter().map(|one| one.text).collect();
+        Some(ClientAuthKind { kind: client.text_of("clientAuthType")?.to_owned(), files })
+    };
+    match [demand(one), demand(other)] {
+        [Some(one), Some(other)] => one == other,
+        _ => true,
+    }
+}
+
+/// What a client has to show.
+#[derive(Debug, PartialEq, Eq)]
+struct ClientAuthKind {
+    kind: String,
+    files: Vec<String>,
+}
+
+/// Certificates of clients. One authority and one manner hold for a listener: routers that differ from the first are
+/// closed, and no demands of theirs come here.
 fn write_clients(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut ConversionNotes) {
     let asking = |demand: &&TlsDemand<'_>| demand.options.and_then(client_table).is_some();
     let Some(first) = demands.iter().find(asking).and_then(|one| one.options) else {
@@ -201,12 +226,6 @@ fn write_clients(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut C
         "verify",
         value::quote(if optional { "optional" } else { "required" }),
     ));
-    for other in demands.iter().filter(asking).filter_map(|one| one.options) {
-        if !std::ptr::eq(other, first) {
-            let reason = "a listener verifies its clients in one way, that of the first options";
-            other.left_out(notes, reason, "a listener of its own");
-        }
-    }
     pairs.extend(asked_names(demands, client, notes));
     client.converted(notes);
     table.set_required("client", value::table(&pairs), client.place());
