@@ -352,24 +352,15 @@ impl FrontendWriter<'_> {
             line.mark_converted();
         }
         if binds.iter().any(|bind| bind.header) {
-            let acls = AclTable::read(&settings.acls, self.pools);
-            let from = proxy_senders::believed(settings, &acls, self.pools);
-            service.set_required(
-                "accept-proxy",
-                value::table(&[KeyValue::new("from", from)]),
-                binds[0].source,
-            );
+            proxy_senders::write(&mut service, settings, self.pools, binds[0].source);
         }
         if !socket.is_empty() {
             service.set("socket", value::table(&socket), binds[0].source);
         }
         compress::write(&mut service, settings, used, self.pools, notes);
         stick_table::write(&mut service, settings, used, self.pools, notes);
-        if let Some(offer) = binds.iter().find_map(|bind| bind.http2).filter(|_| settings.http) {
-            service.set("http2", value::quote(offer), binds[0].source);
-        }
-        if let Some(quic) = binds.iter().find(|bind| bind.quic).filter(|_| settings.http) {
-            service.set("http3", value::quote("on"), quic.source);
+        if settings.http {
+            listeners::write_versions(&mut service, binds);
         }
         document.push(service);
         let first = used.first().and_then(|name| self.pools.settings(name));

@@ -1,6 +1,8 @@
 //! The listeners of a proxy together: what one of them needs of another.
 
+use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
+use crate::value;
 
 use super::bind::{BindLine, FileBases, read};
 use super::lex::ConfigLine;
@@ -28,4 +30,14 @@ pub fn read_all(
         stays
     });
     binds
+}
+
+/// Writes the versions of HTTP that listeners of one service speak.
+pub fn write_versions(service: &mut TomlTable, binds: &[&BindLine]) {
+    if let Some(offer) = binds.iter().find_map(|bind| bind.http2) {
+        service.set("http2", value::quote(offer), binds[0].source);
+    }
+    if let Some(quic) = binds.iter().find(|bind| bind.quic) {
+        service.set("http3", value::quote("on"), quic.source);
+    }
 }

@@ -1,8 +1,10 @@
 //! Rules about connections behind `accept-proxy`: HAProxy judges them by who connects, and not by whom the header names.
 
 use crate::condition::RuleCondition;
+use crate::document::TomlTable;
 use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::value;
+use crate::source::SourcePlace;
+use crate::value::{self, KeyValue};
 
 use super::acl::AclTable;
 use super::hidden_inputs::hide_address;
@@ -36,8 +38,20 @@ fn is_behind_proxies(settings: &ProxySettings) -> bool {
     settings.binds.iter().any(|line| line.has_word("accept-proxy"))
 }
 
+/// Writes whose headers are believed.
+pub fn write(
+    service: &mut TomlTable,
+    settings: &ProxySettings,
+    pools: &BackendPools,
+    source: SourcePlace,
+) {
+    let acls = AclTable::read(&settings.acls, pools);
+    let from = KeyValue::new("from", believed(settings, &acls, pools));
+    service.set_required("accept-proxy", value::table(&[from]), source);
+}
+
 /// The networks whose headers are believed: those of the one rule that refuses all others, or everybody.
-pub fn believed(settings: &ProxySettings, acls: &AclTable, pools: &BackendPools) -> String {
+fn believed(settings: &ProxySettings, acls: &AclTable, pools: &BackendPools) -> String {
     let first =
         about_connections(settings).find(|line| matches!(line.word(2), "reject" | "accept"));
     let found = first.and_then(|line| networks(line, acls, pools));

@@ -89,7 +89,9 @@ impl ShadowPlan {
         let free =
             |address: &SocketAddr| !plan.servers.iter().any(|one| one.address.ip() == address.ip());
         let named = inventory.resolvers.iter().copied();
-        plan.resolvers = named.chain([RESOLVER]).filter(free).collect();
+        // Only where it is asked: the original may listen at port 53 of every address.
+        let asked = tables(&table, "pool").values().any(|pool| pool.get("servers-from").is_some());
+        plan.resolvers = named.chain(asked.then_some(RESOLVER)).filter(free).collect();
         plan
     }
 
