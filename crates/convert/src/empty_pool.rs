@@ -21,10 +21,15 @@ pub fn ensure_pool(document: &mut Document) {
         return;
     }
     let mut pool = TomlTable::new(path, SourcePlace::NONE, "");
+    push_disabled_server(&mut pool);
+    document.push(pool);
+}
+
+/// Adds a server that gets nothing, for a pool without any other.
+pub fn push_disabled_server(pool: &mut TomlTable) {
     let server = [
         KeyValue::new("address", value::quote("127.0.0.1:9")),
         KeyValue::new("state", value::quote("disabled")),
     ];
     pool.push_item("servers", value::table(&server), SourcePlace::NONE);
-    document.push(pool);
 }

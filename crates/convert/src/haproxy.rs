@@ -81,8 +81,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
             SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
                 read.push((section, Rc::new(ProxySettings::read(section, notes))));
             }
-            SectionKind::HttpErrors => sets.add(section),
-            SectionKind::Resolvers => resolvers.add(section),
+            SectionKind::HttpErrors => sets.add(section, notes),
+            SectionKind::Resolvers => resolvers.add(section, notes),
             SectionKind::CertificateStore => {
                 let folders = bases.folders.clone();
                 bases.store.add(section, folders, notes);

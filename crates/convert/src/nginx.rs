@@ -28,6 +28,7 @@ mod listen;
 mod location;
 mod map;
 mod match_condition;
+mod page_directives;
 mod pools;
 mod rate_limit;
 mod redirects;

@@ -299,8 +299,9 @@ fn no_word_of_a_line_that_is_read_is_passed_over() {
 }
 
 #[test]
-fn a_time_of_a_backend_for_bytes_is_reported_where_it_has_no_effect() {
-    for (rule, kind) in [("", NoteKind::NotNeeded), (" use_backend c if TRUE\n", NoteKind::LeftOut)]
+fn a_time_of_a_backend_for_bytes_stands_in_its_rule_or_is_reported() {
+    for (rule, kind) in
+        [("", NoteKind::NotNeeded), (" use_backend c if TRUE\n", NoteKind::Converted)]
     {
         let text = format!(
             "frontend f\n bind 127.0.0.1:80\n timeout client 1m\n{rule} default_backend b\n\
@@ -312,6 +313,8 @@ fn a_time_of_a_backend_for_bytes_is_reported_where_it_has_no_effect() {
         assert_eq!(converted.unsettled, 0, "{:?}", converted.notes);
         let found = converted.notes.iter().find(|note| note.line == line && note.kind == kind);
         assert!(found.is_some(), "{rule}: {:?}", converted.notes);
+        let written = converted.text.unwrap().contains("timeout = { tunnel = \"30s\" }");
+        assert_eq!(written, kind == NoteKind::Converted, "{rule}");
     }
 }
 

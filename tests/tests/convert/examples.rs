@@ -135,7 +135,8 @@ pub const HAPROXY_SHOP: ConvertExample = ConvertExample {
 
 pub const HAPROXY_SNI: ConvertExample = ConvertExample {
     file: "haproxy-sni.cfg",
-    replacements: &[],
+    // The converter leaves the server out that is spoken to in another way than the first one.
+    replacements: &[("server a2 10.1.0.3:443 check", "server a2 10.1.0.3:443 check send-proxy")],
     fronts: &[("bind :443", "bind 127.0.0.1:PORT")],
     servers: &[
         ("10.1.0.1:443", "blog/b1"),

@@ -2,6 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::duration::{self, TimeSetting};
+use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -51,20 +52,7 @@ pub fn write(
         check.time_source.iter().chain([&check.source]).for_each(|source| notes.converted(*source));
     }
     shared_settings::write(&servers, &mut pool, notes);
-    match settings.single.get("retries") {
-        Some(line) => pool.set("retries", line.word(1), line.source),
-        None => pool.set("retries", RETRIES.to_string(), SourcePlace::NONE),
-    }
-    match settings.single.get("retry-on") {
-        Some(line) => retry_on(line, &mut pool, notes),
-        // HAProxy's own value is `conn-failure`.
-        None if settings.http && pool.get("retries") != Some("0") => {
-            let only = KeyValue::new("unsent-only", "true");
-            pool.set("retry", value::table(&[only]), SourcePlace::NONE);
-        }
-        None => {}
-    }
-    let retries = pool.get("retries").and_then(|text| text.parse().ok()).unwrap_or(RETRIES);
+    let retries = write_retries(settings, &mut pool, notes);
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
     for one in servers.iter().filter(|one| !one.is_template) {
@@ -80,12 +68,14 @@ pub fn write(
         document.push(pool);
         timeouts(&path, settings, retries, document);
     } else {
-        notes.left_out(
-            section.source,
-            &section.text,
-            "none of its servers can be carried over",
-            "",
-        );
+        let reason = "none of its servers can be carried over: its requests get 503";
+        notes.left_out(section.source, &section.text, reason, "");
+        if !surroundings.ports.is_empty() {
+            // The other backends of its services are served.
+            let mut pool = TomlTable::new(path, section.source, &section.text);
+            empty_pool::push_disabled_server(&mut pool);
+            document.push(pool);
+        }
     }
 }
 
@@ -97,6 +87,28 @@ const LONGEST_CONNECT: u64 = 600_000;
 
 /// The longest time in the queue, in milliseconds: a day.
 const LONGEST_QUEUE: u64 = 86_400_000;
+
+/// Writes which failures are retried how often. Returns the number of retries.
+fn write_retries(
+    settings: &ProxySettings,
+    pool: &mut TomlTable,
+    notes: &mut ConversionNotes,
+) -> u64 {
+    match settings.single.get("retries") {
+        Some(line) => pool.set("retries", line.word(1), line.source),
+        None => pool.set("retries", RETRIES.to_string(), SourcePlace::NONE),
+    }
+    match settings.single.get("retry-on") {
+        Some(line) => retry_on(line, pool, notes),
+        // HAProxy's own value is `conn-failure`.
+        None if settings.http && pool.get("retries") != Some("0") => {
+            let only = KeyValue::new("unsent-only", "true");
+            pool.set("retry", value::table(&[only]), SourcePlace::NONE);
+        }
+        None => {}
+    }
+    pool.get("retries").and_then(|text| text.parse().ok()).unwrap_or(RETRIES)
+}
 
 /// Failures that trigger a retry. Failed connections are always retried, so they need no setting.
 fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {

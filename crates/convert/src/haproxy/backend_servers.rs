@@ -9,7 +9,7 @@ use super::cookie;
 use super::health_check::{CheckSettings, CheckTimes};
 use super::name_resolvers::NameResolvers;
 use super::server::{self, HaproxyServer};
-use super::server_template::{self, ServersFrom};
+use super::server_template::{self, TemplateValue};
 use super::settings::{ProxySettings, ServerLine};
 use super::shared_settings;
 
@@ -31,7 +31,7 @@ pub fn read(
 ) -> Vec<HaproxyServer> {
     let BackendSurroundings { ports, bases, resolvers } = surroundings;
     let mut out: Vec<HaproxyServer> = Vec::new();
-    let mut found: Option<ServersFrom> = None;
+    let mut found: Option<TemplateValue> = None;
     for ServerLine { line, defaults } in &settings.servers {
         if line.word(0) == "server-template" {
             let server = server::read_template(line, defaults, bases, notes);
@@ -64,6 +64,9 @@ pub fn read(
             shared_settings::leave_out(&server, reason, "a port", notes);
         }
     }
+    if !settings.http {
+        out.iter_mut().for_each(|server| remove_http2(server, notes));
+    }
     let mut out = shared_settings::keep_alike(out, notes);
     leave_out_template(&mut out, notes);
     if let Some(from) = found
@@ -78,6 +81,15 @@ pub fn read(
 }
 
 const REFUSED: &str = "the server gets no requests";
+
+/// Where bytes are forwarded, no protocol is chosen for a server.
+fn remove_http2(server: &mut HaproxyServer, notes: &mut ConversionNotes) {
+    if server.http2.take().is_some() {
+        let reason = "where bytes are forwarded, servers are offered no protocol (ALPN)";
+        let text = format!("server {}", server.name);
+        notes.left_out(server.source, &text, reason, "`forward = \"http\"`");
+    }
+}
 
 /// The port of a server. No number: it is on a Unix socket.
 struct ServerPort {

@@ -5,7 +5,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::certificate_store::{CertificateStore, StoreFolders};
+use super::certificate_store::{CertificateAliases, StoreFolders};
 use super::lex::{ConfigLine, KeywordReader};
 
 #[derive(Clone, Debug, Default)]
@@ -151,7 +151,7 @@ pub struct FileBases {
     pub folders: StoreFolders,
     pub authorities: String,
     /// The certificates of `crt-store` sections.
-    pub store: CertificateStore,
+    pub store: CertificateAliases,
     /// The `chroot`, in which HAProxy connects to Unix sockets; empty: none.
     pub root: String,
 }

@@ -11,7 +11,7 @@ use super::section::HaproxySection;
 
 /// Files by the names under which other lines refer to them: `@store/alias`.
 #[derive(Clone, Debug, Default)]
-pub struct CertificateStore(BTreeMap<String, StoredCertificate>);
+pub struct CertificateAliases(BTreeMap<String, StoredCertificate>);
 
 /// A certificate of a store.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ struct SideFile {
     source: SourcePlace,
 }
 
-impl CertificateStore {
+impl CertificateAliases {
     /// Reads a section. `folders`: those of the global section.
     pub fn add(
         &mut self,

@@ -14,10 +14,6 @@ use super::lex::ConfigLine;
 use super::section::HaproxySection;
 use super::settings::ProxySettings;
 
-/// Directives of a proxy that are read here.
-pub const READ: [&str; 6] =
-    ["errorfile", "errorfiles", "errorloc", "errorloc302", "errorloc303", "http-error"];
-
 /// The `http-errors` sections by their names.
 #[derive(Debug, Default)]
 pub struct ErrorFileSets<'s>(BTreeMap<&'s str, &'s HaproxySection>);
@@ -35,8 +31,10 @@ struct StatusPage {
 type PagesByStatus = BTreeMap<u16, StatusPage>;
 
 impl<'s> ErrorFileSets<'s> {
-    pub fn add(&mut self, section: &'s HaproxySection) {
-        self.0.insert(&section.name, section);
+    pub fn add(&mut self, section: &'s HaproxySection, notes: &mut ConversionNotes) {
+        if let Some(earlier) = self.0.insert(&section.name, section) {
+            earlier.note_replaced(notes);
+        }
     }
 
     /// Reports sections and lines that no proxy uses.

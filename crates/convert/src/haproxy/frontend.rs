@@ -208,6 +208,8 @@ impl FrontendWriter<'_> {
                 .iter()
                 .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
         );
+        let used = self.used_backends();
+        let first = used.first().and_then(|name| self.pools.settings(name));
         for line in &settings.use_backends {
             let Some(pool) = self.pools.written_name(line.word(1)) else {
                 let instead = "one rule for each pool";
@@ -230,6 +232,10 @@ impl FrontendWriter<'_> {
                     );
                     let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
                     keys.extend(self.rewrite_fields(&own.fields, &steps.fields));
+                    if let Some(backend) = self.pools.settings(line.word(1)) {
+                        let times = frontend_times::rule_times(settings, first, backend, notes);
+                        keys.extend(times);
+                    }
                     if self.is_empty_backend(line.word(1)) {
                         keys = vec![self.refuse_action()];
                     }
@@ -334,16 +340,7 @@ impl FrontendWriter<'_> {
             backends.extend(self.empty_backends());
             error_pages::write(&mut service, settings, &backends, self.sets, notes);
         }
-        let limit = settings.single.get("maxconn");
-        if let Some(line) = limit.filter(|line| line.word(1) == "0") {
-            notes.not_needed(line.source, &line.text(), "the limit of the process is the default");
-        } else if let Some(line) = limit {
-            service.set(
-                "limit",
-                value::table(&[KeyValue::new("connections", line.word(1).to_owned())]),
-                line.source,
-            );
-        }
+        self.write_limit(&mut service, notes);
         let mut socket: Vec<KeyValue> = binds.iter().flat_map(|bind| bind.socket.clone()).collect();
         if let Some(line) = settings.single.get("backlog")
             && !socket.iter().any(|one| one.key == "backlog")
@@ -368,6 +365,20 @@ impl FrontendWriter<'_> {
         tls::write(&path, binds, document, notes);
         if pool == empty_pool::NAME {
             empty_pool::ensure_pool(document);
+        }
+    }
+
+    /// Writes how many connections the service takes.
+    fn write_limit(&self, service: &mut TomlTable, notes: &mut ConversionNotes) {
+        let limit = self.settings.single.get("maxconn");
+        if let Some(line) = limit.filter(|line| line.word(1) == "0") {
+            notes.not_needed(line.source, &line.text(), "the limit of the process is the default");
+        } else if let Some(line) = limit {
+            service.set(
+                "limit",
+                value::table(&[KeyValue::new("connections", line.word(1).to_owned())]),
+                line.source,
+            );
         }
     }
 

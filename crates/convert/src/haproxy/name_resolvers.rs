@@ -32,8 +32,10 @@ enum SectionUse {
 }
 
 impl<'s> NameResolvers<'s> {
-    pub fn add(&mut self, section: &'s HaproxySection) {
-        self.0.insert(&section.name, section);
+    pub fn add(&mut self, section: &'s HaproxySection, notes: &mut ConversionNotes) {
+        if let Some(earlier) = self.0.insert(&section.name, section) {
+            earlier.note_replaced(notes);
+        }
     }
 
     /// The first name server of a section that can be asked. `None`: those of the system are asked.

@@ -103,6 +103,17 @@ struct SectionReader {
     header: Option<SourcePlace>,
 }
 
+impl HaproxySection {
+    /// Reports the section and its lines, because a later section has its name.
+    pub fn note_replaced(&self, notes: &mut ConversionNotes) {
+        let reason = "a later section has the same name, and takes its place";
+        notes.left_out(self.source.whole(), &self.text, reason, "one section of each name");
+        for line in &self.lines {
+            notes.left_out(line.source.whole(), &line.text(), reason, "one section of each name");
+        }
+    }
+}
+
 impl SectionReader {
     fn line(&mut self, line: ConfigLine, notes: &mut ConversionNotes) {
         let word = line.word(0);

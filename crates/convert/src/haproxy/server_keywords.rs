@@ -124,6 +124,21 @@ pub fn note_keyword(word: &str, source: SourcePlace, text: &str, notes: &mut Con
             let reason = "the header names the client's addresses alone: the server does not learn of its TLS or certificate";
             notes.left_out(source, text, reason, "fields of requests with `tls.client.headers`");
         }
+        known if note_way(known, source, text, notes) => {}
+        known if has_value(known) || ALONE.contains(&known) => {
+            let reason = format!("`{word}` concerns HAProxy itself, or how it keeps connections");
+            notes.not_needed(source, text, &reason);
+        }
+        other => {
+            let reason = format!("`{other}` of a server is not known");
+            notes.left_out(source, text, &reason, "");
+        }
+    }
+}
+
+/// Reports a keyword about the way to the server and its state. Returns false for any other keyword.
+fn note_way(word: &str, source: SourcePlace, text: &str, notes: &mut ConversionNotes) -> bool {
+    match word {
         "source" | "usesrc" | "interface" | "namespace" => {
             let reason = format!("`{word}`: the server sees the address that the kernel chooses");
             notes.left_out(source, text, &reason, "`source` or `socket` of a pool of its own");
@@ -148,13 +163,7 @@ pub fn note_keyword(word: &str, source: SourcePlace, text: &str, notes: &mut Con
             let reason = format!("a server has no `{word}`");
             notes.left_out(source, text, &reason, "");
         }
-        known if has_value(known) || ALONE.contains(&known) => {
-            let reason = format!("`{word}` concerns HAProxy itself, or how it keeps connections");
-            notes.not_needed(source, text, &reason);
-        }
-        other => {
-            let reason = format!("`{other}` of a server is not known");
-            notes.left_out(source, text, &reason, "");
-        }
+        _ => return false,
     }
+    true
 }

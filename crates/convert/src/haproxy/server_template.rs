@@ -12,7 +12,7 @@ use super::server::HaproxyServer;
 
 /// A value of `servers-from`.
 #[derive(Clone, Debug)]
-pub struct ServersFrom {
+pub struct TemplateValue {
     pub value: String,
     /// The lines that it comes from, besides the line of the template.
     pub sources: Vec<SourcePlace>,
@@ -27,7 +27,7 @@ pub fn servers_from(
     server: &HaproxyServer,
     resolvers: &NameResolvers<'_>,
     notes: &mut ConversionNotes,
-) -> Result<ServersFrom, UnsupportedReason> {
+) -> Result<TemplateValue, UnsupportedReason> {
     let text = line.text();
     let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
     let is_service = host.starts_with('_');
@@ -74,7 +74,7 @@ pub fn servers_from(
         }
     }
     pairs.push(KeyValue::new("max", most.to_string()));
-    Ok(ServersFrom { value: value::table(&pairs), sources })
+    Ok(TemplateValue { value: value::table(&pairs), sources })
 }
 
 const SYSTEM: &str = "names are looked up by the system's resolver, again and again";

@@ -7,7 +7,6 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
 use super::directives;
-use super::error_pages;
 use super::lex::ConfigLine;
 use super::section::{HaproxySection, SectionKind};
 
@@ -74,6 +73,10 @@ const SINGLE: [&str; 12] = [
     "appsession",
     "retry-on",
 ];
+
+/// Directives with pages for errors.
+const ERROR_PAGES: [&str; 6] =
+    ["errorfile", "errorfiles", "errorloc", "errorloc302", "errorloc303", "http-error"];
 
 /// Options that are converted. Other options are reported.
 const OPTIONS: [&str; 12] = [
@@ -305,7 +308,7 @@ impl ProxySettings {
                 let replaced = self.single.insert("compression type", line.clone());
                 note_replaced(replaced, line, notes);
             }
-            _ if error_pages::READ.contains(&word) => self.error_pages.push(line.clone()),
+            _ if ERROR_PAGES.contains(&word) => self.error_pages.push(line.clone()),
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
             "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {

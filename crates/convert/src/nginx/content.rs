@@ -11,12 +11,12 @@ use super::body_limit;
 use super::compression;
 use super::defined::DefinedVariables;
 use super::directives;
-use super::error_pages;
 use super::expressions::pass_target;
 use super::field_place::FieldPlace;
 use super::fields::fields;
 use super::forwarding::ClientTerms;
 use super::location::{self, LocationBlock};
+use super::page_directives;
 use super::pools::{PoolReference, PoolUse, UpstreamPools};
 use super::redirects::location_rewrites;
 use super::rule::{InternalRewrite, NginxRule};
@@ -168,7 +168,7 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
     for directive in level {
         note_unused(directive.inner(), notes);
         let name = directive.name.as_str();
-        if error_pages::READ.contains(&name) && !directive.is_settled() {
+        if page_directives::READ.contains(&name) && !directive.is_settled() {
             directives::note_directive(directive, notes);
         }
         let known = READ.contains(&name) || compression::READ.contains(&name);
@@ -203,7 +203,7 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
             name if compression::READ.contains(&name) => {}
-            name if error_pages::READ.contains(&name) => {}
+            name if page_directives::READ.contains(&name) => {}
             _ => directives::note_directive(directive, notes),
         }
     }
@@ -316,7 +316,7 @@ impl ContentWriter<'_, '_> {
         }
         let source = place.directive.source;
         let text = place.directive.text();
-        error_pages::note_unserved(source, &text, self.page_locations, self.notes);
+        page_directives::note_unserved(source, &text, self.page_locations, self.notes);
         vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text)]
     }
 

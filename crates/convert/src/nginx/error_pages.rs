@@ -11,16 +11,12 @@ use super::error_target::{self, PageTarget};
 use super::tree::Directive;
 use super::vhost::ServerBlock;
 
-/// Directives that are read here and in `error_target`, at any level.
-pub const READ: [&str; 5] =
-    ["error_page", "proxy_intercept_errors", "grpc_intercept_errors", "root", "alias"];
-
 /// Switches for the answers of servers.
 const SWITCHES: [&str; 2] = ["proxy_intercept_errors", "grpc_intercept_errors"];
 
 /// The pages of a service.
 #[derive(Debug, Default)]
-pub struct ServicePages {
+pub struct ServiceErrorPages {
     pages: Vec<StatusesPage>,
     /// Locations whose file is a page. Clients that ask for them get 404.
     pub locations: Vec<SourcePlace>,
@@ -37,8 +33,8 @@ struct StatusesPage {
 }
 
 /// Reads the pages of the servers of one service, the default server first.
-pub fn read(servers: &[&ServerBlock<'_>], notes: &mut ConversionNotes) -> ServicePages {
-    let mut out = ServicePages::default();
+pub fn read(servers: &[&ServerBlock<'_>], notes: &mut ConversionNotes) -> ServiceErrorPages {
+    let mut out = ServiceErrorPages::default();
     let lines: Vec<Vec<&Directive>> = servers.iter().map(|one| page_lines(one, notes)).collect();
     let has_page = lines.iter().any(|lines| !lines.is_empty());
     let intercept = settle_switches(servers, has_page, notes);
@@ -83,23 +79,7 @@ pub fn read(servers: &[&ServerBlock<'_>], notes: &mut ConversionNotes) -> Servic
     out
 }
 
-/// Reports a location without a server. `page_locations`: the locations whose file is an error page.
-pub fn note_unserved(
-    source: SourcePlace,
-    text: &str,
-    page_locations: &[SourcePlace],
-    notes: &mut ConversionNotes,
-) {
-    if page_locations.contains(&source) {
-        let reason = "its file is sent as an error page; clients that ask for it get 404";
-        notes.changed(source, text, reason, "");
-    } else {
-        let reason = "no server is named, and files are not served: 404";
-        notes.left_out(source, text, reason, "a web server as a pool");
-    }
-}
-
-impl ServicePages {
+impl ServiceErrorPages {
     /// Writes the pages into their service.
     pub fn write(mut self, service: &mut TomlTable, notes: &mut ConversionNotes) {
         let has_503 = self.pages.iter().any(|page| page.statuses.contains(&503));

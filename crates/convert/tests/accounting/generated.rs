@@ -56,7 +56,15 @@ fn haproxy_file(chosen: &[ChosenLine]) -> String {
         writeln!(bodies[section.index(sections.len())], " {begin}{} {words}", row.columns[1])
             .unwrap();
     }
-    sections.iter().zip(bodies).map(|(title, body)| format!("{title}\n{body}")).collect()
+    let mut text: String =
+        sections.iter().zip(bodies).map(|(title, body)| format!("{title}\n{body}")).collect();
+    for (name, arguments, section) in chosen {
+        let side = &haproxy::SIDE_SECTIONS[section.index(haproxy::SIDE_SECTIONS.len())];
+        let word = side.words[name.index(side.words.len())];
+        let words = words(arguments, &haproxy::ARGUMENTS);
+        writeln!(text, "{}\n {word} {words}", side.title).unwrap();
+    }
+    text
 }
 
 fn nginx_file(chosen: &[ChosenLine]) -> String {

@@ -5,6 +5,193 @@ use convert::dialect::Dialect;
 use super::names::{DirectiveName, DirectiveNames};
 use super::{forgotten, outcome};
 
+/// A section beside proxies, and the first words of its lines.
+pub struct SideSection {
+    pub title: &'static str,
+    pub words: &'static [&'static str],
+}
+
+pub const SIDE_SECTIONS: [SideSection; 16] = [
+    SideSection {
+        title: "peers p",
+        words: &[
+            "bind",
+            "default-bind",
+            "default-server",
+            "disabled",
+            "enabled",
+            "log",
+            "peer",
+            "server",
+            "shards",
+            "table",
+        ],
+    },
+    SideSection {
+        title: "ring r",
+        words: &[
+            "backing-file",
+            "description",
+            "format",
+            "maxlen",
+            "server",
+            "size",
+            "timeout connect",
+            "timeout server",
+        ],
+    },
+    SideSection { title: "userlist u", words: &["group", "user"] },
+    SideSection {
+        title: "resolvers r",
+        words: &[
+            "accepted_payload_size",
+            "nameserver",
+            "parse-resolv-conf",
+            "hold valid",
+            "hold nx",
+            "resolve_retries",
+            "timeout resolve",
+            "timeout retry",
+        ],
+    },
+    SideSection { title: "mailers m", words: &["mailer", "timeout mail"] },
+    SideSection {
+        title: "program p",
+        words: &["command", "user", "group", "option start-on-reload", "no option start-on-reload"],
+    },
+    SideSection {
+        title: "fcgi-app a",
+        words: &[
+            "acl",
+            "docroot",
+            "index",
+            "log-stderr",
+            "pass-header",
+            "path-info",
+            "option get-values",
+            "no option keep-conn",
+            "option max-reqs",
+            "option mpxs-conns",
+            "set-param",
+        ],
+    },
+    SideSection { title: "http-errors e", words: &["errorfile", "errorfile 404"] },
+    SideSection {
+        title: "cache c",
+        words: &[
+            "early-hints",
+            "max-age",
+            "max-object-size",
+            "max-secondary-entries",
+            "process-vary",
+            "total-max-size",
+        ],
+    },
+    SideSection {
+        title: "log-forward l",
+        words: &[
+            "backlog",
+            "bind",
+            "dgram-bind",
+            "log",
+            "maxconn",
+            "timeout client",
+            "option assume-rfc6587-ntf",
+            "option dont-parse-log",
+            "option host",
+        ],
+    },
+    SideSection { title: "log-profile l", words: &["log-tag", "on"] },
+    SideSection {
+        title: "crt-store w",
+        words: &[
+            "crt-base",
+            "key-base",
+            "load",
+            "load crt",
+            "load crt a alias",
+            "load crt a key",
+            "load crt a ocsp",
+            "load crt a issuer",
+            "load crt a sctl",
+            "load crt a ocsp-update",
+            "load crt a acme",
+            "load crt a domains",
+            "load crt a ips",
+            "load crt a jwt",
+            "load crt a generate-dummy",
+            "load crt a keytype",
+            "load crt a bits",
+            "load crt a curves",
+        ],
+    },
+    SideSection { title: "crt-store", words: &["load crt", "load crt a alias"] },
+    SideSection { title: "traces", words: &["trace"] },
+    SideSection {
+        title: "acme a",
+        words: &[
+            "account-key",
+            "acme-vars",
+            "bits",
+            "challenge",
+            "challenge-ready",
+            "contact",
+            "curves",
+            "directory",
+            "dns-delay",
+            "dns-timeout",
+            "eab-key-id",
+            "eab-mac-alg",
+            "eab-mac-key",
+            "keytype",
+            "map",
+            "profile",
+            "provider-name",
+            "reuse-key",
+        ],
+    },
+    SideSection {
+        title: "healthcheck h",
+        words: &[
+            "type",
+            "http-check send",
+            "http-check expect",
+            "tcp-check connect",
+            "tcp-check expect",
+        ],
+    },
+];
+
+/// Lines of servers that may refer to the section.
+const REFERRING: [&str; 3] = [
+    " server t 10.0.0.2:80\n",
+    " server t name.example:80 resolvers r resolve-prefer ipv4\n",
+    " server-template t 3 name.example:80 resolvers r ssl verify none crt @w/a\n",
+];
+
+/// Each line of these sections has a note of its own, and none of its words is forgotten.
+#[test]
+fn no_line_of_a_section_beside_proxies_is_forgotten() {
+    for SideSection { title, words } in &SIDE_SECTIONS {
+        for word in *words {
+            for arity in 0..5 {
+                for server in REFERRING {
+                    let line = format!("{word} {}", self::words(arity, arity));
+                    let text = format!(
+                        "{title}\n {line}\nfrontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
+                         backend b\n mode http\n server s 10.0.0.1:80\n{server}"
+                    );
+                    let left = forgotten(&text, Dialect::Haproxy);
+                    assert!(left.is_empty(), "{left:?} of\n{text}");
+                    for line in 1..=2 {
+                        assert_ne!(outcome(&text, line, Dialect::Haproxy), "nothing", "{text}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 struct HaproxyFile {
     text: String,
     line: u32,

@@ -94,6 +94,17 @@ const HAPROXY: &[ConversionCase] = &[
     ("", "retries = 3 retry = { unsent-only = true }", false),
     ("timeout client 90s", "header = \"90s\" # line 5 idle = \"90s\"", false),
     ("timeout client 0", "between-bytes = \"7d\" # line 5", false),
+    // The tunnels of each backend have its own time.
+    (
+        "use_backend d if { path /a }\n timeout tunnel 1h\nbackend d\n mode http\n timeout tunnel 5m\n server s 10.0.0.3:80",
+        "pool = \"d\" timeout = { tunnel = \"5m\" }",
+        false,
+    ),
+    (
+        "use_backend d if { path /a }\n timeout tunnel 1h\nbackend d\n mode http\n timeout tunnel 1h\n server s 10.0.0.3:80",
+        "tunnel = \"1h\"",
+        false,
+    ),
     ("maxconn 10", "limit = { connections = 10 }", false),
     ("http-request set-header X-Forwarded-Proto http", "set = \"X-Forwarded-Proto: http\"", false),
     (
@@ -262,4 +273,20 @@ const LISTENERS: &[ConversionCase] = &[
 #[test]
 fn listeners_open_what_they_opened() {
     rows(Dialect::Haproxy, LISTENERS);
+}
+
+/// The connections of each backend have the time of its servers, if that is shorter than the clients'.
+#[test]
+fn each_backend_of_bytes_has_its_own_time() {
+    let text = "defaults\n mode tcp\n timeout client 1h\nfrontend f\n bind 127.0.0.1:80\n\
+                use_backend c if { src 10.0.0.0/8 }\n default_backend b\n\
+                backend b\n timeout server 30s\n server s 10.0.0.1:80\n\
+                backend c\n timeout server 5m\n server s 10.0.0.2:80\n";
+    let result = convert::run::convert(text, "x", Dialect::Haproxy);
+    let toml = result.text.unwrap();
+    model::config::load(&toml, "x").unwrap();
+    assert!(toml.contains("tunnel = \"30s\"") && toml.contains("{ tunnel = \"5m\" }"), "{toml}");
+    let left = |kind| result.notes.iter().any(|note| note.kind == kind);
+    assert!(!left(convert::notes::NoteKind::LeftOut), "{:?}", result.notes);
+    assert_eq!(result.unsettled, 0);
 }

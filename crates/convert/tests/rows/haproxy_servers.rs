@@ -337,3 +337,31 @@ fn every_written_server_is_spoken_to_as_its_line_says() {
         }
     }
 }
+
+/// A backend without a server that can be written refuses, and the other backends of its service are served.
+#[test]
+fn a_backend_that_loses_all_servers_takes_no_other_with_it() {
+    let text = "frontend f\n mode http\n bind 127.0.0.1:80\n use_backend c if { path /c }\n default_backend b\n\
+                backend b\n mode http\n server s 10.0.0.1:9000 proto fcgi\n\
+                backend c\n mode http\n server t 10.0.0.2:80\n";
+    let result = convert(text, "x", Dialect::Haproxy);
+    assert_eq!(result.unsettled, 0, "{:?}", result.notes);
+    let toml = result.text.unwrap();
+    model::config::load(&toml, "x").unwrap();
+    assert!(toml.contains("10.0.0.2:80") && !toml.contains("10.0.0.1"), "{toml}");
+    assert!(toml.contains("pool = \"b\"") && toml.contains("state = \"disabled\""), "{toml}");
+    assert!(result.notes.iter().any(|note| note.kind == LEFT && note.reason.contains("get 503")));
+}
+
+/// HTTP/2 is a matter of requests: a pool of bytes has no such key, and the note says so.
+#[test]
+fn servers_of_bytes_are_offered_no_protocol() {
+    let text = "frontend f\n mode tcp\n bind 127.0.0.1:80\n default_backend b\n\
+                backend b\n mode tcp\n server s 10.0.0.1:443 ssl verify none alpn h2\n";
+    let result = convert(text, "x", Dialect::Haproxy);
+    assert_eq!(result.unsettled, 0, "{:?}", result.notes);
+    let toml = result.text.unwrap();
+    model::config::load(&toml, "x").unwrap();
+    assert!(toml.contains("10.0.0.1:443") && !toml.contains("http2"), "{toml}");
+    assert!(result.notes.iter().any(|note| note.kind == LEFT && note.reason.contains("ALPN")));
+}
