@@ -124,7 +124,7 @@ impl CompiledEdit {
             name: edit.name.clone().unwrap_or_else(|| format!("edit-{}", at + 1)),
             response_condition: ResponseMatcher::new(&edit.when_response),
             response_rewrite: ResponseRewrite::new(&edit.rewrite),
-            request_rewrite: changes_request.then(|| RequestRewrite::new(&edit.rewrite)),
+            request_rewrite: changes_request.then(|| RequestRewrite::new(&edit.rewrite, case)),
             // Conditions of edits name no pools.
             condition: CompiledCondition::new(&edit.when, case, &mut |_| 0),
             pool: edit.pool.clone(),

@@ -272,18 +272,16 @@ mod tests {
         for (strip, case, want) in [
             ("/api", PathCase::Ignore, "/v1"),
             ("/api", PathCase::Exact, "/API/v1"),
-            ("/api/v1/x", PathCase::Ignore, "/API/v1"),
             ("/api/v1", PathCase::Ignore, "/"),
         ] {
-            let rewrite =
-                RewriteConfig { strip: Some(strip.to_owned()), ..RewriteConfig::default() };
+            let strip = Some(strip.to_owned());
+            let rewrite = RewriteConfig { strip, ..RewriteConfig::default() };
             let mut out = Vec::new();
             let captures = PathCaptures { rest: b"", groups: [b""; 9] };
-            RequestRewrite::new(&rewrite, case)
-                .apply(message, &facts(&head), head.raw_path(), captures, &mut out)
-                .unwrap();
-            let text = String::from_utf8(out).unwrap();
-            assert_eq!(text.split(' ').nth(1), Some(want), "{strip} {case:?}");
+            let edits = RequestRewrite::new(&rewrite, case);
+            edits.apply(message, &facts(&head), b"/API/v1", captures, &mut out).unwrap();
+            let want = format!("GET {want} HTTP/1.1");
+            assert!(out.starts_with(want.as_bytes()), "{rewrite:?} {case:?}");
         }
     }
 
