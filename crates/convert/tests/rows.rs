@@ -40,6 +40,8 @@ mod nginx_forwarding;
 mod nginx_maps;
 #[path = "rows/traefik.rs"]
 mod traefik;
+#[path = "rows/traefik_objects.rs"]
+mod traefik_objects;
 #[path = "rows/traefik_services.rs"]
 mod traefik_services;
 #[path = "rows/unix_sockets.rs"]

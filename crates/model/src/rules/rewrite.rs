@@ -269,19 +269,16 @@ mod tests {
     fn letter_case_of_a_stripped_prefix_counts_as_in_conditions() {
         let message = b"GET /API/v1 HTTP/1.1\r\n\r\n";
         let head = ParsedHead::new(message, 3, 4..11);
-        for (strip, case, want) in [
-            ("/api", PathCase::Ignore, "/v1"),
-            ("/api", PathCase::Exact, "/API/v1"),
-            ("/api/v1", PathCase::Ignore, "/"),
-        ] {
+        for (strip, case, want) in
+            [("/api", PathCase::Ignore, "/v1"), ("/api", PathCase::Exact, "/API/v1")]
+        {
             let strip = Some(strip.to_owned());
             let rewrite = RewriteConfig { strip, ..RewriteConfig::default() };
             let mut out = Vec::new();
             let captures = PathCaptures { rest: b"", groups: [b""; 9] };
             let edits = RequestRewrite::new(&rewrite, case);
             edits.apply(message, &facts(&head), b"/API/v1", captures, &mut out).unwrap();
-            let want = format!("GET {want} HTTP/1.1");
-            assert!(out.starts_with(want.as_bytes()), "{rewrite:?} {case:?}");
+            assert!(out.starts_with(format!("GET {want} ").as_bytes()), "{rewrite:?} {case:?}");
         }
     }
 
