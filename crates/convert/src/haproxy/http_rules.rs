@@ -112,16 +112,14 @@ impl ProxyRules {
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
         let hidden = self.hidden_address.clone().filter(|_| line.word(0) != "tcp-request");
-        let guard = || {
-            let condition = acls.condition(condition, pools);
-            hidden.iter().fold(condition, hide_address)
-        };
+        let guard = || hidden.iter().fold(acls.condition(condition, pools), hide_address);
         let when = || guard().known();
         let first = action.first().map_or("", String::as_str);
         if let Some(change) = refused_change(first).filter(|_| line.word(0) == "http-request") {
             notes.left_out(line.source, &line.text(), change.reason, CHANGES);
             let when = guard().and(acting_condition(action)).at_least();
-            return Ok(self.push_final_rule(when, "answer", change.status.to_owned(), line));
+            self.push_final_rule(when, "answer", change.status.to_owned(), line);
+            return Ok(());
         }
         match (line.word(0), first) {
             ("tcp-request", "reject" | "silent-drop")
@@ -149,7 +147,8 @@ impl ProxyRules {
             ("http-request", "return") => {
                 let value = return_action(&action[1..], "200");
                 let Some(status) = refusing_status(action) else {
-                    return Ok(self.push_final_rule(when()?, "answer", value?, line));
+                    self.push_final_rule(when()?, "answer", value?, line);
+                    return Ok(());
                 };
                 let value = value.unwrap_or_else(|why| {
                     notes.changed(line.source, &line.text(), &why.reason, &why.instead);

@@ -19,7 +19,7 @@ use super::location::{self, LocationBlock};
 use super::page_directives;
 use super::pools::{PoolReference, PoolUse, UpstreamPools};
 use super::redirects::location_rewrites;
-use super::rule::{InternalRewrite, NginxRule};
+use super::rule::{InternalRewrite, NginxRule, forwarding_keys};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
@@ -358,7 +358,7 @@ impl ContentWriter<'_, '_> {
         }
         let rule = |when: RuleCondition, fields: &[KeyValue]| NginxRule {
             when,
-            keys: [keys(&pool, fields), terms.clone()].concat(),
+            keys: [forwarding_keys(&pool, fields), terms.clone()].concat(),
             source: pass.source,
             text: pass.text(),
         };
@@ -394,12 +394,4 @@ impl ContentWriter<'_, '_> {
 /// The answer where no server can be named.
 fn bad_gateway(pass: &Directive) -> NginxRule {
     NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
-}
-
-fn keys(pool: &str, fields: &[KeyValue]) -> Vec<KeyValue> {
-    let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
-    if !fields.is_empty() {
-        keys.push(KeyValue::new("rewrite", value::table(fields)));
-    }
-    keys
 }

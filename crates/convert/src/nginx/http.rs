@@ -169,6 +169,17 @@ struct HttpWriter<'w, 't> {
     notes: &'w mut ConversionNotes,
 }
 
+/// Writes the versions of HTTP that differ from what a service speaks by itself.
+fn write_protocols(service: &mut TomlTable, servers: &[&ServerBlock<'_>], tls: bool, quic: bool) {
+    let http2 = offers_http2(servers);
+    if tls && !http2 {
+        service.set("http2", value::quote("off"), SourcePlace::NONE);
+    }
+    if quic {
+        service.set("http3", value::quote("on"), SourcePlace::NONE);
+    }
+}
+
 /// Whether one of the servers of a listener speaks HTTP/2.
 fn offers_http2(servers: &[&ServerBlock<'_>]) -> bool {
     servers.iter().any(|one| {
@@ -218,19 +229,10 @@ impl HttpWriter<'_, '_> {
         if let Some(names) = field_names(&default.scope) {
             service.set("field-names", value::quote(names), SourcePlace::NONE);
         }
-        let http2 = offers_http2(&servers);
-        if tls && !http2 {
-            service.set("http2", value::quote("off"), SourcePlace::NONE);
-        }
-        if tls && has_listen(|listen| listen.quic) {
-            service.set("http3", value::quote("on"), SourcePlace::NONE);
-        }
+        write_protocols(&mut service, &servers, tls, tls && has_listen(|listen| listen.quic));
         if has_listen(|listen| listen.header) {
-            service.set_required(
-                "accept-proxy",
-                accept_proxy::accept_proxy(&default.scope),
-                SourcePlace::NONE,
-            );
+            let header = accept_proxy::accept_proxy(&default.scope);
+            service.set_required("accept-proxy", header, SourcePlace::NONE);
         }
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
         compression::write(&mut service, &scopes, self.notes);

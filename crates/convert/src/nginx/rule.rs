@@ -73,3 +73,12 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
         }
     }
 }
+
+/// The keys of a rule that forwards to a pool, with the edits of its requests.
+pub(super) fn forwarding_keys(pool: &str, fields: &[KeyValue]) -> Vec<KeyValue> {
+    let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
+    if !fields.is_empty() {
+        keys.push(KeyValue::new("rewrite", value::table(fields)));
+    }
+    keys
+}

@@ -12,7 +12,7 @@ pub enum ObjectProvider {
 impl ObjectProvider {
     /// The name of an object of this provider, without the provider. `None`: the object is another provider's, and not in
     /// the file.
-    pub fn local<'n>(self, name: &'n str) -> Option<&'n str> {
+    pub fn local(self, name: &str) -> Option<&str> {
         match name.split_once('@') {
             None => Some(name),
             Some((local, "file")) if self == ObjectProvider::File => Some(local),

@@ -142,7 +142,7 @@ fn what_edits_add_to_a_head_is_bounded() {
         format!("{some}, {{ rewrite = {{ response-add = [\"X: {long}\", \"Y: {long}\"] }} }}");
     let refused = edit(&table("", &more), EditStage::BeforeRules, &request("/", ""));
     assert_eq!(refused, Err(RewriteFault::ValuesTooLong));
-    let doubling = vec!["{ rewrite = { set = \"X: {header.x}{header.x}\" } }"; 12].join(",");
+    let doubling = ["{ rewrite = { set = \"X: {header.x}{header.x}\" } }"; 12].join(",");
     let refused = edit(&table("", &doubling), EditStage::BeforeRules, &request("/", "X: 1234\r\n"));
     assert_eq!(refused, Err(RewriteFault::ValuesTooLong));
 }
