@@ -247,6 +247,7 @@ pub const HAPROXY_LIMITS: ConvertExample = ConvertExample {
         ("lua-load /etc/haproxy/x.lua", ""),
         ("http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }", ""),
         ("use_backend %[req.hdr(host),lower,map(/etc/haproxy/hosts.map,web)]", ""),
+        (r"http-request replace-path ^/old/(.*) /\1", ""),
         // Stand-ins have no TLS and one page for health checks, and no name server resolves them.
         (" ssl verify none sni str(web.internal)", ""),
         ("uri /up", "uri /healthz"),
