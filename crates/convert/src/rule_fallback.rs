@@ -12,7 +12,8 @@ pub enum RuleFallback {
     Deny,
     /// `deny` of everything, because the condition cannot be written.
     DenyAll,
-    /// 502 under the same condition: servers trust the fields that the rule was to set or remove.
+    /// 502 under the same condition: servers trust the fields that the rule was to set or remove, and no server may get
+    /// what was to be redirected.
     Answer502,
 }
 
@@ -27,7 +28,7 @@ impl RuleFallback {
             ("name", _) | ("rewrite", true) => Some(RuleFallback::Without(entry.key)),
             ("when", true) => Some(RuleFallback::DenyAll),
             (_, true) => Some(RuleFallback::Deny),
-            ("rewrite", false) => Some(RuleFallback::Answer502),
+            ("rewrite" | "redirect", false) => Some(RuleFallback::Answer502),
             (_, false) => None,
         }
     }

@@ -36,6 +36,8 @@ mod haproxy_servers;
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]
 mod nginx_forwarding;
+#[path = "rows/nginx_locations.rs"]
+mod nginx_locations;
 #[path = "rows/nginx_maps.rs"]
 mod nginx_maps;
 #[path = "rows/traefik.rs"]

@@ -8,30 +8,93 @@ use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
+/// How much is known of a client's address.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClientSight {
+    /// Connections begin with a PROXY header that nginx does not take the client's address from.
+    pub ignores_header: bool,
+}
+
 /// Rules that deny the clients that nginx would deny. As in nginx, the first matching line applies.
-pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<NginxRule> {
-    let mut out: Vec<NginxRule> = clients_of_proxies(scope, notes).into_iter().collect();
+pub fn rules(
+    scope: &DirectiveScope<'_>,
+    sight: ClientSight,
+    notes: &mut ConversionNotes,
+) -> Vec<NginxRule> {
+    let mut out: Vec<NginxRule> = clients_of_proxies(scope, sight, notes).into_iter().collect();
+    let lists = client_lists(scope, notes);
+    let satisfy = scope.get("satisfy").inspect(|one| one.mark_converted());
+    let refused = authentication(scope, notes);
+    if satisfy.is_some_and(|one| one.word(0) == "any") && !refused.is_empty() && !lists.is_empty() {
+        // Whom a line allows needs no password, and who is denied may have one.
+        let allowed =
+            RuleCondition::Any(lists.into_iter().filter_map(|one| one.allows()).collect());
+        let others = allowed.negate();
+        out.extend(refused.into_iter().map(|rule| rule.with_condition(&others)));
+        return out;
+    }
+    out.extend(lists.into_iter().filter_map(|one| one.denies()));
+    out.extend(refused);
+    out
+}
+
+/// A line of `allow` or `deny` that decides, and the condition under which no earlier line does.
+struct ClientLine<'t> {
+    directive: &'t Directive,
+    when: RuleCondition,
+}
+
+impl ClientLine<'_> {
+    fn allows(self) -> Option<RuleCondition> {
+        (self.directive.name == "allow").then_some(self.when)
+    }
+
+    fn denies(self) -> Option<NginxRule> {
+        (self.directive.name == "deny").then(|| {
+            let source = self.directive.source;
+            let text = self.directive.text();
+            NginxRule::single_key(self.when, "deny", "true", source, &text)
+        })
+    }
+}
+
+/// The lines of `allow` and `deny` with the clients for whom each decides.
+fn client_lists<'t>(
+    scope: &DirectiveScope<'t>,
+    notes: &mut ConversionNotes,
+) -> Vec<ClientLine<'t>> {
+    let mut out: Vec<ClientLine<'t>> = Vec::new();
+    // A rule that denies comes after rules for the lines before it, so that it excludes those that allow.
     let mut allowed: Vec<RuleCondition> = Vec::new();
+    let mut denied: Vec<RuleCondition> = Vec::new();
     for directive in lists(scope) {
-        let source = directive.source;
-        let text = directive.text();
         let who = match directive.word(0) {
             "all" => RuleCondition::Is(true),
             word if word.starts_with("unix") => {
-                notes.not_needed(source, &text, "clients do not come over sockets of files");
+                let reason = "clients do not come over sockets of files";
+                notes.not_needed(directive.source, &directive.text(), reason);
                 continue;
             }
             word => RuleCondition::texts("client", &[word]),
         };
-        if directive.name == "allow" {
+        let is_allowed = directive.name == "allow";
+        let earlier = if is_allowed { &denied } else { &allowed };
+        let mut all = vec![who.clone()];
+        all.extend(earlier.iter().cloned().map(RuleCondition::negate));
+        if is_allowed {
             directive.mark_converted();
             allowed.push(who);
-            continue;
+        } else {
+            denied.push(who);
         }
-        let mut all = vec![who];
-        all.extend(allowed.iter().cloned().map(RuleCondition::negate));
-        out.push(NginxRule::single_key(RuleCondition::All(all), "deny", "true", source, &text));
+        out.push(ClientLine { directive, when: RuleCondition::All(all) });
     }
+    out
+}
+
+/// Refusals of what authentication protects, which nobody here does.
+fn authentication(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<NginxRule> {
+    let mut out = Vec::new();
     let known = ["auth_basic", "auth_request", "auth_jwt", "secure_link"];
     let mut others: Vec<&str> =
         scope.names().filter(|name| authenticates(name) && !known.contains(name)).collect();
@@ -58,9 +121,16 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
 /// addresses stand in a field, which rules do not look at.
 fn clients_of_proxies(
     scope: &DirectiveScope<'_>,
+    sight: ClientSight,
     notes: &mut ConversionNotes,
 ) -> Option<NginxRule> {
     let first = lists(scope).into_iter().find(|one| one.peek(0) != "all")?;
+    if sight.ignores_header {
+        let reason = "who connects is compared, and behind a PROXY header rules see whom it names; so that nothing is open that was closed, all are refused";
+        let instead = "`set_real_ip_from` with `real_ip_header proxy_protocol`";
+        notes.left_out(first.source, &first.text(), reason, instead);
+        return Some(refusal(RuleCondition::Is(true), first));
+    }
     let proxies: Vec<&str> = scope
         .all("set_real_ip_from")
         .iter()
@@ -78,25 +148,35 @@ fn clients_of_proxies(
 /// Whether a directive belongs to a module or script that authenticates clients.
 fn authenticates(name: &str) -> bool {
     let settings = ["_user_file", "_delay", "_set", "_key", "_claim", "_realm", "_type", "_leeway"];
-    let own = name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
+    let plain = matches!(name, "auth_jwt" | "auth_request");
+    let own =
+        plain || name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
     own && name != "auth_http" || name.starts_with("access_by_lua") || name == "js_access"
 }
 
-/// The rules of `limit_except METHODS { … }` for other methods. GET includes HEAD.
-pub fn other_methods(
+/// Words of a `limit_except` that decide who may use other methods.
+const ACCESS: [&str; 5] = ["allow", "deny", "auth_basic", "auth_basic_user_file", "satisfy"];
+
+/// The rules of a location, with those of `limit_except METHODS { … }` for other methods. GET includes HEAD.
+pub fn location_rules(
     level: &[Directive],
     scope: &DirectiveScope<'_>,
+    sight: ClientSight,
     notes: &mut ConversionNotes,
 ) -> Vec<NginxRule> {
-    let mut out = Vec::new();
+    let mut out = rules(scope, sight, notes);
     for except in level.iter().filter(|one| one.name == "limit_except") {
         let mut methods: Vec<&str> = except.args().iter().map(String::as_str).collect();
         if methods.contains(&"GET") && !methods.contains(&"HEAD") {
             methods.push("HEAD");
         }
-        let others = RuleCondition::texts("method", &methods).negate();
-        let inner = rules(&scope.nested(except.inner()), notes);
-        if inner.is_empty() {
+        let listed = RuleCondition::texts("method", &methods);
+        let others = listed.clone().negate();
+        out = out.into_iter().map(|rule| rule.with_condition(&listed)).collect();
+        let is_known =
+            |one: &Directive| ACCESS.contains(&one.name.as_str()) || authenticates(&one.name);
+        let inner = rules(&scope.nested(except.inner()), sight, notes);
+        if !except.inner().iter().all(is_known) {
             let reason = "what other methods may do is not known here; so that nothing is open that was closed, they are refused";
             notes.left_out(except.source, &except.text(), reason, "a rule with `method`");
             out.push(refusal(others, except));

@@ -3,23 +3,19 @@
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value::{self, KeyValue};
 use std::collections::BTreeMap;
 
-use super::access;
+use super::access::{self, ClientSight};
 use super::body_limit;
 use super::compression;
 use super::defined::DefinedVariables;
 use super::directives;
-use super::expressions::pass_target;
 use super::field_place::FieldPlace;
-use super::fields::fields;
 use super::forwarding::ClientTerms;
 use super::location::{self, LocationBlock};
 use super::page_directives;
-use super::pools::{PoolReference, PoolUse, UpstreamPools};
-use super::redirects::location_rewrites;
-use super::rule::{InternalRewrite, NginxRule, forwarding_keys};
+use super::pools::UpstreamPools;
+use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
@@ -46,8 +42,9 @@ pub struct ContentWriter<'c, 't> {
     pub assigned: BTreeMap<String, Vec<ValueBranch>>,
     /// The values of variables in the rules that are being written.
     pub fixed: BTreeMap<String, String>,
-    /// `$remote_addr` comes from a field of the request.
+    /// `$remote_addr` is not the address that rules see.
     pub real_ip: bool,
+    pub sight: ClientSight,
     /// Locations whose file is an error page.
     pub page_locations: &'c [SourcePlace],
     pub pools: &'c mut UpstreamPools,
@@ -55,7 +52,7 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 69] = [
+const READ: [&str; 71] = [
     body_limit::NAME,
     "proxy_buffering",
     "proxy_request_buffering",
@@ -72,6 +69,7 @@ const READ: [&str; 69] = [
     "secure_link",
     "internal",
     "limit_except",
+    "satisfy",
     "ssl_reject_handshake",
     "location",
     "listen",
@@ -89,6 +87,7 @@ const READ: [&str; 69] = [
     "grpc_set_header",
     "add_header",
     "proxy_hide_header",
+    "grpc_hide_header",
     "proxy_connect_timeout",
     "proxy_read_timeout",
     "grpc_connect_timeout",
@@ -279,6 +278,10 @@ impl ContentWriter<'_, '_> {
         level: &[Directive],
         scope: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
+        // nginx asks this before anything else that the location says.
+        if let Some(rule) = access::internal(level, self.notes) {
+            return vec![rule];
+        }
         for rewrite in level.iter().filter(|one| one.name == "rewrite") {
             if !self.is_redirect(rewrite) && rewrite.word(2) != "break" {
                 let reason = "a path that was changed is not looked up again among the locations";
@@ -295,17 +298,12 @@ impl ContentWriter<'_, '_> {
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             return out;
         }
-        if let Some(rule) = access::internal(level, self.notes) {
-            out.push(rule);
-            return out;
-        }
-        out.extend(access::rules(scope, self.notes));
-        out.extend(access::other_methods(level, scope, self.notes));
+        out.extend(access::location_rules(level, scope, self.sight, self.notes));
         out
     }
 
     /// Rules of a location that names no server.
-    fn rules_without_server(
+    pub(super) fn rules_without_server(
         &mut self,
         place: &LocationBlock<'_>,
         level: &[Directive],
@@ -319,79 +317,4 @@ impl ContentWriter<'_, '_> {
         page_directives::note_unserved(source, &text, self.page_locations, self.notes);
         vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text)]
     }
-
-    /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
-    pub(super) fn proxy_rules(
-        &mut self,
-        place: &LocationBlock<'_>,
-        level: &[Directive],
-        scope: &DirectiveScope<'_>,
-    ) -> Vec<NginxRule> {
-        let always = RuleCondition::Is(true);
-        let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let Some(pass) = pass else {
-            return self.rules_without_server(place, level, scope);
-        };
-        let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
-        if let Some(rules) = self.share_rules(pass, &filled, scope) {
-            return rules;
-        }
-        let target = match pass_target(&filled) {
-            Ok(target) => target,
-            Err(why) => {
-                self.notes.left_out_because(pass.source, &pass.text(), &why);
-                return vec![bad_gateway(pass)];
-            }
-        };
-        pass.mark_converted();
-        let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
-        let PoolReference { name: pool, terms } =
-            self.pools.reference(used, self.upstreams, scope, self.notes);
-        let client = ClientTerms::read(target.scheme, scope);
-        let terms = terms.with_client(&client, &self.client_terms).into_keys();
-        let values = self.fixed.clone();
-        let own = self.field_place(&values);
-        let mut fields = fields(scope, target.authority, own, self.notes);
-        if !target.scheme.starts_with("grpc") {
-            let prefix = place.prefix;
-            fields.extend(location_rewrites(scope, &target, prefix, own, self.notes));
-        }
-        let rule = |when: RuleCondition, fields: &[KeyValue]| NginxRule {
-            when,
-            keys: [forwarding_keys(&pool, fields), terms.clone()].concat(),
-            source: pass.source,
-            text: pass.text(),
-        };
-        let with = |path: &str| {
-            [&[KeyValue::new("path", value::quote(path))][..], fields.as_slice()].concat()
-        };
-        if let Some(InternalRewrite { when, to }) = self.internal_rewrite(level) {
-            // A path that the expression does not match is forwarded unchanged.
-            return vec![rule(when, &with(&to)), rule(RuleCondition::Is(true), &fields)];
-        }
-        match (target.uri, place.prefix) {
-            (None, _) => vec![rule(always, &fields)],
-            // A path behind variables replaces the whole path.
-            (Some(uri), _) if pass.peek(0).contains('$') => match self.variable_path(pass, uri) {
-                Some(path) => vec![rule(always, &with(&path))],
-                None => vec![bad_gateway(pass)],
-            },
-            (Some(uri), Some(prefix)) if prefix == uri => vec![rule(always, &fields)],
-            (Some(uri), Some(prefix)) if !uri.contains(['{', '}', '?']) => {
-                let when =
-                    if prefix == "/" { RuleCondition::texts("path", &["/*"]) } else { always };
-                vec![rule(when, &with(&format!("{uri}{{rest}}")))]
-            }
-            _ => {
-                let reason = "the path is replaced only where the location is a prefix";
-                self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
-                vec![rule(always, &fields)]
-            }
-        }
-    }
-}
-
-/// The answer where no server can be named.
-fn bad_gateway(pass: &Directive) -> NginxRule {
-    NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
 }

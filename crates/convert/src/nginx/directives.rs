@@ -281,7 +281,6 @@ const ROWS: &[NginxDirective] = &[
             "auth_request_",
             "auth_jwt_",
             "secure_link_",
-            "satisfy",
             "auth_delay",
             "valid_referers",
             "modsecurity",

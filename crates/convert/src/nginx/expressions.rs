@@ -1,15 +1,45 @@
 //! Parses the argument of `proxy_pass`.
 
+use std::collections::BTreeMap;
+
 use crate::notes::UnsupportedReason;
 
+#[derive(Debug)]
 pub struct PassTarget<'t> {
     pub scheme: &'t str,
     /// The host, with its port if it has one; or `unix:` and a path.
     pub host: &'t str,
-    /// `host` as nginx names it to the server: a Unix socket is `localhost`.
-    pub authority: &'t str,
     /// The path that replaces the location's prefix.
     pub uri: Option<&'t str>,
+}
+
+impl PassTarget<'_> {
+    /// The Host that servers get where no other is set: `$proxy_host`. A Unix socket is `localhost`.
+    pub fn authority(&self) -> &str {
+        let usual = match self.scheme {
+            "http" => ":80",
+            "https" => ":443",
+            _ => "",
+        };
+        match self.host {
+            socket if socket.starts_with("unix:") => "localhost",
+            host if usual.is_empty() => host,
+            host => host.strip_suffix(usual).unwrap_or(host),
+        }
+    }
+
+    /// The port of the servers: `$proxy_port`.
+    fn port(&self) -> &str {
+        let port = self.host.rsplit_once(':').map(|(_, port)| port);
+        let port = port.filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+        port.unwrap_or(if self.scheme.ends_with('s') { "443" } else { "80" })
+    }
+
+    /// Adds the variables that stand for the target.
+    pub fn add_variables(&self, values: &mut BTreeMap<String, String>) {
+        values.insert("proxy_host".to_owned(), self.authority().to_owned());
+        values.insert("proxy_port".to_owned(), self.port().to_owned());
+    }
 }
 
 /// `text`: the argument, with the values of variables that are known.
@@ -33,11 +63,34 @@ pub fn pass_target(text: &str) -> Result<PassTarget<'_>, UnsupportedReason> {
         let length = path.find(':').unwrap_or(path.len());
         let (host, uri) = rest.split_at("unix:".len() + length);
         let uri = uri.strip_prefix(':').filter(|uri| !uri.is_empty());
-        return Ok(PassTarget { scheme, host, authority: "localhost", uri });
+        return Ok(PassTarget { scheme, host, uri });
     }
     let (host, uri) = match rest.find('/') {
         Some(at) => (&rest[..at], Some(&rest[at..])),
         None => (rest, None),
     };
-    Ok(PassTarget { scheme, host, authority: host, uri })
+    Ok(PassTarget { scheme, host, uri })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_get_the_host_that_nginx_sends() {
+        for (text, authority, port) in [
+            ("http://b", "b", "80"),
+            ("http://b:80/x", "b", "80"),
+            ("https://b:80", "b:80", "80"),
+            ("https://b:443", "b", "443"),
+            ("grpcs://b:443", "b:443", "443"),
+            ("http://[2001:db8::1]", "[2001:db8::1]", "80"),
+            ("http://[2001:db8::1]:81", "[2001:db8::1]:81", "81"),
+            ("http://unix:/run/x:/y", "localhost", "80"),
+        ] {
+            let target = pass_target(text).unwrap();
+            let found = format!("{} {}", target.authority(), target.port());
+            assert_eq!(found, format!("{authority} {port}"), "{text}");
+        }
+    }
 }

@@ -5,8 +5,10 @@ use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::field_place::FieldPlace;
+use super::forwarding::directive_prefix;
 use super::redirects;
 use super::scope::DirectiveScope;
+use super::tree::Directive;
 use super::variables::{self, fill, variable_names};
 
 /// Changed header fields, as keys of `rewrite`.
@@ -20,21 +22,21 @@ struct FieldChanges {
     answer_remove: Vec<String>,
 }
 
-/// Keys of `rewrite`. `host`: what `proxy_pass` names.
+/// Keys of `rewrite`. `host`: what nginx names where nothing is set; `None`: that differs by request.
 pub fn fields(
     scope: &DirectiveScope<'_>,
-    host: &str,
+    scheme: &str,
+    host: Option<&str>,
     place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
 ) -> Vec<KeyValue> {
+    let prefix = directive_prefix(scheme);
+    let set = scope.all(&format!("{prefix}_set_header"));
     let mut changes = FieldChanges::default();
-    changes.read_requests(scope, place, notes);
-    changes.read_responses(scope, place, notes);
-    let set = scope.all_of(&["proxy_set_header", "grpc_set_header"]);
+    changes.read_requests(&set, place, notes);
+    changes.read_responses(scope, prefix, place, notes);
     let named = set.iter().any(|one| one.word(0).eq_ignore_ascii_case("host"));
-    // Without a word of it, nginx names the servers as `proxy_pass` does.
-    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
-    if !named && host.chars().all(is_host) {
+    if let Some(host) = host.filter(|_| !named) {
         changes.host = Some(host.to_owned());
     }
     let mut pairs = changes.pairs();
@@ -92,11 +94,11 @@ pub fn added_fields(
 impl FieldChanges {
     fn read_requests(
         &mut self,
-        scope: &DirectiveScope<'_>,
+        set: &[&Directive],
         place: FieldPlace<'_>,
         notes: &mut ConversionNotes,
     ) {
-        for one in scope.all_of(&["proxy_set_header", "grpc_set_header"]) {
+        for one in set {
             let name = one.word(0);
             let text = &fill(one.word(1), place.values);
             let is_host = name.eq_ignore_ascii_case("host");
@@ -138,11 +140,12 @@ impl FieldChanges {
     fn read_responses(
         &mut self,
         scope: &DirectiveScope<'_>,
+        prefix: &str,
         place: FieldPlace<'_>,
         notes: &mut ConversionNotes,
     ) {
         self.response_add = added_fields(scope, place, notes);
-        for one in scope.all("proxy_hide_header") {
+        for one in scope.all(&format!("{prefix}_hide_header")) {
             if let Err(why) = check_field(&format!("{}:", one.word(0))) {
                 notes.left_out_because(one.source, &one.text(), &why);
                 continue;

@@ -11,7 +11,8 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::accept_proxy;
+use super::accept_proxy::{self, ProxyPlane};
+use super::access::ClientSight;
 use super::body_limit;
 use super::compression;
 use super::content::{self, ContentWriter};
@@ -23,10 +24,11 @@ use super::location;
 use super::pools::UpstreamPools;
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
+use super::server_name::{self, ServerNameGroup};
 use super::tls;
 use super::tree::Directive;
 use super::variable_notes;
-use super::vhost::{NameRank, RankedName, ServerBlock};
+use super::vhost::ServerBlock;
 
 /// Servers on the same addresses, the default server first.
 struct ListenGroup<'l> {
@@ -47,8 +49,11 @@ pub fn convert(
     let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
     let defined = DefinedVariables::new(block);
-    let mut vhosts: Vec<ServerBlock<'_>> =
-        of("server").into_iter().map(|server| vhost(server, &outer, notes)).collect();
+    let mut vhosts: Vec<ServerBlock<'_>> = of("server")
+        .into_iter()
+        .enumerate()
+        .map(|(place, server)| vhost(server, place, &outer, notes))
+        .collect();
     join_families(&mut vhosts);
     for shared in groups(&vhosts) {
         let mut writer = HttpWriter {
@@ -74,6 +79,7 @@ pub fn convert(
 
 fn vhost<'t>(
     server: &'t Directive,
+    place: usize,
     outer: &DirectiveScope<'t>,
     notes: &mut ConversionNotes,
 ) -> ServerBlock<'t> {
@@ -110,7 +116,7 @@ fn vhost<'t>(
             ..ListenAddress::default()
         });
     }
-    ServerBlock { directive: server, listens, scope: outer.nested(level) }
+    ServerBlock { directive: server, listens, scope: outer.nested(level), place }
 }
 
 /// A listener of both IP families covers listeners of one family on its port.
@@ -158,6 +164,17 @@ fn groups<'l>(vhosts: &'l [ServerBlock<'_>]) -> Vec<ListenGroup<'l>> {
         }
     }
     out.into_iter().map(|(_, shared)| shared).collect()
+}
+
+/// What the rules of a service have in common.
+#[derive(Clone, Copy)]
+struct ServiceFacts<'f> {
+    tls: bool,
+    /// Connections begin with a PROXY protocol header.
+    has_header: bool,
+    client_terms: &'f ClientTerms,
+    /// Locations whose file is an error page.
+    pages: &'f [SourcePlace],
 }
 
 struct HttpWriter<'w, 't> {
@@ -211,7 +228,13 @@ impl HttpWriter<'_, '_> {
         let name = names.unique_name(&if tls { format!("{label}-tls") } else { label.to_owned() });
         let pages = error_pages::read(&servers, self.notes);
         let client_terms = ClientTerms::read("http", &default.scope);
-        let mut rules = self.rules(&servers, tls, &client_terms, &pages.locations);
+        let facts = ServiceFacts {
+            tls,
+            has_header: has_listen(|listen| listen.header),
+            client_terms: &client_terms,
+            pages: &pages.locations,
+        };
+        let mut rules = self.rules(&servers, facts);
         let body_limit = body_limit::service_limit(&rules, client_terms.body_bytes);
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
@@ -231,7 +254,7 @@ impl HttpWriter<'_, '_> {
         }
         write_protocols(&mut service, &servers, tls, tls && has_listen(|listen| listen.quic));
         if has_listen(|listen| listen.header) {
-            let header = accept_proxy::accept_proxy(&default.scope);
+            let header = accept_proxy::accept_proxy(&default.scope, ProxyPlane::Http);
             service.set_required("accept-proxy", header, SourcePlace::NONE);
         }
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
@@ -256,43 +279,23 @@ impl HttpWriter<'_, '_> {
     }
 
     /// The rules of all servers by name. The default server's rules come last, and apply to every other name.
-    fn rules(
-        &mut self,
-        servers: &[&ServerBlock<'_>],
-        tls: bool,
-        client_terms: &ClientTerms,
-        pages: &[SourcePlace],
-    ) -> Vec<NginxRule> {
-        let mut named: Vec<(RankedName, usize)> = Vec::new();
-        for (at, server) in servers.iter().enumerate() {
-            named.extend(server.names(self.notes).into_iter().map(|name| (name, at)));
-        }
-        // The default server's own names only need rules if another server has wildcards.
-        let wild = named.iter().any(|(name, at)| name.rank != NameRank::Exact && *at > 0);
-        named.retain(|(_, at)| *at > 0 || wild);
-        named.sort_by_key(|(name, at)| (name.rank, *at));
+    fn rules(&mut self, servers: &[&ServerBlock<'_>], facts: ServiceFacts<'_>) -> Vec<NginxRule> {
+        let default = servers.first().map_or(0, |server| server.place);
+        let names = servers.iter().flat_map(|server| server.names(self.notes)).collect();
         let mut out = Vec::new();
-        let mut at = 0;
-        while let Some((first, server)) = named.get(at) {
-            // Consecutive exact names of one server share a condition.
-            let mut texts = vec![first.text.clone()];
-            let mut next = at + 1;
-            while let Some((name, _)) = named.get(next).filter(|(name, other)| {
-                other == server && name.key == first.key && name.rank == first.rank
-            }) {
-                texts.push(name.text.clone());
-                next += 1;
+        for ServerNameGroup { place, when } in server_name::ordered_names(names, default) {
+            let Some(server) = self.vhosts.get(place) else { continue };
+            let own = self.server_block_rules(server, facts);
+            if when.unknown().is_some() {
+                let source = server.directive.source;
+                let always = RuleCondition::Is(true);
+                out.push(NginxRule::single_key(always, "deny", "true", source, "server_name"));
+                continue;
             }
-            let when = RuleCondition::texts(first.key, &texts);
-            out.extend(
-                self.server_block_rules(servers[*server], tls, client_terms, pages)
-                    .into_iter()
-                    .map(|rule| rule.with_condition(&when)),
-            );
-            at = next;
+            out.extend(own.into_iter().map(|rule| rule.with_condition(&when)));
         }
         if let Some(default) = servers.first() {
-            out.extend(self.server_block_rules(default, tls, client_terms, pages));
+            out.extend(self.server_block_rules(default, facts));
         }
         out
     }
@@ -300,10 +303,11 @@ impl HttpWriter<'_, '_> {
     fn server_block_rules(
         &mut self,
         server: &ServerBlock<'_>,
-        tls: bool,
-        client_terms: &ClientTerms,
-        pages: &[SourcePlace],
+        facts: ServiceFacts<'_>,
     ) -> Vec<NginxRule> {
+        let ServiceFacts { tls, has_header, client_terms, pages } = facts;
+        let ignores_header =
+            has_header && !accept_proxy::is_believed(&server.scope, ProxyPlane::Http);
         let mut context = ContentWriter {
             tls,
             name: server.first_name(),
@@ -317,7 +321,8 @@ impl HttpWriter<'_, '_> {
             defined: self.defined,
             assigned: BTreeMap::new(),
             fixed: BTreeMap::new(),
-            real_ip: server.scope.has_real_ip(),
+            real_ip: ignores_header || server.scope.has_real_ip(),
+            sight: ClientSight { ignores_header },
             pools: self.pools,
             notes: self.notes,
         };

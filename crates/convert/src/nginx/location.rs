@@ -1,22 +1,78 @@
-//! Locations in nginx's order of evaluation, each as a condition on the path.
-//!
-//! nginx uses an exact match first. Otherwise it remembers the longest prefix. The first matching regular expression
-//! has priority over that prefix, unless the prefix has `^~`. Steelyard uses the first matching rule, so the rules are
-//! written in that order.
+//! Locations with their paths: how each is compared, and the condition that it becomes. `location_order` puts them in
+//! their order.
 
-use crate::condition::{RuleCondition, whole_path};
-use crate::notes::ConversionNotes;
+use crate::condition::{RuleCondition, escape_regex, whole_path};
 
 use super::constant::without_lookahead;
+use super::path_text::{encode_expression, encode_path};
 use super::tree::Directive;
 
 /// How a location's path is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LocationMatch {
+pub enum LocationMatch {
     Exact,
     Prefix,
     Final,
     Regex { ignore_case: bool },
+    Named,
+}
+
+/// The modifiers of paths. A longer one stands before its own beginning.
+const MODIFIERS: [(&str, LocationMatch); 4] = [
+    ("=", LocationMatch::Exact),
+    ("^~", LocationMatch::Final),
+    ("~*", LocationMatch::Regex { ignore_case: true }),
+    ("~", LocationMatch::Regex { ignore_case: false }),
+];
+
+/// The argument of a `location`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocationPath<'t> {
+    pub kind: LocationMatch,
+    /// A path, an expression, or a name with its `@`.
+    pub text: &'t str,
+}
+
+impl<'t> LocationPath<'t> {
+    /// The path of a `location`. A modifier may stand before it without a blank.
+    pub fn read(location: &'t Directive) -> LocationPath<'t> {
+        let first = location.word(0);
+        if location.peek_all().len() > 1 {
+            let known = MODIFIERS.iter().find(|(modifier, _)| *modifier == first);
+            let kind = known.map_or(LocationMatch::Prefix, |(_, kind)| *kind);
+            return LocationPath { kind, text: location.word(1) };
+        }
+        for (modifier, kind) in MODIFIERS {
+            if let Some(text) = first.strip_prefix(modifier) {
+                return LocationPath { kind, text };
+            }
+        }
+        let kind =
+            if first.starts_with('@') { LocationMatch::Named } else { LocationMatch::Prefix };
+        LocationPath { kind, text: first }
+    }
+
+    pub fn is_prefix(self) -> bool {
+        matches!(self.kind, LocationMatch::Prefix | LocationMatch::Final)
+    }
+
+    pub fn is_regex(self) -> bool {
+        matches!(self.kind, LocationMatch::Regex { .. })
+    }
+
+    /// The location's own condition, regardless of other locations. Requests do not reach a named one.
+    pub fn condition(self) -> RuleCondition {
+        match self.kind {
+            LocationMatch::Exact => exact_path(self.text),
+            LocationMatch::Prefix | LocationMatch::Final => path_prefix(self.text),
+            LocationMatch::Regex { ignore_case } => {
+                let plain = without_lookahead(self.text);
+                let expression = encode_expression(plain.as_deref().unwrap_or(self.text));
+                RuleCondition::texts("path-regex", &[whole_path(&expression, ignore_case)])
+            }
+            LocationMatch::Named => RuleCondition::Is(false),
+        }
+    }
 }
 
 /// A location with its condition.
@@ -27,92 +83,19 @@ pub struct LocationBlock<'t> {
     pub outer: Vec<&'t Directive>,
     /// The condition, provided that no earlier location matched.
     pub when: RuleCondition,
+    pub path: LocationPath<'t>,
+}
+
+impl<'t> LocationBlock<'t> {
     /// The prefix that `proxy_pass` may replace.
-    pub prefix: Option<&'t str>,
-    /// The location matches one exact path.
-    pub exact: bool,
-}
-
-/// A location with its parsed arguments.
-#[derive(Clone)]
-struct FoundLocation<'t> {
-    kind: LocationMatch,
-    path: &'t str,
-    directive: &'t Directive,
-    outer: Vec<&'t Directive>,
-    /// The condition of the surrounding locations, if the location's own path does not imply it.
-    within: Option<RuleCondition>,
-}
-
-impl<'t> FoundLocation<'t> {
-    fn block(&self, when: RuleCondition) -> LocationBlock<'t> {
-        let prefix = matches!(self.kind, LocationMatch::Prefix | LocationMatch::Final);
-        LocationBlock {
-            directive: self.directive,
-            outer: self.outer.clone(),
-            when: match &self.within {
-                Some(within) => within.clone().and(when),
-                None => when,
-            },
-            prefix: prefix.then_some(self.path),
-            exact: self.kind == LocationMatch::Exact,
-        }
+    pub fn prefix(&self) -> Option<&'t str> {
+        self.path.is_prefix().then_some(self.path.text)
     }
 
-    /// The location's own condition, regardless of earlier locations.
-    fn condition(&self) -> RuleCondition {
-        match self.kind {
-            LocationMatch::Exact => exact_path(self.path),
-            LocationMatch::Prefix | LocationMatch::Final => path_prefix(self.path),
-            LocationMatch::Regex { ignore_case } => {
-                let plain = without_lookahead(self.path);
-                let expression = plain.as_deref().unwrap_or(self.path);
-                RuleCondition::texts("path-regex", &[whole_path(expression, ignore_case)])
-            }
-        }
+    /// The one path that the location matches.
+    pub fn exact(&self) -> Option<&'t str> {
+        (self.path.kind == LocationMatch::Exact).then_some(self.path.text)
     }
-}
-
-/// Collects the locations of a level and their nested locations, nested ones first.
-fn collect<'t>(
-    level: &'t [Directive],
-    outer: Option<&FoundLocation<'t>>,
-    notes: &mut ConversionNotes,
-) -> Vec<FoundLocation<'t>> {
-    let mut out = Vec::new();
-    for directive in level.iter().filter(|one| one.name == "location") {
-        let (kind, path) = match (directive.word(0), directive.word(1)) {
-            ("=", path) => (LocationMatch::Exact, path),
-            ("^~", path) => (LocationMatch::Final, path),
-            ("~", path) => (LocationMatch::Regex { ignore_case: false }, path),
-            ("~*", path) => (LocationMatch::Regex { ignore_case: true }, path),
-            (named, _) if named.starts_with('@') => {
-                if !is_reached(level, named) && !directive.is_settled() {
-                    let reason = "there are no internal redirects";
-                    let instead = "a rule for what should go there";
-                    notes.left_out(directive.source, &directive.text(), reason, instead);
-                }
-                continue;
-            }
-            (path, _) => (LocationMatch::Prefix, path),
-        };
-        let mut found = FoundLocation { kind, path, directive, outer: Vec::new(), within: None };
-        if let Some(outer) = outer {
-            found.outer = [&outer.outer[..], &[outer.directive]].concat();
-            // A prefix in a prefix location implies the outer condition. Other kinds do not.
-            let longer = path.starts_with(outer.path) && outer.within.is_none();
-            let implied = longer
-                && matches!(outer.kind, LocationMatch::Prefix | LocationMatch::Final)
-                && !matches!(kind, LocationMatch::Regex { .. });
-            found.within = (!implied).then(|| match &outer.within {
-                Some(within) => within.clone().and(outer.condition()),
-                None => outer.condition(),
-            });
-        }
-        out.extend(collect(directive.inner(), Some(&found), notes));
-        out.push(found);
-    }
-    out
 }
 
 /// Named locations, which requests reach only from other locations: `location @app`.
@@ -127,66 +110,72 @@ pub fn fallback(level: &[Directive]) -> Option<&str> {
     files.args().last().map(String::as_str).filter(|last| last.starts_with('@'))
 }
 
-/// Whether a location of this level, or of a level within, falls back to this named location.
-fn is_reached(level: &[Directive], name: &str) -> bool {
-    level.iter().any(|one| {
-        one.name == "location"
-            && (fallback(one.inner()) == Some(name) || is_reached(one.inner(), name))
-    })
-}
-
-/// All locations of a server, in the order of their rules.
-pub fn ordered_locations<'t>(
-    server: &'t [Directive],
-    notes: &mut ConversionNotes,
-) -> Vec<LocationBlock<'t>> {
-    let found = collect(server, None, notes);
-    let is_regex = |one: &FoundLocation<'_>| {
-        // A location within a regular expression is checked as early as the enclosing location.
-        matches!(one.kind, LocationMatch::Regex { .. }) || one.within.is_some()
-    };
-    let mut prefixes: Vec<&FoundLocation<'_>> =
-        found.iter().filter(|one| !is_regex(one) && one.kind != LocationMatch::Exact).collect();
-    prefixes.sort_by_key(|one| std::cmp::Reverse(one.path.len()));
-    let mut out = Vec::new();
-    for one in found.iter().filter(|one| one.kind == LocationMatch::Exact && !is_regex(one)) {
-        out.push(one.block(one.condition()));
-    }
-    if found.iter().any(is_regex) {
-        for last in prefixes.iter().filter(|one| one.kind == LocationMatch::Final) {
-            let longer = prefixes.iter().filter(|other| {
-                other.kind == LocationMatch::Prefix
-                    && other.path.len() > last.path.len()
-                    && other.path.starts_with(last.path)
-            });
-            let mut all = vec![last.condition()];
-            all.extend(longer.map(|other| other.condition().negate()));
-            out.push(last.block(RuleCondition::All(all)));
-        }
-    }
-    for one in found.iter().filter(|one| is_regex(one)) {
-        out.push(one.block(one.condition()));
-    }
-    for one in &prefixes {
-        out.push(one.block(one.condition()));
-    }
-    out
-}
-
 fn exact_path(path: &str) -> RuleCondition {
-    if path.contains(['*', '?']) {
-        return RuleCondition::texts("path-regex", &[crate::condition::escape_regex(path)]);
+    let path = encode_path(path);
+    if path.contains('*') {
+        return RuleCondition::texts("path-regex", &[escape_regex(&path)]);
     }
     RuleCondition::texts("path", &[path])
 }
 
 fn path_prefix(path: &str) -> RuleCondition {
-    match path {
+    let path = encode_path(path);
+    match path.as_str() {
         "/" => RuleCondition::Is(true),
-        path if path.contains(['*', '?']) => RuleCondition::texts(
-            "path-regex",
-            &[format!("{}.*", crate::condition::escape_regex(path))],
-        ),
-        path => RuleCondition::texts("path", &[format!("{path}*")]),
+        text if text.contains('*') => {
+            RuleCondition::texts("path-regex", &[format!("{}.*", escape_regex(text))])
+        }
+        text => RuleCondition::texts("path", &[format!("{text}*")]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notes::ConversionNotes;
+
+    #[test]
+    fn modifiers_stand_before_their_path_with_or_without_a_blank() {
+        let exact = LocationMatch::Exact;
+        let regex = LocationMatch::Regex { ignore_case: false };
+        let any_case = LocationMatch::Regex { ignore_case: true };
+        for (words, kind, text) in [
+            ("= /a", exact, "/a"),
+            ("=/a", exact, "/a"),
+            ("^~ /a", LocationMatch::Final, "/a"),
+            ("^~/a", LocationMatch::Final, "/a"),
+            ("~ ^/a", regex, "^/a"),
+            ("~^/a", regex, "^/a"),
+            ("~* a", any_case, "a"),
+            ("~*a", any_case, "a"),
+            ("/~a", LocationMatch::Prefix, "/~a"),
+            ("@a", LocationMatch::Named, "@a"),
+        ] {
+            let mut notes = ConversionNotes::new("x");
+            let parsed =
+                super::super::tree::parse(format!("location {words} {{ }}"), 1, &mut notes);
+            let read = LocationPath::read(&parsed[0]);
+            assert_eq!(read, LocationPath { kind, text }, "{words}");
+        }
+    }
+
+    #[test]
+    fn paths_are_compared_in_their_encoded_form() {
+        for (words, when) in [
+            ("/a b", "{ path = \"/a%20b*\" }"),
+            ("= /ü", "{ path = \"/%C3%BC\" }"),
+            ("= /50%", "{ path = \"/50%25\" }"),
+            ("= /a?b", "{ path = \"/a%3Fb\" }"),
+            ("= /*", "{ path-regex = \"/\\\\*\" }"),
+            ("~ ^/ü+$", "{ path-regex = \"/(?:%C3%BC)+\" }"),
+        ] {
+            let (kind, text) = match words.split_once(' ').filter(|(one, _)| one.len() == 1) {
+                Some(("=", text)) => (LocationMatch::Exact, text),
+                Some(("~", text)) => (LocationMatch::Regex { ignore_case: false }, text),
+                _ => (LocationMatch::Prefix, words),
+            };
+            let written = LocationPath { kind, text }.condition().to_when();
+            assert_eq!(written.as_deref(), Some(when), "{words}");
+        }
     }
 }

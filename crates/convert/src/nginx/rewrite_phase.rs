@@ -143,19 +143,19 @@ impl ContentWriter<'_, '_> {
                 self.notes.left_out(
                     directive.source,
                     &directive.text(),
-                    &format!("`{what}` has no place in an answer"),
+                    &format!("`{what}` has no place in an answer, so that clients get 502"),
                     "{host}, {path}, {query}, {1}",
                 );
-                None
+                Some(KeyValue::new("answer", "502"))
             }
             _ => {
                 self.notes.left_out(
                     directive.source,
                     &directive.text(),
-                    "a fixed body has no variables",
+                    "a fixed body has no variables, so that clients get 502",
                     "answer at the servers",
                 );
-                None
+                Some(KeyValue::new("answer", "502"))
             }
         }
     }

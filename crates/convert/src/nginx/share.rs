@@ -6,7 +6,7 @@ use crate::value::{self, KeyValue};
 use super::content::ContentWriter;
 use super::expressions::pass_target;
 use super::fields::fields;
-use super::forwarding::{ClientTerms, RuleTerms};
+use super::forwarding::{ClientTerms, RuleTerms, directive_prefix};
 use super::pools::{PoolReference, PoolUse};
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -42,10 +42,8 @@ impl ContentWriter<'_, '_> {
         self.defined.mark_used(name);
         let values = self.fixed.clone();
         // Without `proxy_set_header Host` nginx names the chosen server.
-        let sets_host = scope
-            .all_of(&["proxy_set_header", "grpc_set_header"])
-            .iter()
-            .any(|one| one.peek(0).eq_ignore_ascii_case("host"));
+        let set = scope.all(&format!("{}_set_header", directive_prefix(pass.peek(0))));
+        let sets_host = set.iter().any(|one| one.peek(0).eq_ignore_ascii_case("host"));
         let reason = match sets_host {
             true => "each request is drawn anew, also one of the same client",
             false => {
@@ -54,7 +52,7 @@ impl ContentWriter<'_, '_> {
         };
         self.notes.changed(pass.source, &pass.text(), reason, "`split`; `sticky` in the service");
         let own = self.field_place(&values);
-        let rewrite = fields(scope, "$", own, self.notes);
+        let rewrite = fields(scope, pass.peek(0), None, own, self.notes);
         let mut keys = vec![KeyValue::new("split", value::list(parts))];
         if !rewrite.is_empty() {
             keys.push(KeyValue::new("rewrite", value::table(&rewrite)));

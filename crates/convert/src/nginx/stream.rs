@@ -10,8 +10,8 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::accept_proxy;
-use super::access;
+use super::accept_proxy::{self, ProxyPlane};
+use super::access::{self, ClientSight};
 use super::content;
 use super::defined::{DefinedVariables, VariablePlace};
 use super::listen;
@@ -84,7 +84,8 @@ impl StreamWriter<'_, '_> {
                 "`pool` in a service",
             );
         };
-        let mut rules = access::rules(&self.scope, self.notes);
+        let sight = ClientSight { ignores_header: self.ignores_header() };
+        let mut rules = access::rules(&self.scope, sight, self.notes);
         let Some(pool) = self.target(pass, &mut rules) else { return };
         let name = names.unique_name(&format!("{}-{}", pool, first.port));
         let path = format!("service.{name}");
@@ -97,7 +98,7 @@ impl StreamWriter<'_, '_> {
         if listens.iter().any(|listen| listen.header) {
             service.set_required(
                 "accept-proxy",
-                accept_proxy::accept_proxy(&self.scope),
+                accept_proxy::accept_proxy(&self.scope, ProxyPlane::Stream),
                 first.source,
             );
         }
@@ -121,6 +122,13 @@ impl StreamWriter<'_, '_> {
             super::tls::write(&path, first.source, &[&self.scope], document, self.notes);
         }
         rule::write(&name, rules, tls, document);
+    }
+
+    /// Whether connections begin with a PROXY header from which nginx does not take the client's address.
+    fn ignores_header(&self) -> bool {
+        let has_header = |one: &&Directive| one.peek_all().iter().any(|it| it == "proxy_protocol");
+        self.scope.all("listen").iter().any(has_header)
+            && !accept_proxy::is_believed(&self.scope, ProxyPlane::Stream)
     }
 
     /// The pool. If variables select the pool, rules are added for each value.
@@ -177,7 +185,7 @@ impl StreamWriter<'_, '_> {
             tls: false,
             server_name: None,
             port: None,
-            real_ip: self.scope.has_real_ip(),
+            real_ip: self.ignores_header(),
             assigned: &assigned,
             fixed: &fixed,
         };

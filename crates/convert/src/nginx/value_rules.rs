@@ -5,6 +5,7 @@ use crate::value::{self, KeyValue};
 use super::branching::BranchedTexts;
 use super::content::ContentWriter;
 use super::fields::added_fields;
+use super::forwarding::directive_prefix;
 use super::location::LocationBlock;
 use super::rate_limit;
 use super::rule::NginxRule;
@@ -54,7 +55,8 @@ impl ContentWriter<'_, '_> {
         scope: &DirectiveScope<'_>,
     ) -> BranchedTexts {
         let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let fields = scope.all_of(&["proxy_set_header", "grpc_set_header"]);
+        let scheme = pass.map_or("", |pass| pass.peek(0));
+        let fields = scope.all(&format!("{}_set_header", directive_prefix(scheme)));
         // Upgrades need no field.
         let fields = fields.iter().filter(|one| {
             !matches!(one.peek(0).to_ascii_lowercase().as_str(), "upgrade" | "connection")
@@ -85,9 +87,20 @@ impl ContentWriter<'_, '_> {
     ) -> Vec<NginxRule> {
         let values = self.fixed.clone();
         let real_ip = self.real_ip;
-        let limit = scope.all("limit_req").iter().find_map(|limit| {
-            rate_limit::rule_limit(self.zones, self.notes, limit, &values, real_ip)
-        });
+        let mut limit = None;
+        for directive in scope.all("limit_req") {
+            if limit.is_some() {
+                let reason = "a rule has one limit: the first that is written";
+                self.notes.left_out(
+                    directive.source,
+                    &directive.text(),
+                    reason,
+                    "`limit` in a rule",
+                );
+                continue;
+            }
+            limit = rate_limit::rule_limit(self.zones, self.notes, directive, &values, real_ip);
+        }
         let mut out = self.proxy_rules(place, level, scope);
         for rule in &mut out {
             if rule.keys.iter().any(|one| matches!(one.key, "pool" | "split")) {

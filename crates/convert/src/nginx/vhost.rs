@@ -1,7 +1,5 @@
 //! One `server` block of `http`: its names and its rules.
 
-use std::cmp::Reverse;
-
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
@@ -10,8 +8,10 @@ use super::access;
 use super::content::ContentWriter;
 use super::listen::ListenAddress;
 use super::location;
+use super::location_order;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
+use super::server_name::{self, RankedName};
 use super::tree::Directive;
 
 pub struct ServerBlock<'t> {
@@ -19,25 +19,8 @@ pub struct ServerBlock<'t> {
     pub listens: Vec<ListenAddress>,
     /// The directives that apply to the server, inherited ones included.
     pub scope: DirectiveScope<'t>,
-}
-
-/// The kind of a server name. nginx looks for exact names first, then for wildcards from the longest to the shortest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NameRank {
-    Exact,
-    /// `*.shop.example`, by its length.
-    LeadingWildcard(Reverse<usize>),
-    /// `www.shop.*`, by its length.
-    TrailingWildcard(Reverse<usize>),
-}
-
-/// A server name and its position in nginx's order of evaluation.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RankedName {
-    pub rank: NameRank,
-    /// The condition's key and text.
-    pub key: &'static str,
-    pub text: String,
+    /// Its place among the servers of the file.
+    pub place: usize,
 }
 
 impl<'t> ServerBlock<'t> {
@@ -57,37 +40,16 @@ impl<'t> ServerBlock<'t> {
     /// All names of the server.
     pub fn names(&self, notes: &mut ConversionNotes) -> Vec<RankedName> {
         let mut out = Vec::new();
-        let mut add = |rank, key, text: String| out.push(RankedName { rank, key, text });
         for directive in self.directive.inner().iter().filter(|one| one.name == "server_name") {
             directive.mark_converted();
             for name in directive.args() {
-                let longest = Reverse(name.len());
-                match name.as_str() {
-                    "" | "_" | "localhost" | "$hostname" | "\"\"" => {
-                        if name == "localhost" {
-                            add(NameRank::Exact, "host", name.clone());
-                        }
-                    }
-                    name if name.starts_with('~') => {
-                        notes.left_out(
-                            directive.source,
-                            &directive.text(),
-                            "hosts are compared whole or below a domain",
-                            "`host = \"*.shop.example\"`",
-                        );
-                    }
-                    name if name.starts_with("*.") => {
-                        add(NameRank::LeadingWildcard(longest), "host", name.to_owned())
-                    }
-                    name if name.starts_with('.') => {
-                        add(NameRank::Exact, "host", name[1..].to_owned());
-                        add(NameRank::LeadingWildcard(longest), "host", format!("*{name}"));
-                    }
-                    name if name.ends_with(".*") => {
-                        add(NameRank::TrailingWildcard(longest), "header", format!("host: {name}"))
-                    }
-                    name => add(NameRank::Exact, "host", name.to_owned()),
+                let read = server_name::read(name, self.place);
+                if read.iter().any(|name| name.text.is_none()) {
+                    let reason = "the expression is one that only PCRE reads, or too long; so that no other server answers for its names, all that come behind it are refused";
+                    let instead = "`host-regex` in a rule";
+                    notes.left_out(directive.source, &directive.text(), reason, instead);
                 }
+                out.extend(read);
             }
         }
         out
@@ -105,9 +67,9 @@ impl<'t> ServerBlock<'t> {
             }
             return out;
         }
-        let places = location::ordered_locations(level, context.notes);
+        let places = location_order::ordered_locations(level, context.notes);
         let whole = places.iter().any(|place| place.when == RuleCondition::Is(true));
-        let exact = places.iter().take_while(|place| place.exact).count();
+        let exact = places.iter().take_while(|place| place.exact().is_some()).count();
         let (exact, others) = places.split_at(exact);
         for place in exact {
             out.extend(context.location(place, &self.scope));
@@ -117,7 +79,7 @@ impl<'t> ServerBlock<'t> {
             out.extend(context.location(place, &self.scope));
         }
         if !whole {
-            out.extend(access::rules(&self.scope, context.notes));
+            out.extend(access::rules(&self.scope, context.sight, context.notes));
             let source = self.directive.source;
             out.push(NginxRule::single_key(
                 RuleCondition::Is(true),
@@ -134,10 +96,10 @@ impl<'t> ServerBlock<'t> {
 /// nginx redirects a request for `/a` to `/a/` if a location `/a/` forwards it. Only a location of exactly `/a` has
 /// priority.
 fn slash_redirects(places: &[location::LocationBlock<'_>]) -> Vec<NginxRule> {
-    let mut known: Vec<&str> = places.iter().filter_map(|place| place.prefix).collect();
+    let mut known: Vec<&str> = places.iter().filter_map(location::LocationBlock::prefix).collect();
     let mut out = Vec::new();
     for place in places {
-        let path = place.prefix.and_then(|path| path.strip_suffix('/'));
+        let path = place.prefix().and_then(|path| path.strip_suffix('/'));
         if let Some(path) = path.filter(|path| !known.contains(path))
             && let Some(rule) = slash_redirect(path, place)
         {

@@ -1,0 +1,77 @@
+//! Paths and expressions that nginx compares with decoded paths, in the percent-encoded form that rules compare.
+
+use super::constant::percent_encode;
+
+/// A decoded path.
+pub fn encode_path(path: &str) -> String {
+    let mut out = String::new();
+    for c in path.chars() {
+        match c {
+            '%' => out.push_str("%25"),
+            '?' => out.push_str("%3F"),
+            '#' => out.push_str("%23"),
+            c => out.push_str(&percent_encode(c.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    out
+}
+
+/// An expression for decoded paths. Characters stay within brackets and where they mean something else than themselves.
+pub fn encode_expression(expression: &str) -> String {
+    let plain = |c: char| c.is_ascii() && !c.is_ascii_control() && !" \"%<>`#".contains(c);
+    if expression.chars().all(plain) {
+        return expression.to_owned();
+    }
+    let mut out = String::new();
+    let mut chars = expression.chars().peekable();
+    let mut is_class = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(chars.next());
+            }
+            '[' => {
+                is_class = true;
+                out.push(c);
+                // A bracket that closes stands for itself at the beginning.
+                out.extend(chars.next_if_eq(&'^'));
+                out.extend(chars.next_if_eq(&']'));
+            }
+            ']' => {
+                is_class = false;
+                out.push(c);
+            }
+            c if is_class || plain(c) => out.push(c),
+            c => {
+                let encoded = encode_path(&c.to_string());
+                match chars.peek() {
+                    Some('*' | '+' | '?' | '{') => out.push_str(&format!("(?:{encoded})")),
+                    _ => out.push_str(&encoded),
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_see_encoded_paths() {
+        for (expression, encoded) in [
+            ("^/a(b|c)$", "^/a(b|c)$"),
+            ("^/a b", "^/a%20b"),
+            ("^/ü?$", "^/(?:%C3%BC)?$"),
+            ("%20", "%2520"),
+            ("[^ ]", "[^ ]"),
+            ("[]ü]ü", "[]ü]%C3%BC"),
+            ("\\ü ", "\\ü%20"),
+            ("\\", "\\"),
+        ] {
+            assert_eq!(encode_expression(expression), encoded, "{expression}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `proxy_pass` and `grpc_pass`: the rules that forward, and the path that servers get.
+
+use crate::condition::RuleCondition;
+use crate::value::{self, KeyValue};
+
+use super::content::ContentWriter;
+use super::expressions::pass_target;
+use super::fields::fields;
+use super::forwarding::ClientTerms;
+use super::location::{LocationBlock, LocationMatch};
+use super::pools::{PoolReference, PoolUse};
+use super::redirects::location_rewrites;
+use super::rule::{InternalRewrite, NginxRule, forwarding_keys};
+use super::scope::DirectiveScope;
+use super::tree::Directive;
+
+/// The parts of the rules of one `proxy_pass`.
+struct PassRule<'d> {
+    pass: &'d Directive,
+    pool: String,
+    fields: Vec<KeyValue>,
+    terms: Vec<KeyValue>,
+}
+
+/// The path that servers get under a condition; `None`: that of the client.
+struct ReplacedPath {
+    when: RuleCondition,
+    to: Option<String>,
+}
+
+impl PassRule<'_> {
+    /// A rule that forwards with this path, or with that of the client.
+    fn rule(&self, when: RuleCondition, path: Option<&str>) -> NginxRule {
+        let path = path.map(|path| KeyValue::new("path", value::quote(path)));
+        let fields: Vec<KeyValue> = path.into_iter().chain(self.fields.iter().cloned()).collect();
+        NginxRule {
+            when,
+            keys: [forwarding_keys(&self.pool, &fields), self.terms.clone()].concat(),
+            source: self.pass.source,
+            text: self.pass.text(),
+        }
+    }
+}
+
+impl ContentWriter<'_, '_> {
+    /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
+    pub(super) fn proxy_rules(
+        &mut self,
+        place: &LocationBlock<'_>,
+        level: &[Directive],
+        scope: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
+        let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
+        let Some(pass) = pass else {
+            return self.rules_without_server(place, level, scope);
+        };
+        let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
+        if let Some(rules) = self.share_rules(pass, &filled, scope) {
+            return rules;
+        }
+        let target = match pass_target(&filled) {
+            Ok(target) => target,
+            Err(why) => {
+                self.notes.left_out_because(pass.source, &pass.text(), &why);
+                return vec![bad_gateway(pass)];
+            }
+        };
+        pass.mark_converted();
+        let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
+        let PoolReference { name: pool, terms } =
+            self.pools.reference(used, self.upstreams, scope, self.notes);
+        let client = ClientTerms::read(target.scheme, scope);
+        let terms = terms.with_client(&client, &self.client_terms).into_keys();
+        let mut values = self.fixed.clone();
+        target.add_variables(&mut values);
+        let own = self.field_place(&values);
+        let host = Some(target.authority());
+        let mut fields = fields(scope, target.scheme, host, own, self.notes);
+        if !target.scheme.starts_with("grpc") {
+            let path = place.prefix().or(place.exact());
+            fields.extend(location_rewrites(scope, &target, path, own, self.notes));
+        }
+        let forward = PassRule { pass, pool, fields, terms };
+        if let Some(InternalRewrite { when, to }) = self.internal_rewrite(level) {
+            // A path that the expression does not match is forwarded unchanged.
+            return vec![
+                forward.rule(when, Some(&to)),
+                forward.rule(RuleCondition::Is(true), None),
+            ];
+        }
+        match self.replaced_path(place, pass, target.uri) {
+            Some(ReplacedPath { when, to }) => vec![forward.rule(when, to.as_deref())],
+            None => vec![bad_gateway(pass)],
+        }
+    }
+
+    /// The path that servers get. `None`: it cannot be written. `uri`: the path behind the servers in `proxy_pass`.
+    fn replaced_path(
+        &mut self,
+        place: &LocationBlock<'_>,
+        pass: &Directive,
+        uri: Option<&str>,
+    ) -> Option<ReplacedPath> {
+        let always = |to: Option<String>| Some(ReplacedPath { when: RuleCondition::Is(true), to });
+        let Some(uri) = uri else { return always(None) };
+        // A path behind variables replaces the whole path.
+        if pass.peek(0).contains('$') {
+            return self.variable_path(pass, uri).and_then(|path| always(Some(path)));
+        }
+        match place.path.kind {
+            _ if uri.contains(['{', '}', '?', '#']) => {}
+            LocationMatch::Exact | LocationMatch::Prefix | LocationMatch::Final
+                if place.path.text == uri =>
+            {
+                return always(None);
+            }
+            LocationMatch::Exact => return always(Some(uri.to_owned())),
+            LocationMatch::Prefix | LocationMatch::Final => {
+                let to = Some(format!("{uri}{{rest}}"));
+                return match place.path.text {
+                    "/" => Some(ReplacedPath { when: RuleCondition::texts("path", &["/*"]), to }),
+                    _ => always(to),
+                };
+            }
+            LocationMatch::Regex { .. } | LocationMatch::Named => {}
+        }
+        let reason = "the path is replaced only where the location is a path, by one without a query; so that no server gets another one, clients get 502";
+        self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
+        None
+    }
+}
+
+/// The answer where no server can be named.
+fn bad_gateway(pass: &Directive) -> NginxRule {
+    NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
+}
