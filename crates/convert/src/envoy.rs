@@ -3,6 +3,7 @@
 mod access_log;
 mod addresses;
 mod answers;
+mod chain_order;
 mod chains;
 mod cluster;
 mod cluster_fields;
@@ -11,6 +12,7 @@ mod default_times;
 mod endpoints;
 mod field_group;
 mod fields;
+mod filter_keys;
 mod forward;
 mod header_edits;
 mod health;
@@ -33,6 +35,7 @@ mod secrets;
 mod specificity;
 mod strings;
 mod tcp;
+mod upgrades;
 mod upstream_tls;
 
 use crate::document::{Document, TomlTable};
@@ -41,6 +44,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::structured::node::{ConfigNode, NodeValue, note_unread};
 use crate::structured::yaml::read_yaml;
+use crate::template::find_variable;
 
 use self::clusters::ClusterPools;
 use self::listener::{ListenerContext, write_listener};
@@ -49,6 +53,12 @@ use self::secrets::StaticSecrets;
 
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
+    if let Some(found) = find_variable(text) {
+        let reason = "another tool has still to fill in this variable of the environment";
+        let instead = "convert what the tool makes of it";
+        notes.unreadable(SourcePlace::at_line(found.line), &found.text, reason, instead);
+        return;
+    }
     let Some(root) = read_yaml(text, field_name, notes) else { return };
     if !matches!(root.value(), NodeValue::Map(_)) {
         notes.unreadable(SourcePlace::at_line(1), root.describe(), "it is no bootstrap", "");

@@ -26,6 +26,22 @@ pub fn find_placeholder(text: &str) -> Option<TemplatePlaceholder> {
     Some(TemplatePlaceholder { line, text: text.trim().to_owned() })
 }
 
+/// The first variable of the environment, `${NAME}`, that another tool has to fill in. Comments after `#` do not count.
+pub fn find_variable(text: &str) -> Option<TemplatePlaceholder> {
+    let is_variable = |line: &&str| {
+        let mut parts = line.split("${").skip(1);
+        parts.any(|rest| {
+            let name = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            let begins = rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            begins && name.starts_with(['}', ':', '-'])
+        })
+    };
+    let lines = (1u32..).zip(text.lines());
+    let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
+    let (line, text) = lines.find(|(_, line)| is_variable(line))?;
+    Some(TemplatePlaceholder { line, text: text.trim().to_owned() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +61,19 @@ mod tests {
             ("server ${NAME};", None),
         ] {
             assert_eq!(find_placeholder(text).map(|found| found.line), line, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_of_the_environment_are_found() {
+        for (text, line) in [
+            ("a: 1\naddress: ${HOST}", Some(2)),
+            ("port: \"${PORT:-80}\"", Some(1)),
+            ("# set ${HOST} first\na: 1", None),
+            ("regex: ^/a{2}${1}", None),
+            ("a: $NAME {b}", None),
+        ] {
+            assert_eq!(find_variable(text).map(|found| found.line), line, "{text}");
         }
     }
 }

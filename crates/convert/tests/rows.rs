@@ -20,6 +20,10 @@ mod caddy_routes;
 mod cookies;
 #[path = "rows/envoy.rs"]
 mod envoy;
+#[path = "rows/envoy_access.rs"]
+mod envoy_access;
+#[path = "rows/envoy_chains.rs"]
+mod envoy_chains;
 #[path = "rows/envoy_routes.rs"]
 mod envoy_routes;
 #[path = "rows/error_pages.rs"]

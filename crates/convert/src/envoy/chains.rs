@@ -1,12 +1,13 @@
 //! Filter chains of a listener: which connections they take, and what ends them.
 
+use model::config::IpPrefix;
+
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
-use crate::value;
 
 use super::fields::settle_rest;
-use super::rbac::read_rules;
+use super::rbac::{AddressSight, read_rules};
 use super::reader::{leave_out, take_number, take_text, take_texts, take_type};
 use super::rule::EnvoyRule;
 use super::strings::{extension_type, take_network, unsupported};
@@ -25,8 +26,12 @@ pub struct FilterChain<'t> {
     pub node: &'t ConfigNode,
     /// Names of the TLS handshake; none stands for all.
     pub names: Vec<String>,
+    /// Networks of clients; none stands for all.
+    pub networks: Vec<IpPrefix>,
     /// What else has to hold.
     pub when: RuleCondition,
+    /// It takes connections for which no other chain is found.
+    pub is_default: bool,
     /// The context of TLS towards clients.
     pub tls: Option<&'t ConfigNode>,
     /// Rules before those of the end.
@@ -41,18 +46,35 @@ pub struct FilterChain<'t> {
 /// The chains of a listener, the default one last.
 pub fn read_chains<'t>(
     listener: &'t ConfigNode,
+    accepts_proxy: bool,
     notes: &mut ConversionNotes,
 ) -> Vec<FilterChain<'t>> {
     let chains = listener.get("filter_chains").map(ConfigNode::items).unwrap_or_default();
-    let default = listener.get("default_filter_chain");
-    chains.iter().chain(default).map(|node| read_chain(node, notes)).collect()
+    let mut found: Vec<FilterChain<'t>> =
+        chains.iter().map(|node| read_chain(node, accepts_proxy, notes)).collect();
+    if let Some(node) = listener.get("default_filter_chain") {
+        let mut chain = read_chain(node, accepts_proxy, notes);
+        // Envoy does not look at the match of the default chain.
+        chain.names.clear();
+        chain.networks.clear();
+        chain.when = RuleCondition::Is(true);
+        chain.is_default = true;
+        found.push(chain);
+    }
+    found
 }
 
-fn read_chain<'t>(node: &'t ConfigNode, notes: &mut ConversionNotes) -> FilterChain<'t> {
+fn read_chain<'t>(
+    node: &'t ConfigNode,
+    accepts_proxy: bool,
+    notes: &mut ConversionNotes,
+) -> FilterChain<'t> {
     let mut chain = FilterChain {
         node,
         names: Vec::new(),
         when: RuleCondition::Is(true),
+        networks: Vec::new(),
+        is_default: false,
         tls: None,
         rules: Vec::new(),
         end: ChainEnd::Closed,
@@ -61,13 +83,13 @@ fn read_chain<'t>(node: &'t ConfigNode, notes: &mut ConversionNotes) -> FilterCh
     };
     read_transport(node, &mut chain, notes);
     if let Some(matched) = node.get("filter_chain_match") {
-        read_match(matched, &mut chain, notes);
+        read_match(matched, accepts_proxy, &mut chain, notes);
         if matched.is_empty() {
             notes.converted(matched.source);
         }
     }
     for filter in node.get("filters").map(ConfigNode::items).unwrap_or_default() {
-        read_filter(filter, &mut chain, notes);
+        read_filter(filter, accepts_proxy, &mut chain, notes);
     }
     settle_rest("filter_chain", node, notes);
     chain
@@ -97,25 +119,41 @@ fn read_transport<'t>(
     }
 }
 
-fn read_match(node: &ConfigNode, chain: &mut FilterChain<'_>, notes: &mut ConversionNotes) {
+fn read_match(
+    node: &ConfigNode,
+    accepts_proxy: bool,
+    chain: &mut FilterChain<'_>,
+    notes: &mut ConversionNotes,
+) {
     let names = take_texts(node, "server_names", notes);
     chain.names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let mut parts = Vec::new();
-    let mut networks = Vec::new();
     for key in ["source_prefix_ranges", "direct_source_prefix_ranges"] {
+        let mut networks = Vec::new();
         for item in node.get(key).map(ConfigNode::items).unwrap_or_default() {
             match take_network(item, notes) {
-                Some(network) => networks.push(value::quote(&network)),
+                Some(network) => networks.push(network),
                 None => parts.push(RuleCondition::Unknown(unsupported(item.describe()))),
             }
         }
-    }
-    if !networks.is_empty() {
-        parts.push(RuleCondition::Key("client", networks));
+        if key.starts_with("direct") && accepts_proxy && !networks.is_empty() {
+            parts.push(RuleCondition::Unknown(unsupported("an address before a PROXY header")));
+        } else if chain.networks.is_empty() {
+            chain.networks = networks;
+        } else if !networks.is_empty() {
+            let texts: Vec<String> = networks.iter().map(IpPrefix::to_string).collect();
+            parts.push(RuleCondition::texts("client", &texts));
+        }
     }
     match take_text(node, "transport_protocol", notes) {
-        None | Some("tls" | "") => {}
-        Some("raw_buffer") if chain.tls.is_none() => {}
+        None | Some("") => {}
+        // A connection with a name has TLS.
+        Some("tls") if chain.tls.is_some() || !chain.names.is_empty() => {}
+        Some("raw_buffer") if chain.tls.is_none() => {
+            let reason =
+                "connections with TLS come here, too, unless a name of another chain takes them";
+            notes.changed(node.source, "transport_protocol", reason, "");
+        }
         Some(_) => parts.push(RuleCondition::Unknown(unsupported("`transport_protocol`"))),
     }
     if let Some(name) = node.get("name") {
@@ -141,6 +179,7 @@ fn read_match(node: &ConfigNode, chain: &mut FilterChain<'_>, notes: &mut Conver
 /// Reads one network filter of a chain.
 fn read_filter<'t>(
     filter: &'t ConfigNode,
+    accepts_proxy: bool,
     chain: &mut FilterChain<'t>,
     notes: &mut ConversionNotes,
 ) {
@@ -155,7 +194,10 @@ fn read_filter<'t>(
     match kind {
         "HttpConnectionManager" => chain.end = ChainEnd::Http(config),
         "TcpProxy" => chain.end = ChainEnd::Tcp(config),
-        "RBAC" => chain.rules.extend(read_rules(config, false, notes)),
+        "RBAC" => {
+            let sight = AddressSight { hides_clients: false, hides_peers: accepts_proxy };
+            chain.rules.extend(read_rules(config, sight, notes));
+        }
         "ConnectionLimit" => {
             chain.limit = take_number(config, "max_connections", notes).filter(|most| *most > 0);
             take_text(config, "stat_prefix", notes);

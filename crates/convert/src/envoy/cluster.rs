@@ -28,7 +28,9 @@ pub struct ClusterPool {
     pub tls: Option<TomlTable>,
     /// The host name of the only server.
     pub host_name: Option<String>,
-    /// Why no pool can be written.
+    /// Routes may ask for servers with certain metadata.
+    pub has_subsets: bool,
+    /// No pool can be written.
     pub unusable: bool,
 }
 
@@ -47,17 +49,20 @@ pub fn read_cluster(
         idle: default_time(IDLE_MS),
         tls: None,
         host_name: None,
+        has_subsets: false,
         unusable: false,
     };
     let found = is_in_file(node, notes).then(|| read_endpoints(node, notes)).flatten();
-    write_balance(node, &mut pool.table, notes);
+    write_balance(node, &mut pool, notes);
     write_breakers(node, &mut pool.table, notes);
     write_protocol(node, &mut pool, notes);
     write_connections(node, &mut pool.table, notes);
     let socket = read_socket(node, secrets, notes);
-    pool.unusable = socket.is_unusable;
+    pool.unusable |= socket.is_unusable;
+    read_subsets(node, &mut pool, notes);
     write_socket(&socket, &mut pool);
-    let probed = write_probe(name, node, &mut pool.table, notes);
+    let check_port = found.as_ref().and_then(|found| found.check_port);
+    let probed = write_probe(name, check_port, node, &mut pool.table, notes);
     if !probed && pool.tls.is_some() {
         pool.table.set("probe", value::quote("off"), SourcePlace::NONE);
     }
@@ -104,6 +109,20 @@ fn is_in_file(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
     }
 }
 
+/// `lb_subset_config`: without metadata in a route, no server is chosen unless the policy says so.
+fn read_subsets(node: &ConfigNode, pool: &mut ClusterPool, notes: &mut ConversionNotes) {
+    let subsets = node.get("lb_subset_config");
+    let selectors = subsets.and_then(|one| one.get("subset_selectors"));
+    let Some(subsets) = subsets.filter(|_| selectors.is_some_and(|one| !one.is_empty())) else {
+        return;
+    };
+    let fallback = subsets.text_of("fallback_policy").unwrap_or("NO_FALLBACK");
+    pool.has_subsets = true;
+    pool.unusable |= !matches!(fallback, "ANY_ENDPOINT" | "1");
+    let reason = "servers have no metadata: routes that ask for some of them are refused";
+    leave_out(subsets, reason, "a pool for each subset", notes);
+}
+
 fn write_servers(found: EndpointList, table: &mut TomlTable) {
     if let Some(dns) = found.from_dns {
         table.set("servers-from", dns.value, dns.source);
@@ -119,7 +138,7 @@ fn write_servers(found: EndpointList, table: &mut TomlTable) {
     }
 }
 
-fn write_balance(node: &ConfigNode, table: &mut TomlTable, notes: &mut ConversionNotes) {
+fn write_balance(node: &ConfigNode, pool: &mut ClusterPool, notes: &mut ConversionNotes) {
     let mut source = node.get("lb_policy").map_or(SourcePlace::NONE, |field| field.source);
     let mut policy = take_text(node, "lb_policy", notes).unwrap_or("ROUND_ROBIN").to_owned();
     if let Some(field) = node.get("load_balancing_policy") {
@@ -127,6 +146,7 @@ fn write_balance(node: &ConfigNode, table: &mut TomlTable, notes: &mut Conversio
         let config = policies.first().and_then(|one| one.get("typed_extension_config"));
         let kind = config.and_then(|one| one.get("typed_config")).map(|one| take_type(one, notes));
         policy = kind.unwrap_or_default().to_owned();
+        pool.unusable |= policy == "Subset";
         source = field.source;
         note_changed(
             field,
@@ -135,6 +155,7 @@ fn write_balance(node: &ConfigNode, table: &mut TomlTable, notes: &mut Conversio
             notes,
         );
     }
+    let table = &mut pool.table;
     let by = match policy.as_str() {
         "ROUND_ROBIN" | "RoundRobin" | "0" => "round-robin",
         "LEAST_REQUEST" | "LeastRequest" | "1" => "least-request",

@@ -143,12 +143,7 @@ pub const GROUPS: &[FieldGroup] = &[
     },
     FieldGroup {
         message: "health_check",
-        fields: &[
-            "alt_port",
-            "tls_options",
-            "transport_socket_match_criteria",
-            "disable_active_health_check",
-        ],
+        fields: &["tls_options", "transport_socket_match_criteria", "disable_active_health_check"],
         kind: LeftOut,
         reason: "a check goes to the server's own port, as the pool's connections do",
         instead: "`probe.port` and `probe.tls`",
@@ -159,7 +154,6 @@ pub const GROUPS: &[FieldGroup] = &[
             "send",
             "receive",
             "response_buffer_size",
-            "request_headers_to_add",
             "request_headers_to_remove",
             "service_name_matcher",
             "retriable_statuses",

@@ -116,6 +116,13 @@ impl ClusterPools {
         Some(name)
     }
 
+    /// Whether `metadata_match` of a route, or of a part of a split, means some of the cluster's servers only.
+    pub fn chooses_subset(&self, node: &ConfigNode, cluster: &str) -> bool {
+        let has_subsets =
+            self.by_name.get(cluster).is_some_and(|at| self.clusters[*at].has_subsets);
+        has_subsets && node.has("metadata_match")
+    }
+
     /// The host name of the only server of a cluster.
     pub fn host_name(&self, cluster: &str) -> Option<&str> {
         let at = self.by_name.get(cluster)?;

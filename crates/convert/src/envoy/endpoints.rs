@@ -20,12 +20,17 @@ pub struct EndpointList {
     pub overprovisioning: u64,
     /// The name of the only server.
     pub host_name: Option<String>,
+    /// The port of all health checks.
+    pub check_port: Option<u64>,
 }
 
 /// The address of a server.
 struct EndpointAddress {
     host: String,
     port: u64,
+    check_port: Option<u64>,
+    /// The file drains or disables it.
+    has_state: bool,
 }
 
 /// Servers of a `load_assignment`. `None` if there is none.
@@ -36,6 +41,7 @@ pub fn read_endpoints(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<
         priorities: 0,
         overprovisioning: 140,
         host_name: None,
+        check_port: None,
     };
     let assignment = node.get("load_assignment");
     let policy = assignment.and_then(|one| one.get("policy"));
@@ -65,8 +71,9 @@ pub fn read_endpoints(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<
     }
     if let [only] = &names[..] {
         list.host_name = Some(only.host.clone());
-        if is_looked_up(node) && list.servers.len() == 1 {
+        if is_looked_up(node) && list.servers.len() == 1 && !only.has_state {
             let source = list.servers.pop().map_or(SourcePlace::NONE, |server| server.source);
+            list.check_port = only.check_port;
             let mut pairs = vec![
                 KeyValue::new("dns", value::quote(&only.host)),
                 KeyValue::new("port", only.port.to_string()),
@@ -119,11 +126,13 @@ fn read_endpoint(
         pairs.push(KeyValue::new("priority", (priority + 1).to_string()));
         is_bare = false;
     }
-    if let Some(state) = take_state(node, notes) {
+    let state = take_state(node, notes);
+    if let Some(state) = state {
         pairs.push(KeyValue::new("state", value::quote(state)));
         is_bare = false;
     }
-    if let Some(port) = endpoint.and_then(|endpoint| take_check_port(endpoint, notes)) {
+    let check_port = endpoint.and_then(|endpoint| take_check_port(endpoint, notes));
+    if let Some(port) = check_port {
         let probe = value::table(&[KeyValue::new("port", port.to_string())]);
         pairs.push(KeyValue::new("probe", probe));
         is_bare = false;
@@ -148,7 +157,7 @@ fn read_endpoint(
         && !address.starts_with("unix:")
     {
         let host = host.to_owned();
-        names.push(EndpointAddress { host, port });
+        names.push(EndpointAddress { host, port, check_port, has_state: state.is_some() });
     }
     let value = if is_bare && !names_differ(&address) {
         value::quote(&address)
@@ -176,9 +185,9 @@ fn take_check_port(endpoint: &ConfigNode, notes: &mut ConversionNotes) -> Option
 
 fn take_state(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<&'static str> {
     match take_text(node, "health_status", notes)? {
-        "UNHEALTHY" | "TIMEOUT" => Some("disabled"),
-        "DRAINING" => Some("drain"),
-        "UNKNOWN" | "HEALTHY" => None,
+        "UNHEALTHY" | "TIMEOUT" | "2" | "4" => Some("disabled"),
+        "DRAINING" | "3" => Some("drain"),
+        "UNKNOWN" | "HEALTHY" | "0" | "1" => None,
         _ => {
             if let Some(field) = node.get("health_status") {
                 leave_out(

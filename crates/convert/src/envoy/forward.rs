@@ -33,14 +33,7 @@ pub fn forward_rules(
     let host = read_host(action, &mut edits, context, notes);
     let change = read_change(action, matched, notes);
     let mirror = read_mirror(action, &settings.pool, context, notes);
-    if let Some(upgrades) = action.get("upgrade_configs") {
-        note_changed(
-            upgrades,
-            "upgrades are passed on for all routes of a listener or for none",
-            "",
-            notes,
-        );
-    }
+    let no_upgrades = context.upgrades.route_refusal(action, matched.condition(), notes);
     settle_rest("route_action", action, notes);
     let refuse = |status: u16| {
         vec![EnvoyRule::refusal(matched.condition(), Some(status), scope.route.source, &scope.text)]
@@ -52,6 +45,9 @@ pub fn forward_rules(
     };
     // Servers trust the host and the path that they get.
     let HostChange::Known(host) = host else { return refuse(502) };
+    if edits.changes_target {
+        return refuse(502);
+    }
     let build = |when: RuleCondition, path: Vec<KeyValue>| {
         let mut rewrite = path;
         rewrite.extend(host.iter().map(|host| KeyValue::new("host", value::quote(host))));
@@ -65,7 +61,8 @@ pub fn forward_rules(
         keys.extend(scope.limit.iter().map(|limit| KeyValue::new("limit", limit.clone())));
         EnvoyRule { when, keys, source: scope.route.source, text: scope.text.clone() }
     };
-    match change {
+    let mut rules: Vec<EnvoyRule> = no_upgrades.into_iter().collect();
+    rules.extend(match change {
         PathChange::None => vec![build(matched.condition(), Vec::new())],
         PathChange::Always(rewritten) => {
             vec![build(rewritten.when.and(matched.others.clone()), rewritten.pairs)]
@@ -75,7 +72,8 @@ pub fn forward_rules(
             build(matched.condition(), Vec::new()),
         ],
         PathChange::Unwritable => refuse(502),
-    }
+    });
+    rules
 }
 
 /// What a route wants of its pool, and what stands in its rule.
@@ -178,6 +176,9 @@ fn read_target(
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
     if let Some(cluster) = take_text(action, "cluster", notes) {
+        if context.pools.chooses_subset(action, cluster) {
+            return None;
+        }
         let pool = context.pools.want(cluster, settings, notes)?;
         return Some(KeyValue::new("pool", value::quote(&pool)));
     }
@@ -197,17 +198,16 @@ fn read_target(
             "metadata_match",
         ] {
             let Some(field) = item.get(key) else { continue };
-            if key == "request_headers_to_add" {
-                let own = HeaderEditList::read(item, notes);
-                let fields = own.set.iter().chain(&own.add);
-                edits
-                    .remove
-                    .extend(fields.filter_map(|field| field.split(':').next()).map(str::to_owned));
+            if matches!(key, "request_headers_to_add" | "request_headers_to_remove") {
+                HeaderEditList::read(item, notes).remove_from(edits);
             }
             leave_out(field, "the pools of a split are sent the same", "rules of their own", notes);
             if matches!(key, "typed_per_filter_config" | "host_rewrite_literal") {
                 return None;
             }
+        }
+        if context.pools.chooses_subset(action, name) || context.pools.chooses_subset(item, name) {
+            return None;
         }
         let pool = context.pools.want(name, settings, notes)?;
         let pair = [
@@ -271,7 +271,7 @@ fn read_host(
         return HostChange::Unwritable;
     }
     if take_flag(action, "append_x_forwarded_host", notes) == Some(true) {
-        edits.set.push("x-forwarded-host: {host}".to_owned());
+        edits.request.set_field("x-forwarded-host: {host}".to_owned());
     }
     HostChange::Known(host)
 }

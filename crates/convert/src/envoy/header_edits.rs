@@ -7,15 +7,70 @@ use crate::value::{self, KeyValue};
 
 use super::reader::{leave_out, settle_inside, take_flag, take_text, take_texts};
 
-/// What is changed in the fields of requests and answers.
+/// Changes of the fields of a message.
 #[derive(Clone, Debug, Default)]
-pub struct HeaderEditList {
+pub struct MessageEdits {
     pub set: Vec<String>,
     pub add: Vec<String>,
     pub remove: Vec<String>,
-    pub answer_set: Vec<String>,
-    pub answer_add: Vec<String>,
-    pub answer_remove: Vec<String>,
+}
+
+impl MessageEdits {
+    /// Sets a field, "name: value", in the place of all that are there.
+    pub fn set_field(&mut self, field: String) {
+        self.forget(name_of(&field));
+        self.set.push(field);
+    }
+
+    /// Removes a field, also one that these edits added.
+    pub fn remove_field(&mut self, name: &str) {
+        self.forget(name);
+        self.remove.push(name.to_owned());
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.set.retain(|field| name_of(field) != name);
+        self.add.retain(|field| name_of(field) != name);
+    }
+
+    /// Adds edits that are made after these.
+    pub fn then(mut self, later: &MessageEdits) -> MessageEdits {
+        for name in &later.remove {
+            self.remove_field(name);
+        }
+        for field in &later.set {
+            self.set_field(field.clone());
+        }
+        self.add.extend(later.add.iter().cloned());
+        self
+    }
+
+    /// Brings the edits into the order of the keys: set, add, remove.
+    fn arrange(&mut self) {
+        for field in std::mem::take(&mut self.add) {
+            let name = name_of(&field);
+            let is_set = self.set.iter().any(|other| name_of(other) == name);
+            // A field that is removed and then added replaces the client's.
+            if !is_set && self.remove.iter().any(|other| other == name) {
+                self.set.push(field);
+            } else {
+                self.add.push(field);
+            }
+        }
+        let set = &self.set;
+        self.remove.retain(|name| !set.iter().any(|field| name_of(field) == name));
+        self.remove.sort();
+        self.remove.dedup();
+    }
+}
+
+/// What is changed in the fields of requests and answers.
+#[derive(Clone, Debug, Default)]
+pub struct HeaderEditList {
+    pub request: MessageEdits,
+    pub answer: MessageEdits,
+    /// The host or the path is changed in a way that cannot be written.
+    pub changes_target: bool,
 }
 
 /// Whether a field is one of the request or of the answer.
@@ -33,22 +88,34 @@ impl HeaderEditList {
     /// The edits of a route, a virtual host, a route configuration or a cluster of a split.
     pub fn read(node: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEditList {
         let mut edits = HeaderEditList::default();
-        for item in node.get("request_headers_to_add").map(ConfigNode::items).unwrap_or_default() {
-            edits.take_option(item, EditedMessage::Request, notes);
+        for (key, message) in [
+            ("request_headers_to_remove", EditedMessage::Request),
+            ("response_headers_to_remove", EditedMessage::Answer),
+        ] {
+            for name in take_texts(node, key, notes) {
+                edits.of(message).remove_field(&name.to_ascii_lowercase());
+            }
         }
-        for item in node.get("response_headers_to_add").map(ConfigNode::items).unwrap_or_default() {
-            edits.take_option(item, EditedMessage::Answer, notes);
-        }
-        let removed = take_texts(node, "request_headers_to_remove", notes);
-        edits.remove.extend(removed.into_iter().map(str::to_ascii_lowercase));
-        let removed = take_texts(node, "response_headers_to_remove", notes);
-        edits.answer_remove.extend(removed.into_iter().map(str::to_ascii_lowercase));
-        for key in ["request_headers_to_add", "response_headers_to_add"] {
-            if let Some(field) = node.get(key).filter(|field| field.is_empty()) {
+        for (key, message) in [
+            ("request_headers_to_add", EditedMessage::Request),
+            ("response_headers_to_add", EditedMessage::Answer),
+        ] {
+            let Some(field) = node.get(key) else { continue };
+            for item in field.items() {
+                edits.take_option(item, message, notes);
+            }
+            if field.is_empty() {
                 notes.not_needed(field.source.whole(), field.describe(), "it changes nothing");
             }
         }
         edits
+    }
+
+    fn of(&mut self, message: EditedMessage) -> &mut MessageEdits {
+        match message {
+            EditedMessage::Request => &mut self.request,
+            EditedMessage::Answer => &mut self.answer,
+        }
     }
 
     /// The edits of a `HeaderMutation` filter.
@@ -58,18 +125,42 @@ impl HeaderEditList {
             ("request_mutations", EditedMessage::Request),
             ("response_mutations", EditedMessage::Answer),
         ] {
-            for item in node.get(key).map(ConfigNode::items).unwrap_or_default() {
-                let removed = take_text(item, "remove", notes).map(str::to_ascii_lowercase);
-                match message {
-                    EditedMessage::Request => edits.remove.extend(removed),
-                    EditedMessage::Answer => edits.answer_remove.extend(removed),
-                }
-                if let Some(option) = item.get("append") {
-                    edits.take_option(option, message, notes);
-                }
-            }
+            let items = node.get(key).map(ConfigNode::items).unwrap_or_default();
+            edits.take_mutations(items, message, notes);
         }
         edits
+    }
+
+    /// The mutations of requests before routes are asked.
+    pub fn read_early(items: &[ConfigNode], notes: &mut ConversionNotes) -> HeaderEditList {
+        let mut edits = HeaderEditList::default();
+        edits.take_mutations(items, EditedMessage::Request, notes);
+        edits
+    }
+
+    fn take_mutations(
+        &mut self,
+        items: &[ConfigNode],
+        message: EditedMessage,
+        notes: &mut ConversionNotes,
+    ) {
+        for item in items {
+            if let Some(name) = take_text(item, "remove", notes) {
+                self.of(message).remove_field(&name.to_ascii_lowercase());
+            }
+            if let Some(option) = item.get("append") {
+                self.take_option(option, message, notes);
+            }
+            for other in item.unread_entries() {
+                leave_out(
+                    other,
+                    "fields are removed by their whole names",
+                    "`rewrite.remove`",
+                    notes,
+                );
+                self.changes_target |= message == EditedMessage::Request;
+            }
+        }
     }
 
     /// Reads one field to set or add, in the API a header value option.
@@ -89,6 +180,11 @@ impl HeaderEditList {
         if let Some(keep) = item.get("keep_empty_value") {
             leave_out(keep, "a field without a value is not sent", "", notes);
         }
+        if message == EditedMessage::Request && (name.starts_with(':') || name == "host") {
+            leave_out(item, "the host and the path are no fields", "`rewrite`", notes);
+            self.changes_target = true;
+            return;
+        }
         let literal = literal_value(given).filter(|_| message == EditedMessage::Answer);
         let Some(text) = value_template(given) else {
             self.refuse(&name, message, item, "its value needs what no variable has", notes);
@@ -99,26 +195,24 @@ impl HeaderEditList {
             self.refuse(&name, message, item, &why.reason, notes);
             return;
         }
-        let list = match (action, message) {
-            ("APPEND_IF_EXISTS_OR_ADD" | "0", EditedMessage::Request) => &mut self.add,
-            ("OVERWRITE_IF_EXISTS_OR_ADD" | "2", EditedMessage::Request) => &mut self.set,
-            ("APPEND_IF_EXISTS_OR_ADD" | "0", EditedMessage::Answer) => &mut self.answer_add,
+        match (action, message) {
+            ("APPEND_IF_EXISTS_OR_ADD" | "0", _) => self.of(message).add.push(field),
+            ("OVERWRITE_IF_EXISTS_OR_ADD" | "2", EditedMessage::Request) => {
+                self.request.set_field(field);
+            }
             ("OVERWRITE_IF_EXISTS_OR_ADD" | "2", EditedMessage::Answer) if literal.is_some() => {
-                self.answer_set.extend(literal.map(|text| format!("{name}: {text}")));
-                return;
+                let text = literal.unwrap_or_default();
+                self.answer.set_field(format!("{name}: {text}"));
             }
             // What a client sends under the name passes there, too.
             ("ADD_IF_ABSENT" | "1", EditedMessage::Request) => {
                 leave_out(item, "a field is set whether or not it is there", "", notes);
-                return;
             }
             _ => {
                 let reason = "a field is set whether or not it is there, and one of an answer without variables";
                 self.refuse(&name, message, item, reason, notes);
-                return;
             }
-        };
-        list.push(field);
+        }
     }
 
     /// Reports a field that cannot be written, and removes what clients send under its name.
@@ -135,66 +229,97 @@ impl HeaderEditList {
         notes.left_out(item.source.whole(), item.describe(), reason, instead);
         settle_inside(item, notes);
         if message == EditedMessage::Request && check_field(&format!("{name}: x")).is_ok() {
-            self.remove.push(name.to_owned());
+            self.request.remove_field(name);
         }
     }
 
     /// Adds edits that are made after these.
-    pub fn then(mut self, later: &HeaderEditList) -> HeaderEditList {
-        self.set.retain(|field| !later.set.iter().any(|other| name_of(other) == name_of(field)));
-        self.set.extend(later.set.iter().cloned());
-        self.add.extend(later.add.iter().cloned());
-        self.remove.extend(later.remove.iter().cloned());
-        self.answer_set
-            .retain(|field| !later.answer_set.iter().any(|other| name_of(other) == name_of(field)));
-        self.answer_set.extend(later.answer_set.iter().cloned());
-        self.answer_add.extend(later.answer_add.iter().cloned());
-        self.answer_remove.extend(later.answer_remove.iter().cloned());
-        self
+    pub fn then(self, later: &HeaderEditList) -> HeaderEditList {
+        HeaderEditList {
+            request: self.request.then(&later.request),
+            answer: self.answer.then(&later.answer),
+            changes_target: self.changes_target || later.changes_target,
+        }
+    }
+
+    /// Puts edits around these that requests meet before, and answers after them.
+    pub fn within(self, outer: &HeaderEditList) -> HeaderEditList {
+        HeaderEditList {
+            request: outer.request.clone().then(&self.request),
+            answer: self.answer.then(&outer.answer),
+            changes_target: self.changes_target || outer.changes_target,
+        }
+    }
+
+    /// Removes every field of requests that these edits change from those of `other`.
+    pub fn remove_from(&self, other: &mut HeaderEditList) {
+        let written = self.request.set.iter().chain(&self.request.add).map(|field| name_of(field));
+        for name in written.chain(self.request.remove.iter().map(String::as_str)) {
+            other.request.remove_field(name);
+        }
     }
 
     /// The keys of `rewrite`.
     pub fn pairs(mut self) -> Vec<KeyValue> {
-        // A field that is removed and then added replaces the client's.
-        let removed = |name: &str, names: &[String]| names.iter().any(|other| other == name);
-        for field in std::mem::take(&mut self.add) {
-            if removed(name_of(&field), &self.remove) {
-                self.set.push(field);
-            } else {
-                self.add.push(field);
-            }
-        }
-        let set = &self.set;
-        self.remove.retain(|name| !set.iter().any(|field| name_of(field) == name));
-        let set = &self.answer_set;
-        self.answer_remove.retain(|name| !set.iter().any(|field| name_of(field) == name));
-        for list in [&mut self.remove, &mut self.answer_remove] {
-            list.sort();
-            list.dedup();
-        }
+        self.request.arrange();
+        let set = &self.answer.set;
+        self.answer.remove.retain(|name| !set.iter().any(|field| name_of(field) == name));
+        self.answer.remove.sort();
+        self.answer.remove.dedup();
         let mut pairs = Vec::new();
         for (key, texts) in [
-            ("set", &self.set),
-            ("add", &self.add),
-            ("remove", &self.remove),
-            ("answer-set", &self.answer_set),
-            ("answer-remove", &self.answer_remove),
+            ("set", &self.request.set),
+            ("add", &self.request.add),
+            ("remove", &self.request.remove),
+            ("answer-set", &self.answer.set),
+            ("answer-remove", &self.answer.remove),
         ] {
             if !texts.is_empty() {
                 pairs.push(KeyValue::new(key, value::quote_all(texts)));
             }
         }
-        if !self.answer_add.is_empty() {
+        if !self.answer.add.is_empty() {
             let own = |field: &String| {
                 value::table(&[
                     KeyValue::new("field", value::quote(field)),
                     KeyValue::new("own", "true"),
                 ])
             };
-            pairs.push(KeyValue::new("response-add", value::list(self.answer_add.iter().map(own))));
+            pairs.push(KeyValue::new("response-add", value::list(self.answer.add.iter().map(own))));
         }
         pairs
     }
+
+    /// Keys of an answer or a redirect of the balancer's own: `headers`, which have no variables.
+    pub fn own_headers(&self) -> Vec<KeyValue> {
+        let plain = self.answer.add.iter().filter(|field| !has_variable(field));
+        let fields: Vec<String> = self
+            .answer
+            .set
+            .iter()
+            .cloned()
+            .chain(plain.map(|field| field.replace("{{", "{")))
+            .collect();
+        let is_empty = fields.is_empty();
+        (!is_empty)
+            .then(|| KeyValue::new("headers", value::quote_all(&fields)))
+            .into_iter()
+            .collect()
+    }
+
+    /// `rewrite` of a rule with such an answer: the fields that have variables.
+    pub fn own_rewrite(&self) -> Option<KeyValue> {
+        let mut own = HeaderEditList::default();
+        own.answer.add =
+            self.answer.add.iter().filter(|field| has_variable(field)).cloned().collect();
+        let pairs = own.pairs();
+        (!pairs.is_empty()).then(|| KeyValue::new("rewrite", value::table(&pairs)))
+    }
+}
+
+/// Whether a template has a variable.
+fn has_variable(field: &str) -> bool {
+    field.replace("{{", "").contains('{')
 }
 
 /// A value with Envoy's operators as one with variables. `None` if an operator has no counterpart.

@@ -3,6 +3,7 @@
 use crate::condition::escape_regex;
 use crate::document::TomlTable;
 use crate::duration::format_duration;
+use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
@@ -14,6 +15,7 @@ use super::reader::{leave_out, note_changed, take_number, take_text, take_time};
 /// Writes the first health check. Returns whether there is one.
 pub fn write_probe(
     cluster: &str,
+    check_port: Option<u64>,
     node: &ConfigNode,
     table: &mut TomlTable,
     notes: &mut ConversionNotes,
@@ -42,6 +44,9 @@ pub fn write_probe(
         if let Some(number) = take_number(check, from, notes) {
             pairs.push(KeyValue::new(to, number.clamp(1, 100).to_string()));
         }
+    }
+    if let Some(port) = check_port.or(take_number(check, "alt_port", notes)) {
+        pairs.push(KeyValue::new("port", port.to_string()));
     }
     settle_rest("health_check", check, notes);
     table.set("probe", value::table(&pairs), check.source);
@@ -88,6 +93,10 @@ fn http_check(
     if let Some(method) = take_text(http, "method", notes).filter(|method| *method != "GET") {
         pairs.push(KeyValue::new("method", value::quote(method)));
     }
+    let fields = check_fields(http, notes);
+    if !fields.is_empty() {
+        pairs.push(KeyValue::new("headers", value::quote_all(&fields)));
+    }
     let mut statuses = Vec::new();
     for range in http.get("expected_statuses").map(ConfigNode::items).unwrap_or_default() {
         let start = take_number(range, "start", notes);
@@ -107,6 +116,26 @@ fn http_check(
     pairs.push(KeyValue::new("status", value::list(statuses)));
     settle_rest("http_health_check", http, notes);
     Some(pairs)
+}
+
+/// Fields of the requests of a check. Values with operators are left out.
+fn check_fields(http: &ConfigNode, notes: &mut ConversionNotes) -> Vec<String> {
+    let mut fields = Vec::new();
+    for item in http.get("request_headers_to_add").map(ConfigNode::items).unwrap_or_default() {
+        let header = item.get("header");
+        let name = header.and_then(|header| take_text(header, "key", notes)).unwrap_or_default();
+        let value = header.and_then(|header| take_text(header, "value", notes)).unwrap_or_default();
+        let field = format!("{}: {value}", name.to_ascii_lowercase());
+        if value.contains('%') || name.is_empty() || check_field(&field).is_err() {
+            leave_out(item, "a check has fields with fixed values", "`probe.headers`", notes);
+            continue;
+        }
+        for other in item.unread_entries() {
+            note_changed(other, "a check has each of its fields once", "", notes);
+        }
+        fields.push(field);
+    }
+    fields
 }
 
 fn tcp_check(tcp: &ConfigNode, notes: &mut ConversionNotes) -> Option<Vec<KeyValue>> {

@@ -13,11 +13,13 @@ use super::default_times::{IDLE_MS, NEVER_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
 use super::header_edits::HeaderEditList;
 use super::http_filters::FilterEffects;
+use super::rbac::AddressSight;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
 use super::route_scope::RouteContext;
 use super::routes::read_rules;
 use super::rule::EnvoyRule;
-use crate::condition::RuleCondition;
+use super::strings::extension_type;
+use super::upgrades::UpgradePolicy;
 
 /// A key of a service: in its own table, or in `timeout` or `limit`.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub struct ManagerPlace<'c> {
     pub pools: &'c mut ClusterPools,
     pub access_log: &'c mut Option<SourcedValue>,
     pub tls: bool,
+    /// Connections begin with a PROXY header.
+    pub accepts_proxy: bool,
     /// HTTP/2 is offered in the TLS handshake.
     pub offers_http2: bool,
 }
@@ -60,7 +64,9 @@ pub fn read_manager(
     let uses_remote = take_flag(node, "use_remote_address", notes).unwrap_or(false);
     let hops = take_number(node, "xff_num_trusted_hops", notes).unwrap_or(0);
     let filters = node.get("http_filters").map(ConfigNode::items).unwrap_or_default();
-    let effects = FilterEffects::read(filters, !uses_remote || hops > 0, notes);
+    let sight =
+        AddressSight { hides_clients: !uses_remote || hops > 0, hides_peers: place.accepts_proxy };
+    let effects = FilterEffects::read(filters, sight, notes);
     for entry in &effects.service {
         service.set("", entry.key, entry.value.clone(), entry.source);
     }
@@ -73,7 +79,12 @@ pub fn read_manager(
     write_protocols(node, place.tls, place.offers_http2, &mut service, notes);
     write_paths(node, &mut service, notes);
     let strips_port = strips_port(node, notes);
-    let upgrades = takes_websockets(node, notes);
+    let upgrades = UpgradePolicy::read(node, notes);
+    for extension in
+        node.get("early_header_mutation_extensions").map(ConfigNode::items).unwrap_or_default()
+    {
+        edits = edits.then(&early_edits(extension, notes));
+    }
     if let Some(log) = read_logs(node, notes) {
         place.access_log.get_or_insert(log);
     }
@@ -92,18 +103,31 @@ pub fn read_manager(
         edits,
         stream_idle,
         tls,
+        trusts_scheme: !uses_remote || hops > 0,
+        upgrades,
         config,
         strips_port,
         nearest_wins: false,
     };
-    if !upgrades {
-        // Envoy refuses upgrades that are not switched on.
-        let when = RuleCondition::AnyCase("header", vec![value::quote("upgrade: websocket")]);
-        let rule = EnvoyRule::refusal(when, Some(403), node.source, "upgrades are not switched on");
+    if let Some(rule) = upgrades.refusal(node.source) {
         context.effects.rules.insert(0, rule);
     }
     service.rules = read_rules(&mut context, notes);
     Some(service)
+}
+
+/// The edits of an extension that changes requests before routes are asked. Others are reported.
+fn early_edits(extension: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEditList {
+    take_text(extension, "name", notes);
+    let kind = extension_type(extension, notes);
+    let config = extension.get("typed_config").filter(|_| kind == "HeaderMutation");
+    let Some(mutations) = config.and_then(|config| config.get("mutations")) else {
+        let reason = "what it changes is not known here: requests are refused";
+        leave_out(extension, reason, "`rewrite` of rules", notes);
+        return HeaderEditList { changes_target: true, ..HeaderEditList::default() };
+    };
+    note_changed(mutations, "fields are changed behind the choice of a route", "", notes);
+    HeaderEditList::read_early(mutations.items(), notes)
 }
 
 /// Writes what servers are told of the client: X-Forwarded-For and X-Forwarded-Proto.
@@ -132,7 +156,7 @@ fn write_forwarding(
             pairs.push(KeyValue::new("client-field", value::table(&field)));
         }
         if hops == 0 {
-            edits.set.push("x-forwarded-proto: {scheme}".to_owned());
+            edits.request.set_field("x-forwarded-proto: {scheme}".to_owned());
         }
     } else {
         let reason = "the client is who connects, X-Forwarded-For passes as it came, and X-Forwarded-Proto is not added";
@@ -151,9 +175,11 @@ fn write_forwarding(
     }
     service.set("", "forwarded", value::table(&pairs), source);
     // Envoy writes these itself, and servers believe them.
-    edits.remove.extend(["x-envoy-internal", "x-envoy-external-address"].map(str::to_owned));
+    for name in ["x-envoy-internal", "x-envoy-external-address"] {
+        edits.request.remove_field(name);
+    }
     if take_flag(node, "append_x_forwarded_port", notes) == Some(true) {
-        edits.set.push("x-forwarded-port: {port}".to_owned());
+        edits.request.set_field("x-forwarded-port: {port}".to_owned());
     }
 }
 
@@ -167,7 +193,7 @@ fn write_certificate_field(
     if matches!(mode, "ALWAYS_FORWARD_ONLY" | "4") {
         return;
     }
-    edits.remove.push("x-forwarded-client-cert".to_owned());
+    edits.request.remove_field("x-forwarded-client-cert");
     if let Some(field) =
         node.get("forward_client_cert_details").filter(|_| !matches!(mode, "SANITIZE" | "0"))
     {
@@ -181,7 +207,7 @@ fn write_server_name(node: &ConfigNode, edits: &mut HeaderEditList, notes: &mut 
     let name = take_text(node, "server_name", notes).unwrap_or("envoy");
     match take_text(node, "server_header_transformation", notes).unwrap_or("OVERWRITE") {
         "PASS_THROUGH" | "2" => {}
-        "OVERWRITE" | "0" => edits.answer_set.push(format!("server: {name}")),
+        "OVERWRITE" | "0" => edits.answer.set_field(format!("server: {name}")),
         _ => {
             if let Some(field) = node.get("server_header_transformation") {
                 note_changed(
@@ -336,27 +362,4 @@ fn strips_port(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
         note_changed(field, "a dot at the end of a host does not count for rules", "", notes);
     }
     any || matching
-}
-
-/// Whether upgrades to WebSocket are switched on.
-fn takes_websockets(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
-    let mut takes = false;
-    for upgrade in node.get("upgrade_configs").map(ConfigNode::items).unwrap_or_default() {
-        let kind = take_text(upgrade, "upgrade_type", notes).unwrap_or_default();
-        let enabled = take_flag(upgrade, "enabled", notes).unwrap_or(true);
-        if kind.eq_ignore_ascii_case("websocket") {
-            takes |= enabled;
-        } else {
-            leave_out(
-                upgrade,
-                "no other protocol than WebSocket is tunneled",
-                "a `tcp` service",
-                notes,
-            );
-        }
-        if let Some(filters) = upgrade.get("filters") {
-            leave_out(filters, "upgrades pass the same rules as requests", "", notes);
-        }
-    }
-    takes
 }

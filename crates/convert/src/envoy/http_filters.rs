@@ -1,21 +1,17 @@
 //! HTTP filters: what they refuse, answer and change, for all routes or for some.
 
-use crate::condition::RuleCondition;
 use crate::document::SourcedValue;
 use crate::notes::ConversionNotes;
-use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
-use crate::value::{self, KeyValue};
 
+use super::filter_keys::{ServiceEntry, compression, health_answer, request_buffer};
 use super::header_edits::HeaderEditList;
 use super::rate_limit::{LimitOutcome, read_limit};
-use super::rbac::read_rules;
-use super::reader::{
-    leave_out, note_changed, settle_inside, take_flag, take_number, take_text, take_texts,
-    take_type,
-};
+use super::rbac::{AddressSight, read_rules};
+use super::reader::{leave_out, settle_inside, take_flag, take_text, take_type};
+use super::route_match::fraction;
 use super::rule::EnvoyRule;
-use super::strings::{extension_type, header_condition};
+use super::strings::extension_type;
 
 /// Filters that ask clients who they are.
 const AUTHENTICATION: [&str; 5] =
@@ -71,14 +67,6 @@ pub struct FilterEffects {
     names: Vec<String>,
 }
 
-/// A key of the service.
-#[derive(Clone, Debug)]
-pub struct ServiceEntry {
-    pub key: &'static str,
-    pub value: String,
-    pub source: SourcePlace,
-}
-
 /// What filters do with one route.
 #[derive(Clone, Debug, Default)]
 pub struct RouteAccess {
@@ -86,17 +74,19 @@ pub struct RouteAccess {
     pub closed: Option<u16>,
     /// The value of `limit`.
     pub limit: Option<String>,
+    /// Edits of the filters, those for this route included.
+    pub edits: HeaderEditList,
 }
 
 impl FilterEffects {
     pub fn read(
         filters: &[ConfigNode],
-        hides_clients: bool,
+        sight: AddressSight,
         notes: &mut ConversionNotes,
     ) -> FilterEffects {
         let mut effects = FilterEffects::default();
         for filter in filters {
-            effects.read_filter(filter, hides_clients, notes);
+            effects.read_filter(filter, sight, notes);
         }
         effects
     }
@@ -104,7 +94,7 @@ impl FilterEffects {
     fn read_filter(
         &mut self,
         filter: &ConfigNode,
-        hides_clients: bool,
+        sight: AddressSight,
         notes: &mut ConversionNotes,
     ) {
         let name = take_text(filter, "name", notes).unwrap_or_default().to_owned();
@@ -127,15 +117,18 @@ impl FilterEffects {
                     );
                 }
             }
-            _ if is_off => self.close(filter, &name, 403, true, notes),
-            "HealthCheck" | "health_check" => self.health_check(config, notes),
-            "RBAC" | "rbac" => self.rules.extend(read_rules(config, hides_clients, notes)),
-            "Compressor" => self.compress(config, notes),
-            "Buffer" => self.buffer(config, notes),
+            // What it is stands elsewhere.
+            _ if is_off || filter.has("config_discovery") => {
+                self.close(filter, &name, 403, is_off, notes);
+            }
+            "HealthCheck" | "health_check" => self.rules.extend(health_answer(config, notes)),
+            "RBAC" | "rbac" => self.rules.extend(read_rules(config, sight, notes)),
+            "Compressor" => self.service.extend(compression(config, notes)),
+            "Buffer" => self.service.extend(request_buffer(config, notes)),
             "HeaderMutation" => {
                 if let Some(mutations) = config.get("mutations") {
-                    self.edits = std::mem::take(&mut self.edits)
-                        .then(&HeaderEditList::read_mutations(mutations, notes));
+                    let own = HeaderEditList::read_mutations(mutations, notes);
+                    self.edits = own.within(&self.edits);
                 }
             }
             "LocalRateLimit" => match read_limit(config, notes) {
@@ -151,7 +144,12 @@ impl FilterEffects {
                 leave_out(filter, reason, "`limit` of rules", notes);
             }
             name if AUTHENTICATION.contains(&name) => self.close(filter, &own, 401, false, notes),
+            "HTTPFault" if aborts_all(config, notes) => self.close(filter, &own, 503, false, notes),
             name if PASSED_OVER.contains(&name) => {
+                let tags = (name == "IPTagging").then(|| "x-envoy-ip-tags".to_owned());
+                for field in written_fields(config).into_iter().chain(tags) {
+                    self.edits.request.remove_field(&field);
+                }
                 let reason = "there is no such filter: requests and answers pass without it";
                 leave_out(filter, reason, "", notes);
             }
@@ -186,111 +184,12 @@ impl FilterEffects {
         self.closing.push(ClosingFilter { name: name.to_owned(), status, is_off });
     }
 
-    /// Answers to health checks.
-    fn health_check(&mut self, config: &ConfigNode, notes: &mut ConversionNotes) {
-        let passes = take_flag(config, "pass_through_mode", notes).unwrap_or(false);
-        let mut parts = Vec::new();
-        for item in config.get("headers").map(ConfigNode::items).unwrap_or_default() {
-            let is_path = item.text_of("name") == Some(":path");
-            let exact = item.get("string_match").and_then(|one| one.text_of("exact"));
-            match exact.or_else(|| item.text_of("exact_match")).filter(|_| is_path) {
-                Some(path) => {
-                    settle_inside(item, notes);
-                    parts.push(RuleCondition::texts("path", &[path]));
-                }
-                None => parts.push(header_condition(item, notes)),
-            }
-        }
-        for other in config.unread_entries() {
-            leave_out(other, "the answer does not look at servers", "a rule with `servers`", notes);
-        }
-        let when = RuleCondition::All(parts);
-        if passes || when.unknown().is_some() {
-            leave_out(
-                config,
-                "checks of other balancers go to the servers",
-                "a rule with `answer`",
-                notes,
-            );
-            return;
-        }
-        self.rules.push(EnvoyRule {
-            when,
-            keys: vec![KeyValue::new("answer", "200")],
-            source: config.source,
-            text: "health_check".to_owned(),
-        });
-    }
-
-    fn compress(&mut self, config: &ConfigNode, notes: &mut ConversionNotes) {
-        let library = config.get("compressor_library");
-        let coding = library.map(|library| {
-            take_text(library, "name", notes);
-            extension_type(library, notes)
-        });
-        let coding = match coding.unwrap_or_default() {
-            "Gzip" => "gzip",
-            "Brotli" => "br",
-            "Zstd" => "zstd",
-            _ => {
-                leave_out(
-                    config,
-                    "answers are compressed by gzip, br or zstd",
-                    "`compress`",
-                    notes,
-                );
-                return;
-            }
-        };
-        let mut pairs = vec![KeyValue::new("codings", value::quote(coding))];
-        let direction = config.get("response_direction_config");
-        let common = direction.and_then(|one| one.get("common_config")).unwrap_or(config);
-        let min = take_number(common, "min_content_length", notes)
-            .or_else(|| take_number(config, "content_length", notes))
-            .unwrap_or(30);
-        let types = take_texts(common, "content_type", notes);
-        if !types.is_empty() {
-            pairs.push(KeyValue::new("types", value::quote_all(&types)));
-        }
-        pairs.push(KeyValue::new("min", value::quote(&format!("{}B", min.max(1)))));
-        let reason = "levels, windows and switches of compression are our own";
-        for node in [Some(config), library, direction, Some(common)].into_iter().flatten() {
-            for other in node.unread_entries() {
-                note_changed(other, reason, "`compress` of the service", notes);
-            }
-        }
-        for other in library
-            .and_then(|one| one.get("typed_config"))
-            .into_iter()
-            .flat_map(ConfigNode::unread_entries)
-        {
-            note_changed(other, reason, "`compress` of the service", notes);
-        }
-        self.service.push(ServiceEntry {
-            key: "compress",
-            value: value::table(&pairs),
-            source: config.source,
-        });
-    }
-
-    fn buffer(&mut self, config: &ConfigNode, notes: &mut ConversionNotes) {
-        let Some(bytes) = take_number(config, "max_request_bytes", notes) else { return };
-        let pairs = [
-            KeyValue::new("request", value::quote(&format!("{}B", bytes.max(1)))),
-            KeyValue::new("beyond", value::quote("refuse")),
-        ];
-        self.service.push(ServiceEntry {
-            key: "buffer",
-            value: value::table(&pairs),
-            source: config.source,
-        });
-    }
-
     /// What filters do with a route. `levels`: the route, its virtual host and its configuration, the nearest first.
     pub fn access(&self, levels: &[&ConfigNode], notes: &mut ConversionNotes) -> RouteAccess {
         let mut access = RouteAccess {
             closed: None,
             limit: self.limit.as_ref().map(|limit| limit.value.clone()),
+            edits: self.edits.clone(),
         };
         let mut switches: Vec<FilterSwitch> = Vec::new();
         for level in levels {
@@ -301,6 +200,9 @@ impl FilterEffects {
                 if !switches.iter().any(|known| known.name == switch.name) {
                     if let Some(limit) = &switch.limit {
                         access.limit = Some(limit.clone());
+                    }
+                    if let Some(edits) = &switch.edits {
+                        access.edits = access.edits.then(edits);
                     }
                     switches.push(switch);
                 }
@@ -342,7 +244,18 @@ impl FilterEffects {
             }
             return switch;
         }
+        if kind == "HeaderMutationPerRoute" && !switch.is_off {
+            let is_there = self.names.contains(&switch.name);
+            if let Some(mutations) = entry.get("mutations").filter(|_| is_there) {
+                switch.edits = Some(HeaderEditList::read_mutations(mutations, notes));
+            }
+            return switch;
+        }
         if switch.is_off && entry.unread_entries().next().is_none() {
+            if !self.closing.iter().any(|filter| filter.name == switch.name) {
+                let reason = "filters have no settings for single routes";
+                leave_out(entry, reason, "rules of their own", notes);
+            }
             return switch;
         }
         switch.is_off = false;
@@ -353,7 +266,6 @@ impl FilterEffects {
                 | "HTTPFault"
                 | "CompressorPerRoute"
                 | "BufferPerRoute"
-                | "HeaderMutationPerRoute"
                 | "GrpcJsonTranscoder"
                 | "Tap"
                 | "StatefulSessionPerRoute"
@@ -377,4 +289,30 @@ struct FilterSwitch {
     /// The filter refuses on this route what is not known here.
     closes: bool,
     limit: Option<String>,
+    edits: Option<HeaderEditList>,
+}
+
+/// Whether an injector of faults answers all requests itself.
+fn aborts_all(config: &ConfigNode, notes: &mut ConversionNotes) -> bool {
+    let share = config.get("abort").and_then(|abort| abort.get("percentage"));
+    share.is_some_and(|share| fraction(share, notes).is_none())
+}
+
+/// Names of fields that a filter writes into requests, in place of what clients send.
+fn written_fields(config: &ConfigNode) -> Vec<String> {
+    const HOLDERS: [&str; 2] = ["geo_headers_to_add", "geo_field_keys"];
+    let mut names = Vec::new();
+    let mut waiting = vec![config];
+    while let Some(node) = waiting.pop() {
+        for field in node.entries() {
+            if HOLDERS.contains(&field.key()) {
+                names.extend(field.entries().iter().filter_map(ConfigNode::text));
+            } else if field.key() == "ip_tag_header" {
+                names.extend(field.text_of("header"));
+            }
+            waiting.push(field);
+        }
+        waiting.extend(node.items());
+    }
+    names.iter().map(|name| name.to_ascii_lowercase()).collect()
 }

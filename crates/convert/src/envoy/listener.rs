@@ -11,6 +11,7 @@ use crate::value::{self, KeyValue};
 
 use super::access_log::read_logs;
 use super::addresses::{read_addresses, read_listener_filters, write_socket};
+use super::chain_order::{ChainPart, join_parts};
 use super::chains::{ChainEnd, FilterChain, read_chains};
 use super::clusters::ClusterPools;
 use super::fields::settle_rest;
@@ -19,7 +20,6 @@ use super::listener_tls::{ChainTls, ListenerTls, read_tls};
 use super::reader::{leave_out, take_text};
 use super::rule::{self, EnvoyRule};
 use super::secrets::StaticSecrets;
-use super::specificity::order_names;
 use super::tcp::read_proxy;
 
 /// What all listeners share.
@@ -62,7 +62,7 @@ pub fn write_listener(
     let Some(filters) = read_listener_filters(node, notes) else {
         return refuse("its listener filters choose where connections go", notes);
     };
-    let chains = read_chains(node, notes);
+    let chains = read_chains(node, filters.accept_proxy.is_some(), notes);
     let is_http = chains.iter().any(|chain| matches!(chain.end, ChainEnd::Http(_)));
     let is_tcp = chains.iter().any(|chain| matches!(chain.end, ChainEnd::Tcp(_)));
     let has_tls = chains.iter().any(|chain| chain.tls.is_some());
@@ -103,7 +103,7 @@ fn read_ends(
     context: &mut ListenerContext<'_, '_>,
     notes: &mut ConversionNotes,
 ) {
-    let mut of_chains: Vec<Vec<EnvoyRule>> = Vec::new();
+    let mut of_chains: Vec<ChainPart> = Vec::new();
     for chain in chains {
         let mut rules = chain.rules.clone();
         rules.extend(match chain.end {
@@ -137,29 +137,23 @@ fn read_ends(
                 notes,
             );
         }
-        of_chains.push(rules);
+        of_chains.push(ChainPart {
+            names: chain.names.clone(),
+            networks: chain.networks.clone(),
+            when: chain.when.clone(),
+            is_default: chain.is_default,
+            rules,
+        });
     }
-    let all = || vec!["*".to_owned()];
-    let owners: Vec<Vec<String>> = chains
-        .iter()
-        .map(|chain| if chain.names.is_empty() { all() } else { chain.names.clone() })
-        .collect();
     let has_tls = parts.tls.is_some();
-    for group in order_names(&owners) {
-        let chain = &chains[group.owner];
-        let is_for_all = group.names.iter().any(|name| name == "*");
-        let scope = match is_for_all {
-            true => RuleCondition::Is(true),
-            // Without TLS no connection has a name.
-            false if is_http && !has_tls => RuleCondition::Is(false),
-            false => RuleCondition::texts("sni", &group.names),
-        };
-        let scope = scope.and(chain.when.clone().at_least());
-        let rules = of_chains[group.owner].iter().cloned();
-        parts.rules.extend(rules.map(|rule| rule.with_condition(&scope)));
-    }
+    let by_names = |names: &[String]| match names.iter().any(|name| name == "*") {
+        true => RuleCondition::Is(true),
+        // Without TLS no connection has a name.
+        false if is_http && !has_tls => RuleCondition::Is(false),
+        false => RuleCondition::texts("sni", names),
+    };
     let source = chains.first().map_or(SourcePlace::NONE, |chain| chain.node.source);
-    parts.rules.push(EnvoyRule::refusal(RuleCondition::Is(true), None, source, "no filter chain"));
+    parts.rules = join_parts(of_chains, by_names, source);
 }
 
 fn read_http(
@@ -173,6 +167,7 @@ fn read_http(
         pools: &mut *context.pools,
         access_log: &mut context.access_log,
         tls: parts.tls.is_some(),
+        accepts_proxy: parts.table.has("accept-proxy"),
         offers_http2: parts.tls.as_ref().is_some_and(|tls| tls.offers_http2),
     };
     let Some(HttpService { keys, rules }) = read_manager(manager, place, notes) else {

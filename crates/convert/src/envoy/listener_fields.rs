@@ -165,7 +165,6 @@ pub const GROUPS: &[FieldGroup] = &[
             "on_demand",
             "metadata_match",
             "hash_policy",
-            "tunneling_config",
             "max_downstream_connection_duration",
             "downstream_idle_timeout",
             "upstream_idle_timeout",
@@ -229,7 +228,7 @@ pub const GROUPS: &[FieldGroup] = &[
     },
     FieldGroup {
         message: "validation_context",
-        fields: &["watched_directory", "max_verify_depth", "system_root_certs"],
+        fields: &["watched_directory", "max_verify_depth"],
         kind: Changed,
         reason: "files of authorities are watched",
         instead: "",

@@ -1,6 +1,6 @@
 //! TLS towards clients: the contexts of a listener's filter chains, as one service's `tls`.
 
-use crate::document::TomlTable;
+use crate::document::{SourcedValue, TomlTable};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
@@ -8,7 +8,9 @@ use crate::value::{self, KeyValue};
 
 use super::fields::settle_rest;
 use super::reader::{leave_out, note_changed, take_flag, take_texts};
-use super::secrets::{StaticSecrets, ValidationFiles, take_certificate, take_validation};
+use super::secrets::{
+    SYSTEM_ROOTS, StaticSecrets, ValidationFiles, take_certificate, take_validation,
+};
 use super::upstream_tls::minimum_version;
 
 /// The TLS of one filter chain. `names`: the server names of the chain, none for all.
@@ -64,7 +66,8 @@ pub fn read_tls(
             }
         }
         offers_http2 |= take_texts(common, "alpn_protocols", notes).contains(&"h2");
-        minimum = minimum.or(minimum_version(common, notes));
+        let own = minimum_version(common, notes);
+        minimum = newest_version(minimum, own, chains.len(), notes);
         settle_rest("common_tls", common, notes);
     }
     for chain in chains {
@@ -97,6 +100,21 @@ pub fn read_tls(
     Some(ListenerTls { table, offers_http2 })
 }
 
+/// The newer one of two oldest versions, since a service has one for all of its chains.
+fn newest_version(
+    known: Option<SourcedValue>,
+    own: Option<SourcedValue>,
+    chains: usize,
+    notes: &mut ConversionNotes,
+) -> Option<SourcedValue> {
+    let newer = known.into_iter().chain(own).max_by(|one, two| one.value.cmp(&two.value))?;
+    if chains > 1 {
+        let reason = "the newest of the oldest versions holds for all chains of a listener";
+        notes.changed(newer.source, "tls_minimum_protocol_version", reason, "`tls.minimum`");
+    }
+    Some(newer)
+}
+
 fn client_demand(
     chain: &ChainTls<'_>,
     secrets: &StaticSecrets<'_>,
@@ -111,6 +129,7 @@ fn client_demand(
     if found.is_incomplete
         || files.is_unwritable
         || !files.names.is_empty()
+        || files.ca.as_deref() == Some(SYSTEM_ROOTS)
         || required && files.ca.is_none()
     {
         let reason = "certificates of clients are held against authorities in a file, and against no names: \

@@ -1,7 +1,7 @@
 //! `prefix_rewrite` and `regex_rewrite`: the new path of a rule, and the condition that it needs.
 
 use crate::condition::{RuleCondition, escape_regex};
-use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
@@ -20,11 +20,28 @@ pub enum PathChange {
     Unwritable,
 }
 
-/// A condition on the path, and what becomes of the path.
+/// A condition on the path, and keys of `rewrite`.
 pub struct RewrittenPath {
     pub when: RuleCondition,
     pub pairs: Vec<KeyValue>,
 }
+
+/// A condition on the path, and a new path that may take parts of the old one.
+pub struct PathTemplate {
+    pub when: RuleCondition,
+    pub path: String,
+}
+
+impl PathTemplate {
+    fn rewritten(self) -> RewrittenPath {
+        let pairs = vec![KeyValue::new("path", value::quote(&self.path))];
+        RewrittenPath { when: self.when, pairs }
+    }
+}
+
+/// Why an expression and its groups cannot become a new path.
+pub const GROUPS_REASON: &str =
+    "a new path is put together from the groups of one expression, which begins with `^`";
 
 /// The change that the action wants of the path of a request.
 pub fn read_change(
@@ -33,25 +50,20 @@ pub fn read_change(
     notes: &mut ConversionNotes,
 ) -> PathChange {
     if let Some(to) = take_text(action, "prefix_rewrite", notes).filter(|to| !to.is_empty()) {
-        return match replace_prefix(to, matched) {
-            Ok(rewritten) => PathChange::Always(rewritten),
-            Err(why) => {
-                if let Some(field) = action.get("prefix_rewrite") {
-                    leave_out(field, &why.reason, &why.instead, notes);
-                }
-                PathChange::Unwritable
-            }
-        };
+        if let Some(rewritten) = replace_prefix(to, matched) {
+            return PathChange::Always(rewritten);
+        }
+        if let Some(field) = action.get("prefix_rewrite") {
+            let reason = "the route matches no prefix that could be replaced";
+            leave_out(field, reason, "`rewrite.path`", notes);
+        }
+        return PathChange::Unwritable;
     }
     if let Some(field) = action.get("regex_rewrite") {
-        let pattern =
-            field.get("pattern").map(|regex| take_regex(regex, notes)).unwrap_or_default();
-        let to = take_text(field, "substitution", notes).unwrap_or_default();
-        return match replace_groups(&pattern, to) {
-            Some(rewritten) => PathChange::Where(rewritten),
+        return match read_groups(field, notes) {
+            Some(target) => PathChange::Where(target.rewritten()),
             None => {
-                let reason = "a new path is put together from the groups of one expression, which begins with `^`";
-                leave_out(field, reason, "`rewrite.path` with `path-regex`", notes);
+                leave_out(field, GROUPS_REASON, "`rewrite.path` with `path-regex`", notes);
                 PathChange::Unwritable
             }
         };
@@ -63,102 +75,113 @@ pub fn read_change(
     PathChange::None
 }
 
+/// `regex_rewrite`, a pattern and what is put in its place.
+pub fn read_groups(field: &ConfigNode, notes: &mut ConversionNotes) -> Option<PathTemplate> {
+    let pattern = field.get("pattern").map(|regex| take_regex(regex, notes)).unwrap_or_default();
+    let to = take_text(field, "substitution", notes).unwrap_or_default();
+    replace_groups(&pattern, to)
+}
+
 /// Text that stands for itself in a new path.
 fn plain_target(text: &str) -> String {
     text.replace('{', "%7B").replace('}', "%7D").replace('?', "%3F").replace('#', "%23")
 }
 
-/// Puts another beginning before what follows the matched prefix.
-fn replace_prefix(to: &str, matched: &RouteMatch) -> Result<RewrittenPath, UnsupportedReason> {
-    let target = plain_target(to);
-    let pair = |value: String| vec![KeyValue::new("path", value::quote(&value))];
+fn replace_prefix(to: &str, matched: &RouteMatch) -> Option<RewrittenPath> {
     match &matched.path {
-        PathMatch::Exact(_) => {
-            Ok(RewrittenPath { when: matched.path_condition(), pairs: pair(target) })
-        }
         // `/a` becoming `/` would make `//x` of `/a/x`, which servers read in several ways.
-        PathMatch::Prefix(from) if to == "/" && !from.ends_with('/') && from.len() > 1 => {
-            Ok(RewrittenPath {
+        PathMatch::Prefix(from)
+            if to == "/" && !from.ends_with('/') && from.len() > 1 && !matched.ignore_case =>
+        {
+            Some(RewrittenPath {
                 when: matched.path_condition(),
                 pairs: vec![KeyValue::new("strip", value::quote(from))],
             })
         }
-        PathMatch::Prefix(from) if is_plain_path(from) && !matched.ignore_case => {
-            Ok(RewrittenPath {
-                when: RuleCondition::texts("path", &[format!("{from}*")]),
-                pairs: pair(format!("{target}{{rest}}")),
-            })
-        }
-        PathMatch::Prefix(from) => {
-            let case = if matched.ignore_case { "(?i)" } else { "" };
-            Ok(RewrittenPath {
-                when: RuleCondition::texts(
-                    "path-regex",
-                    &[format!("{case}{}(.*)", escape_regex(from))],
-                ),
-                pairs: pair(format!("{target}{{1}}")),
-            })
-        }
-        PathMatch::Separated(from) => {
-            let case = if matched.ignore_case { "(?i)" } else { "" };
-            // Without what follows, a target that ends with `/` would have two of them.
-            let (rest, target) = match target.strip_suffix('/') {
-                Some(bare) => ("(?:/(.*))?", format!("{bare}/{{1}}")),
-                None => ("((?:/.*)?)", format!("{target}{{1}}")),
-            };
-            let regex = format!("{case}{}{rest}", escape_regex(from));
-            Ok(RewrittenPath {
-                when: RuleCondition::texts("path-regex", &[regex]),
-                pairs: pair(target),
-            })
-        }
-        PathMatch::Regex(_) | PathMatch::Other => Err(UnsupportedReason::new(
-            "the route matches no prefix that could be replaced",
-            "`rewrite.path`",
-        )),
+        _ => prefix_template(to, matched).map(PathTemplate::rewritten),
     }
 }
 
+/// Another beginning before what follows the matched prefix. A path that is matched as a whole is replaced as a whole.
+/// `None` if the route matches no path.
+pub fn prefix_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
+    let target = plain_target(to);
+    let case = if matched.ignore_case { "(?i)" } else { "" };
+    let regex = |regex: String| RuleCondition::texts("path-regex", &[format!("{case}{regex}")]);
+    Some(match &matched.path {
+        PathMatch::Exact(_) | PathMatch::Regex(_) => {
+            PathTemplate { when: matched.path_condition(), path: target }
+        }
+        PathMatch::Prefix(from) if is_plain_path(from) && !matched.ignore_case => PathTemplate {
+            when: RuleCondition::texts("path", &[format!("{from}*")]),
+            path: format!("{target}{{rest}}"),
+        },
+        PathMatch::Prefix(from) => PathTemplate {
+            when: regex(format!("{}(.*)", escape_regex(from))),
+            path: format!("{target}{{1}}"),
+        },
+        PathMatch::Separated(from) => {
+            // Without what follows, a target that ends with `/` would have two of them.
+            let (rest, path) = match target.strip_suffix('/') {
+                Some(bare) => ("(?:/(.*))?", format!("{bare}/{{1}}")),
+                None => ("((?:/.*)?)", format!("{target}{{1}}")),
+            };
+            PathTemplate { when: regex(format!("{}{rest}", escape_regex(from))), path }
+        }
+        PathMatch::Other => return None,
+    })
+}
+
 /// A pattern from the path's beginning, and a text with `\1` for its groups.
-fn replace_groups(pattern: &str, to: &str) -> Option<RewrittenPath> {
+fn replace_groups(pattern: &str, to: &str) -> Option<PathTemplate> {
     let body = pattern.strip_prefix('^')?;
-    let groups = count_groups(body)?;
+    let outline = outline_regex(body)?;
+    // The `^` belongs to the first alternative only.
+    if outline.has_alternatives {
+        return None;
+    }
+    let groups = outline.groups;
     // What follows the match stays.
     let closed = body.strip_suffix('$').filter(|body| !body.ends_with('\\'));
     let is_whole = closed.is_some() || body.ends_with("(.*)");
     let body = closed.unwrap_or(body);
-    let alternation = body.contains('|');
-    let body = if alternation { format!("(?:{body})") } else { body.to_owned() };
     let (regex, rest) = if is_whole {
-        (body, String::new())
+        (body.to_owned(), String::new())
     } else {
         (format!("{body}(.*)"), format!("{{{}}}", groups + 1))
     };
     let mut target = String::new();
     let mut chars = to.chars();
     while let Some(c) = chars.next() {
-        match (c, c == '\\') {
-            (_, true) => {
-                let digit = chars.next()?.to_digit(10)?;
-                if digit == 0 || digit as usize > groups {
-                    return None;
-                }
-                target.push_str(&format!("{{{digit}}}"));
-            }
-            (c, false) => target.push_str(&plain_target(&c.to_string())),
+        if c != '\\' {
+            target.push_str(&plain_target(&c.to_string()));
+            continue;
         }
+        let digit = chars.next()?.to_digit(10)?;
+        if digit == 0 || digit as usize > groups {
+            return None;
+        }
+        target.push_str(&format!("{{{digit}}}"));
     }
     if groups > 8 || !target.starts_with(['/', '{']) {
         return None;
     }
-    let pairs = vec![KeyValue::new("path", value::quote(&format!("{target}{rest}")))];
-    Some(RewrittenPath { when: RuleCondition::texts("path-regex", &[regex]), pairs })
+    let path = format!("{target}{rest}");
+    Some(PathTemplate { when: RuleCondition::texts("path-regex", &[regex]), path })
 }
 
-/// The number of groups of an expression. `None` for groups with names.
-fn count_groups(regex: &str) -> Option<usize> {
-    let mut count = 0;
+/// What stands in an expression.
+struct RegexOutline {
+    groups: usize,
+    /// Alternatives that are not within a group.
+    has_alternatives: bool,
+}
+
+/// The groups and the alternatives of an expression. `None` for groups with names.
+fn outline_regex(regex: &str) -> Option<RegexOutline> {
+    let mut outline = RegexOutline { groups: 0, has_alternatives: false };
     let mut in_class = false;
+    let mut depth = 0usize;
     let mut chars = regex.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -167,19 +190,24 @@ fn count_groups(regex: &str) -> Option<usize> {
             }
             '[' => in_class = true,
             ']' => in_class = false,
-            '(' if !in_class => match chars.peek() {
-                Some('?') => {
-                    chars.next();
-                    if matches!(chars.peek(), Some('P' | '<')) {
-                        return None;
+            '|' if !in_class && depth == 0 => outline.has_alternatives = true,
+            ')' if !in_class => depth = depth.saturating_sub(1),
+            '(' if !in_class => {
+                depth += 1;
+                match chars.peek() {
+                    Some('?') => {
+                        chars.next();
+                        if matches!(chars.peek(), Some('P' | '<')) {
+                            return None;
+                        }
                     }
+                    _ => outline.groups += 1,
                 }
-                _ => count += 1,
-            },
+            }
             _ => {}
         }
     }
-    Some(count)
+    Some(outline)
 }
 
 #[cfg(test)]
@@ -189,15 +217,18 @@ mod tests {
     #[test]
     fn patterns_become_expressions_with_groups() {
         for (pattern, to, expected) in [
-            ("^/a/(.*)$", "/b/\\1", Some("path-regex = \"/a/(.*)\" \"/b/{1}\"")),
-            ("^/a", "/b", Some("path-regex = \"/a(.*)\" \"/b{1}\"")),
-            ("^/(x|y)/z", "/\\1", Some("path-regex = \"(?:/(x|y)/z)(.*)\" \"/{1}{2}\"")),
+            ("^/a/(.*)$", "/b/\\1", Some("path-regex = \"/a/(.*)\" /b/{1}")),
+            ("^/a", "/b", Some("path-regex = \"/a(.*)\" /b{1}")),
+            ("^/(x|y)/z", "/\\1", Some("path-regex = \"/(x|y)/z(.*)\" /{1}{2}")),
+            ("^/[(|]/z", "/b", Some("path-regex = \"/[(|]/z(.*)\" /b{1}")),
+            // Only the first alternative begins at the path's beginning.
+            ("^/a|/b", "/c", None),
             ("/a", "/b", None),
             ("^/a", "/\\3", None),
         ] {
             let found = replace_groups(pattern, to).map(|one| {
                 let when = one.when.to_when().unwrap_or_default();
-                format!("{} {}", when.trim_matches(['{', '}', ' ']), one.pairs[0].value)
+                format!("{} {}", when.trim_matches(['{', '}', ' ']), one.path)
             });
             assert_eq!(found.as_deref(), expected, "{pattern}");
         }

@@ -3,7 +3,6 @@
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
-use crate::value;
 
 use super::reader::{leave_out, take_flag, take_text};
 use super::rule::EnvoyRule;
@@ -15,10 +14,10 @@ const DEEP: usize = 8;
 /// The rules of an `RBAC` filter: what it does not allow, or denies, is refused.
 pub fn read_rules(
     filter: &ConfigNode,
-    hides_clients: bool,
+    sight: AddressSight,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
-    let reader = PolicyReader { hides_clients };
+    let reader = PolicyReader { sight };
     if let Some(shadow) = filter.get("shadow_rules") {
         notes.changed(
             shadow.source.whole(),
@@ -66,9 +65,17 @@ pub fn read_rules(
     refused.into_iter().map(rule).collect()
 }
 
-struct PolicyReader {
+/// Which addresses rules cannot see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AddressSight {
     /// The client's address is taken from a field that proxies write.
-    hides_clients: bool,
+    pub hides_clients: bool,
+    /// The address of who connects is hidden by the client's in a PROXY header.
+    pub hides_peers: bool,
+}
+
+struct PolicyReader {
+    sight: AddressSight,
 }
 
 impl PolicyReader {
@@ -115,8 +122,8 @@ impl PolicyReader {
                 None => unknown(),
             },
             "requested_server_name" => return StringMatch::read(field, notes).on_sni(),
-            "direct_remote_ip" => self.network(field, notes),
-            "source_ip" | "remote_ip" if !self.hides_clients => self.network(field, notes),
+            "direct_remote_ip" if !self.sight.hides_peers => self.network(field, notes),
+            "source_ip" | "remote_ip" if !self.sight.hides_clients => self.network(field, notes),
             _ => unknown(),
         };
         match field.unread_entries().next() {
@@ -127,7 +134,7 @@ impl PolicyReader {
 
     fn network(&self, field: &ConfigNode, notes: &mut ConversionNotes) -> RuleCondition {
         match take_network(field, notes) {
-            Some(network) => RuleCondition::Key("client", vec![value::quote(&network)]),
+            Some(network) => RuleCondition::texts("client", &[network.to_string()]),
             None => RuleCondition::Unknown(unsupported(field.describe())),
         }
     }

@@ -69,14 +69,19 @@ pub fn take_texts<'t>(
 /// A truth value, settled as converted.
 pub fn take_flag(node: &ConfigNode, key: &str, notes: &mut ConversionNotes) -> Option<bool> {
     let field = node.get(key)?;
-    let flag = match field.text() {
-        Some("true") => Some(true),
-        Some("false") => Some(false),
+    // Envoy's reader takes all words of YAML 1.1.
+    let flag = match field.text().map(str::to_ascii_lowercase).as_deref() {
+        Some("true" | "yes" | "on" | "y") => Some(true),
+        Some("false" | "no" | "off" | "n") => Some(false),
         _ => None,
     };
     match flag {
         Some(_) => notes.converted(field.source),
-        None => note_wrong(field, "`true` or `false`", notes),
+        None if matches!(field.value(), NodeValue::Null) => notes.converted(field.source),
+        None => {
+            let reason = "it is not `true` or `false`: Envoy refuses the file";
+            notes.unreadable(field.source.whole(), field.describe(), reason, "correct it");
+        }
     }
     flag
 }

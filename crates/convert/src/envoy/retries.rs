@@ -27,6 +27,8 @@ pub fn read_retries(policy: Option<&ConfigNode>, notes: &mut ConversionNotes) ->
     };
     let words: Vec<&str> = on.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     let number = take_number(policy, "num_retries", notes).unwrap_or(1).min(10);
+    // Where every word is unknown, nothing is sent again.
+    let number = if words.iter().any(|word| is_known(word)) { number } else { 0 };
     retries.keys.push(KeyValue::new("retries", number.to_string()));
     let mut statuses = statuses_of(&words);
     for code in take_texts(policy, "retriable_status_codes", notes) {

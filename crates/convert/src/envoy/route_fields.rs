@@ -45,7 +45,6 @@ pub const GROUPS: &[FieldGroup] = &[
             "local_reply_config",
             "add_user_agent",
             "original_ip_detection_extensions",
-            "early_header_mutation_extensions",
             "set_current_client_cert_details",
             "internal_address_config",
             "max_stream_duration",
@@ -109,7 +108,6 @@ pub const GROUPS: &[FieldGroup] = &[
         message: "route_config",
         fields: &[
             "vhds",
-            "internal_only_headers",
             "cluster_specifier_plugins",
             "ignore_port_in_host_matching",
             "ignore_path_parameters_in_path_matching",
@@ -139,7 +137,6 @@ pub const GROUPS: &[FieldGroup] = &[
             "hedge_policy",
             "retry_policy_typed_config",
             "matcher",
-            "include_request_attempt_count",
             "include_attempt_count_in_response",
             "include_is_timeout_retry_header",
         ],

@@ -6,6 +6,7 @@ use crate::structured::node::ConfigNode;
 use super::clusters::ClusterPools;
 use super::header_edits::HeaderEditList;
 use super::http_filters::FilterEffects;
+use super::upgrades::UpgradePolicy;
 
 /// What all routes of a connection manager share.
 pub struct RouteContext<'c, 't> {
@@ -15,6 +16,9 @@ pub struct RouteContext<'c, 't> {
     pub edits: HeaderEditList,
     pub stream_idle: TimeSetting,
     pub tls: bool,
+    /// X-Forwarded-Proto of a request says whether its client used TLS.
+    pub trusts_scheme: bool,
+    pub upgrades: UpgradePolicy,
     /// The whole route configuration.
     pub config: &'t ConfigNode,
     /// Hosts reach servers without their port.

@@ -24,7 +24,14 @@ pub fn read_rules(
     let hosts = config.get("virtual_hosts").map(ConfigNode::items).unwrap_or_default();
     let mut owners = Vec::new();
     let mut of_hosts = Vec::new();
-    let common = HeaderEditList::read(config, notes);
+    let mut common = HeaderEditList::read(config, notes);
+    for name in take_texts(config, "internal_only_headers", notes) {
+        common.request.remove_field(&name.to_ascii_lowercase());
+    }
+    if let Some(field) = config.get("internal_only_headers").filter(|field| !field.is_empty()) {
+        let reason = "they are removed from all requests, those of internal clients included";
+        notes.changed(field.source, field.describe(), reason, "`rewrite.remove`");
+    }
     context.nearest_wins =
         take_flag(config, "most_specific_header_mutations_wins", notes).unwrap_or(false);
     for host in hosts {
@@ -39,6 +46,7 @@ pub fn read_rules(
     }
     settle_rest("route_config", config, notes);
     let mut rules = context.effects.rules.clone();
+    rules.extend(refuse_shared_names(config, &owners, notes));
     for group in order_names(&owners) {
         let scope = host_condition(&group.names);
         rules.extend(of_hosts[group.owner].iter().cloned().map(|rule| rule.with_condition(&scope)));
@@ -48,6 +56,31 @@ pub fn read_rules(
         rules.push(EnvoyRule::refusal(when, Some(404), config.source, "no virtual host"));
     }
     rules
+}
+
+/// Refuses hosts that belong to several virtual hosts by their port, which rules do not look at.
+fn refuse_shared_names(
+    config: &ConfigNode,
+    owners: &[Vec<String>],
+    notes: &mut ConversionNotes,
+) -> Option<EnvoyRule> {
+    let is_shared = |owner: usize, name: &String| {
+        owners.iter().skip(owner + 1).any(|others| others.contains(name))
+    };
+    let names = owners.iter().enumerate();
+    let shared: Vec<String> = names
+        .flat_map(|(owner, names)| names.iter().filter(move |name| is_shared(owner, name)))
+        .cloned()
+        .collect();
+    if shared.is_empty() {
+        return None;
+    }
+    let reason =
+        "virtual hosts with one name are told apart by its port: such requests are refused";
+    let instead = "a listener of its own for each port";
+    notes.left_out(config.source, &shared.join(", "), reason, instead);
+    let when = host_condition(&shared);
+    Some(EnvoyRule::refusal(when, Some(404), config.source, "virtual hosts with ports"))
 }
 
 /// Whether the name of a virtual host has a port, or `*` for one.
@@ -91,6 +124,15 @@ pub fn host_condition(names: &[String]) -> RuleCondition {
     RuleCondition::Any(any)
 }
 
+/// The client used TLS, to this listener or to a proxy in front that says so.
+fn uses_tls(trusts_scheme: bool) -> RuleCondition {
+    let mut any = vec![RuleCondition::Tls];
+    if trusts_scheme {
+        any.push(RuleCondition::texts("header", &["x-forwarded-proto: https"]));
+    }
+    RuleCondition::Any(any)
+}
+
 /// The rules of a virtual host. The last one answers 404.
 fn host_rules(
     host: &ConfigNode,
@@ -107,13 +149,22 @@ fn host_rules(
             KeyValue::new("status", "301"),
         ]);
         rules.push(EnvoyRule {
-            when: RuleCondition::Tls.negate(),
+            when: uses_tls(context.trusts_scheme).negate(),
             keys: vec![KeyValue::new("redirect", to)],
             source: host.source,
             text: format!("virtual host {name}: require_tls"),
         });
     }
-    let edits = context.join_edits(HeaderEditList::read(host, notes), common);
+    let mut own = HeaderEditList::read(host, notes);
+    if let Some(field) = host.get("include_request_attempt_count") {
+        if take_flag(host, "include_request_attempt_count", notes) == Some(true) {
+            own.request.remove_field("x-envoy-attempt-count");
+        }
+        let reason =
+            "servers are not told of attempts: what clients send under the name is removed";
+        leave_out(field, reason, "", notes);
+    }
+    let edits = context.join_edits(own, common);
     for policy in ["retry_policy", "hedge_policy"] {
         host.get(policy);
     }
@@ -149,10 +200,9 @@ fn route_rules(
     let text = if name.is_empty() { route_text(field) } else { format!("route {name}") };
     let levels = [route, host, context.config];
     let access = context.effects.access(&levels, notes);
-    let edits =
-        context.join_edits(HeaderEditList::read(route, notes), outer).then(&context.effects.edits);
-    let scope =
-        RouteScope { route, host, edits: edits.then(&context.edits), limit: access.limit, text };
+    let edits = context.join_edits(HeaderEditList::read(route, notes), outer);
+    let edits = edits.within(&access.edits).within(&context.edits);
+    let scope = RouteScope { route, host, edits, limit: access.limit, text };
     if let Some(status) = access.closed {
         let reason = format!("a filter decides about it that is not here: it answers {status}");
         let instead = "a rule with `deny` for others";
@@ -172,8 +222,8 @@ fn route_rules(
     let rules = if let Some(answer) = answer {
         if unknown.is_some() && !is_refusal { refuse(when, 403) } else { vec![answer.rule] }
     } else if let Some(redirect) = route.get("redirect") {
-        let rule = read_redirect(redirect, &matched, &scope, context.tls, notes);
-        if unknown.is_some() { refuse(when, 403) } else { vec![rule] }
+        let redirects = read_redirect(redirect, &matched, &scope, context.tls, notes);
+        if unknown.is_some() { refuse(when, 403) } else { redirects }
     } else if let Some(action) = route.get("route") {
         let forwarded = forward_rules(action, &matched, &scope, context, notes);
         if unknown.is_some() { refuse(when, 403) } else { forwarded }

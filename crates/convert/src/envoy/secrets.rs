@@ -161,12 +161,23 @@ pub struct ValidationFiles {
     pub is_unwritable: bool,
 }
 
+/// The authorities that the machine trusts, as the configuration names them.
+pub const SYSTEM_ROOTS: &str = "system";
+
 pub fn take_validation(contexts: &[&ConfigNode], notes: &mut ConversionNotes) -> ValidationFiles {
     let mut files = ValidationFiles::default();
     for context in contexts {
         if context.has("trusted_ca") {
             files.ca = take_file(context, "trusted_ca", notes).map(str::to_owned);
             files.is_unwritable |= files.ca.is_none();
+        }
+        if let Some(roots) = context.get("system_root_certs") {
+            notes.converted(roots.source.whole());
+            files.ca = Some(SYSTEM_ROOTS.to_owned());
+            for other in roots.unread_entries() {
+                leave_out(other, "the system's authorities are used as they are", "", notes);
+                files.is_unwritable = true;
+            }
         }
         if context.has("crl") {
             files.crl = take_file(context, "crl", notes).map(str::to_owned);

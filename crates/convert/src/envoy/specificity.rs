@@ -35,8 +35,12 @@ pub fn order_names(owners: &[Vec<String>]) -> Vec<NameGroup> {
         all.extend(names.iter().map(|name| (rank(name), owner, name.as_str())));
     }
     all.sort();
-    // Whole names of the owner of the first pattern may come last among whole names, and so join it.
-    let joined = all.iter().find(|one| one.0.class > 0).map(|one| one.1);
+    // Whole names of the owner of the first pattern may come last among whole names, and so join it. Names that several
+    // owners have keep the order of their owners.
+    let mut names: Vec<&str> = all.iter().map(|one| one.2).collect();
+    names.sort_unstable();
+    let is_shared = names.windows(2).any(|pair| pair[0] == pair[1]);
+    let joined = all.iter().find(|one| one.0.class > 0 && !is_shared).map(|one| one.1);
     all.sort_by_key(|one| (one.0.class > 0, one.0, Some(one.1) == joined && one.0.class == 0));
     let mut groups: Vec<NameGroup> = Vec::new();
     for (_, owner, name) in all {

@@ -1,5 +1,7 @@
 //! Matchers of texts, fields and parameters, as conditions of a rule.
 
+use model::config::IpPrefix;
+
 use crate::condition::{RuleCondition, escape_regex};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::structured::node::ConfigNode;
@@ -92,7 +94,8 @@ impl StringMatch {
             TextMatch::Prefix(text) => format!("{}.*", escape_regex(text)),
             TextMatch::Suffix(text) => format!(".*{}", escape_regex(text)),
             TextMatch::Contains(text) => format!(".*{}.*", escape_regex(text)),
-            TextMatch::Regex(regex) => regex.clone(),
+            // Letter case belongs to the expression itself.
+            TextMatch::Regex(regex) => return Some(regex.clone()),
             TextMatch::Unknown(_) => return None,
         };
         Some(if self.ignore_case { format!("(?i){body}") } else { body })
@@ -198,13 +201,15 @@ pub fn header_condition(node: &ConfigNode, notes: &mut ConversionNotes) -> RuleC
     if node.unread_entries().next().is_some() || name.is_empty() {
         return RuleCondition::Unknown(unsupported(node.describe()));
     }
+    // Envoy keeps the field Host under this name.
+    let name = if name == "host" { ":authority".to_owned() } else { name };
     let pseudo = name.starts_with(':');
     let known = match (&matcher, present) {
         (Some(text), None) if pseudo => pseudo_condition(&name, text),
         (Some(text), None) if empty && text.fits_nothing() => text.unknown(),
         (Some(text), None) => text.on_field("header", &name),
+        (None, present) if pseudo => RuleCondition::Is(present.unwrap_or(true)),
         (None, Some(false)) => RuleCondition::texts("header", &[&name]).negate(),
-        (None, _) if pseudo => RuleCondition::Is(true),
         (None, _) => RuleCondition::texts("header", &[&name]),
         (Some(_), Some(_)) => RuleCondition::Unknown(unsupported(node.describe())),
     };
@@ -243,7 +248,9 @@ fn pseudo_condition(name: &str, matcher: &StringMatch) -> RuleCondition {
             let methods: Vec<&str> = regex.trim_matches(['^', '$', '(', ')']).split('|').collect();
             RuleCondition::texts("method", &methods)
         }
-        (":authority" | "host", _) => matcher.on_host(),
+        (":authority", _) => matcher.on_host(),
+        // The query comes behind the path.
+        (":path", TextMatch::Prefix(text)) if !text.contains('?') => matcher.on_path(),
         (":scheme", TextMatch::Exact(scheme)) if scheme == "https" => RuleCondition::Tls,
         (":scheme", TextMatch::Exact(scheme)) if scheme == "http" => RuleCondition::Tls.negate(),
         // `:path` has the query, and a condition on the path has not.
@@ -275,23 +282,22 @@ pub fn parameter_condition(
     }
     let known = match (matcher, present) {
         (Some(text), None) => text.on_field(key, name),
-        (None, Some(false)) => RuleCondition::texts(key, &[name]).negate(),
-        (None, _) => RuleCondition::texts(key, &[name]),
-        (Some(_), Some(_)) => RuleCondition::Unknown(unsupported(node.describe())),
+        (None, None | Some(true)) => RuleCondition::texts(key, &[name]),
+        // Versions of Envoy differ in what they make of `present_match: false`.
+        (_, Some(_)) => RuleCondition::Unknown(unsupported(node.describe())),
     };
     if invert { known.negate() } else { known }
 }
 
 /// A network of `{address_prefix, prefix_len}`.
-pub fn take_network(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<String> {
+pub fn take_network(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<IpPrefix> {
     let address = take_text(node, "address_prefix", notes)?;
     let whole = if address.contains(':') { 128 } else { 32 };
     let bits = match node.get("prefix_len") {
         Some(_) => take_number(node, "prefix_len", notes).filter(|bits| *bits <= whole)?,
         None => 0,
     };
-    let parsed: std::net::IpAddr = address.parse().ok()?;
-    Some(format!("{parsed}/{bits}"))
+    IpPrefix::new(address.parse().ok()?, u8::try_from(bits).ok()?)
 }
 
 /// The type of an extension in `{name, typed_config}`, and the name alone where it has no configuration.

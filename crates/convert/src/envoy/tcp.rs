@@ -44,7 +44,12 @@ pub fn read_proxy(
         access_log.get_or_insert(log);
     }
     let when = RuleCondition::Is(true);
-    let rule = match read_target(node, &settings, pools, notes) {
+    let mut target = read_target(node, &settings, pools, notes);
+    if let Some(field) = node.get("tunneling_config") {
+        leave_out(field, "no CONNECT is sent to servers", "a proxy of its own", notes);
+        target = None;
+    }
+    let rule = match target {
         Some(target) => EnvoyRule {
             when,
             keys: vec![target],
@@ -68,6 +73,9 @@ fn read_target(
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
     if let Some(cluster) = take_text(node, "cluster", notes) {
+        if pools.chooses_subset(node, cluster) {
+            return None;
+        }
         return pools
             .want(cluster, settings, notes)
             .map(|pool| KeyValue::new("pool", value::quote(&pool)));
@@ -77,6 +85,9 @@ fn read_target(
     for item in weighted.get("clusters").map(ConfigNode::items).unwrap_or_default() {
         let name = take_text(item, "name", notes).unwrap_or_default();
         let weight = take_number(item, "weight", notes).unwrap_or(0).min(1_000_000);
+        if pools.chooses_subset(node, name) || pools.chooses_subset(item, name) {
+            return None;
+        }
         let pool = pools.want(name, settings, notes)?;
         let pair = [
             KeyValue::new("pool", value::quote(&pool)),
