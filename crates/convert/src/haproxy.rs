@@ -4,6 +4,8 @@
 //! variable.
 
 mod acl;
+mod answer_condition;
+mod answer_criterion;
 mod backend;
 mod backend_servers;
 mod bind;
@@ -11,11 +13,17 @@ mod certificate_store;
 mod compress;
 mod cookie;
 mod directives;
+mod edit_times;
 mod error_pages;
 mod fetch;
+mod field_edit;
+mod field_reads;
+mod fixed_answers;
 mod forwarded;
 mod frontend;
+mod frontend_edits;
 mod frontend_rule;
+mod frontend_rules;
 mod frontend_times;
 mod header_edits;
 mod health_check;
@@ -33,6 +41,7 @@ mod server;
 mod server_keywords;
 mod server_template;
 mod server_tls;
+mod service_edits;
 mod settings;
 mod shared_settings;
 mod side_keywords;

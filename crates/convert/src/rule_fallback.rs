@@ -73,13 +73,18 @@ fn is_rule(table: &TomlTable) -> bool {
 pub fn is_refusal(table: &TomlTable) -> bool {
     let refuses = |entry: &crate::document::TomlEntry| match (entry.key, &entry.value) {
         ("deny", _) => true,
+        // A status that is no number is not known to let anything through.
         ("answer", TomlValue::Single(value)) => {
-            let digits = value.trim_start_matches("{ status = ");
-            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            // A status that is no number is not known to let anything through.
-            digits[..end].parse::<u16>().map_or(true, |status| status >= 400)
+            answer_status(value).is_none_or(|status| status >= 400)
         }
         _ => false,
     };
     is_rule(table) && table.entries.iter().any(refuses)
+}
+
+/// The status of an `answer`, a number or a table that begins with it.
+pub fn answer_status(value: &str) -> Option<u16> {
+    let digits = value.trim_start_matches("{ status = ");
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
 }

@@ -3,6 +3,7 @@
 use crate::condition::RuleCondition;
 use crate::document::Document;
 use crate::notes::ConversionNotes;
+use crate::rule_fallback::answer_status;
 use crate::rule_table;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
@@ -147,11 +148,7 @@ impl SiteRule {
     pub fn is_refusal(&self) -> bool {
         self.keys.iter().any(|one| match one.key {
             "deny" => true,
-            "answer" => {
-                let digits = one.value.trim_start_matches("{ status = ");
-                let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-                digits[..end].parse::<u16>().map_or(true, |status| status >= 400)
-            }
+            "answer" => answer_status(&one.value).is_none_or(|status| status >= 400),
             _ => false,
         })
     }

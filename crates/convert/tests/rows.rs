@@ -32,6 +32,8 @@ mod error_pages;
 mod haproxy;
 #[path = "rows/haproxy_changes.rs"]
 mod haproxy_changes;
+#[path = "rows/haproxy_edits.rs"]
+mod haproxy_edits;
 #[path = "rows/haproxy_sections.rs"]
 mod haproxy_sections;
 #[path = "rows/haproxy_servers.rs"]

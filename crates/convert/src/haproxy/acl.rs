@@ -1,17 +1,45 @@
 //! Conditions after `if` and `unless`: named ACLs, anonymous ACLs, and their combination.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 
+use super::answer_criterion::answer_criterion;
 use super::fetch::criterion;
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
+/// Converts a criterion, its flags and its values.
+type CriterionReader = fn(&[String], &BackendPools) -> Result<RuleCondition, UnsupportedReason>;
+
 /// Criteria by name. Several criteria of one name are alternatives.
-#[derive(Debug, Default)]
-pub struct AclTable(HashMap<String, Vec<NamedCriterion>>);
+#[derive(Debug)]
+pub struct AclTable {
+    named: HashMap<String, Vec<NamedCriterion>>,
+    reader: CriterionReader,
+}
+
+/// The criteria of a proxy, for rules about requests and for those about answers.
+#[derive(Debug)]
+pub struct AclTables<'l> {
+    pub requests: AclTable,
+    lines: &'l [ConfigLine],
+    /// Read when the first rule about answers asks for them.
+    answers: OnceCell<AclTable>,
+}
+
+impl AclTables<'_> {
+    /// Reads `acl NAME …` lines.
+    pub fn read<'l>(lines: &'l [ConfigLine], pools: &BackendPools) -> AclTables<'l> {
+        AclTables { requests: AclTable::read(lines, pools), lines, answers: OnceCell::new() }
+    }
+
+    pub fn answers(&self, pools: &BackendPools) -> &AclTable {
+        self.answers.get_or_init(|| AclTable::read_with(answer_criterion, self.lines, pools))
+    }
+}
 
 #[derive(Debug)]
 struct NamedCriterion {
@@ -20,16 +48,20 @@ struct NamedCriterion {
 }
 
 impl AclTable {
-    /// Reads `acl NAME …` lines.
+    /// Reads `acl NAME …` lines, for rules about requests and connections.
     pub fn read(lines: &[ConfigLine], pools: &BackendPools) -> AclTable {
-        let mut out = AclTable::default();
+        AclTable::read_with(criterion, lines, pools)
+    }
+
+    fn read_with(reader: CriterionReader, lines: &[ConfigLine], pools: &BackendPools) -> AclTable {
+        let mut out = AclTable { named: HashMap::new(), reader };
         for line in lines {
             let name = line.word(1);
-            let condition = criterion(line.rest(2), pools).unwrap_or_else(|why| {
+            let condition = reader(line.rest(2), pools).unwrap_or_else(|why| {
                 let reason = format!("`{name}`: {}", why.reason);
                 RuleCondition::Unknown(UnsupportedReason::new(reason, why.instead))
             });
-            out.0
+            out.named
                 .entry(name.to_owned())
                 .or_default()
                 .push(NamedCriterion { condition, line: line.clone() });
@@ -89,7 +121,7 @@ impl AclTable {
                             + end.ok_or_else(|| {
                                 UnsupportedReason::new("a brace is not closed", "")
                             })?;
-                        let inner = criterion(&words[at..end], pools)
+                        let inner = (self.reader)(&words[at..end], pools)
                             .unwrap_or_else(RuleCondition::Unknown);
                         at = end + 1;
                         inner
@@ -109,7 +141,7 @@ impl AclTable {
     }
 
     fn named_condition(&self, name: &str) -> Result<RuleCondition, UnsupportedReason> {
-        if let Some(alternatives) = self.0.get(name) {
+        if let Some(alternatives) = self.named.get(name) {
             alternatives.iter().for_each(|one| one.line.mark_converted());
             let conditions = alternatives.iter().map(|one| one.condition.clone());
             return Ok(RuleCondition::Any(conditions.collect()));

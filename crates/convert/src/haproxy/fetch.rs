@@ -8,7 +8,7 @@ use super::pools::BackendPools;
 
 /// How values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MatchMethod {
+pub enum MatchMethod {
     Exact,
     Prefix,
     Suffix,
@@ -20,14 +20,14 @@ enum MatchMethod {
 }
 
 /// The parts of a criterion.
-struct CriterionParts<'w> {
-    name: String,
-    argument: String,
-    how: MatchMethod,
+pub struct CriterionParts<'w> {
+    pub name: String,
+    pub argument: String,
+    pub how: MatchMethod,
     ignore_case: bool,
     /// `gt`, `ge`, … with a number.
-    operator: Option<&'w str>,
-    values: Vec<&'w str>,
+    pub operator: Option<&'w str>,
+    pub values: Vec<&'w str>,
 }
 
 /// Converts a criterion. `words`: the criterion, its flags and its values.
@@ -66,7 +66,7 @@ pub fn criterion(
         "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni_condition(&parts),
         "nbsrv" => server_count_condition(&parts, pools),
         "fe_conn" => count_condition(&parts, "active"),
-        "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts),
+        "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts, "header"),
         "src_port" => {
             Ok(RuleCondition::texts("client-port", &parts.values[..parts.values.len().min(1)]))
         }
@@ -86,7 +86,11 @@ pub fn criterion(
     }
 }
 
-fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedReason> {
+/// Splits a criterion into its fetch, its flags and its values.
+///
+/// # Errors
+/// It is compared in a way that is not known here.
+pub fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedReason> {
     let first = words.first().map_or("", String::as_str);
     let (fetch, converters) = first.split_once(',').unwrap_or((first, ""));
     let (name, argument) = match fetch.split_once('(') {
@@ -198,8 +202,12 @@ fn compares_paths(parts: &CriterionParts<'_>) -> bool {
 }
 
 /// How often a field came: told apart is whether it did. A second Host or Content-Length is refused always.
-fn field_count_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
-    let present = RuleCondition::texts("header", &[parts.argument.as_str()]);
+/// `key`: that of conditions on such fields.
+pub fn field_count_condition(
+    parts: &CriterionParts<'_>,
+    key: &'static str,
+) -> Result<RuleCondition, UnsupportedReason> {
+    let present = RuleCondition::texts(key, &[parts.argument.as_str()]);
     let number: Option<u64> = parts.values.first().and_then(|value| value.parse().ok());
     let single = ["host", "content-length"].contains(&parts.argument.to_ascii_lowercase().as_str());
     match (parts.operator.unwrap_or("eq"), number) {
@@ -279,7 +287,11 @@ fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupport
     }
 }
 
-fn named_field(
+/// A condition on a field, a cookie or a parameter. `separator`: between its name and its value.
+///
+/// # Errors
+/// It is compared in a way that cannot be expressed.
+pub fn named_field(
     key: &'static str,
     separator: &str,
     parts: &CriterionParts<'_>,

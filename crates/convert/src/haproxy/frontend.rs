@@ -11,20 +11,17 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::acl::AclTable;
 use super::bind::{self, BindLine, FileBases};
 use super::compress;
 use super::error_pages::{self, ErrorFileSets};
 use super::forwarded;
 use super::frontend_rule::{self, FrontendRule};
 use super::frontend_times;
-use super::header_edits::HeaderEdits;
-use super::http_rules::{self, ProxyRules};
 use super::listeners;
 use super::pools::BackendPools;
 use super::proxy_senders;
 use super::section::{HaproxySection, SectionKind};
-use super::settings::{DefaultBackend, ProxySettings, ServerLine};
+use super::settings::{ProxySettings, ServerLine};
 use super::stick_table;
 use super::tls;
 
@@ -61,7 +58,8 @@ impl FrontendWriter<'_> {
             let known = ports.entry(backend.clone()).or_default();
             known.extend(binds.iter().flat_map(|bind| bind.ports.iter().copied()));
         }
-        let rules = self.rules(notes);
+        let branches = self.read_branches(notes);
+        let mut rules = Vec::new();
         for (tls, header) in [(false, false), (true, false), (false, true), (true, true)] {
             let alike = |bind: &&BindLine| (bind.tls, bind.header) == (tls, header);
             let binds: Vec<&BindLine> = binds.iter().filter(alike).collect();
@@ -73,7 +71,10 @@ impl FrontendWriter<'_> {
             let name =
                 names.unique_name(&if both { format!("{base}-tls") } else { base.to_owned() });
             self.service(&name, &binds, &used, document, notes);
-            frontend_rule::write(&name, &rules, tls, document);
+            let listener = self.listener_rules(&branches, tls, notes);
+            listener.edits.write(&name, document);
+            frontend_rule::write(&name, &listener.rules, tls, document);
+            rules.extend(listener.rules);
         }
         let never_applies = |rule: &&FrontendRule| {
             let applies = |tls: bool| rule.when.clone().simplify(tls) != RuleCondition::Is(false);
@@ -143,7 +144,7 @@ impl FrontendWriter<'_> {
     }
 
     /// The backends that the frontend uses, the default backend first.
-    fn used_backends(&self) -> Vec<String> {
+    pub fn used_backends(&self) -> Vec<String> {
         let mut used: Vec<String> = self
             .settings
             .default_backend(self.section)
@@ -171,140 +172,8 @@ impl FrontendWriter<'_> {
     }
 
     /// Whether a backend has no servers. HAProxy answers its requests with 503.
-    fn is_empty_backend(&self, name: &str) -> bool {
+    pub fn is_empty_backend(&self, name: &str) -> bool {
         self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
-    }
-
-    fn refuse_action(&self) -> KeyValue {
-        match self.settings.http {
-            true => KeyValue::new("answer", "503"),
-            false => KeyValue::new("deny", "true"),
-        }
-    }
-
-    fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
-        let settings = self.settings;
-        let acls = AclTable::read(&settings.acls, self.pools);
-        let senders = proxy_senders::split_rules(settings, &acls, self.pools, notes);
-        let own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
-        let mut rules = Vec::new();
-        rules.extend(senders.refused.map(|line| FrontendRule {
-            when: RuleCondition::Is(true),
-            keys: vec![KeyValue::new("deny", "true")],
-            source: line.source,
-            text: line.text(),
-        }));
-        if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
-            let when = RuleCondition::texts("path", &[line.word(1)]);
-            rules.push(FrontendRule {
-                when,
-                keys: vec![frontend_rule::monitor_answer()],
-                source: line.source,
-                text: line.text(),
-            });
-        }
-        rules.extend(
-            own.final_rules
-                .iter()
-                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
-        );
-        let used = self.used_backends();
-        let first = used.first().and_then(|name| self.pools.settings(name));
-        for line in &settings.use_backends {
-            let Some(pool) = self.pools.written_name(line.word(1)) else {
-                let instead = "one rule for each pool";
-                notes.left_out(
-                    line.source,
-                    &line.text(),
-                    "the backend's name is not known before a request comes",
-                    instead,
-                );
-                continue;
-            };
-            match acls.known_condition(line.rest(2), self.pools) {
-                Ok(when) => {
-                    let steps = self.backend_rules(line.word(1), notes);
-                    rules.extend(
-                        steps
-                            .final_rules
-                            .iter()
-                            .map(|ending| FrontendRule::from_final_rule(when.clone(), ending)),
-                    );
-                    let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
-                    keys.extend(self.rewrite_fields(&own.fields, &steps.fields));
-                    if let Some(backend) = self.pools.settings(line.word(1)) {
-                        let times = frontend_times::rule_times(settings, first, backend, notes);
-                        keys.extend(times);
-                    }
-                    if self.is_empty_backend(line.word(1)) {
-                        keys = vec![self.refuse_action()];
-                    }
-                    rules.push(FrontendRule { when, keys, source: line.source, text: line.text() });
-                }
-                Err(why) => notes.left_out_because(line.source, &line.text(), &why),
-            }
-        }
-        self.push_default_rule(&own, &mut rules, notes);
-        rules
-    }
-
-    /// Adds the rule for requests that no other rule matches.
-    fn push_default_rule(
-        &self,
-        own: &ProxyRules,
-        rules: &mut Vec<FrontendRule>,
-        notes: &mut ConversionNotes,
-    ) {
-        let written = |name: &str| self.pools.written_name(name).is_some();
-        let default = self.settings.default_backend(self.section);
-        let default = default.filter(|default| written(&default.name));
-        let steps = default.as_ref().map(|default| self.backend_rules(&default.name, notes));
-        let steps = steps.unwrap_or_default();
-        rules.extend(
-            steps
-                .final_rules
-                .iter()
-                .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
-        );
-        let served = default.filter(|default| !self.is_empty_backend(&default.name));
-        let Some(DefaultBackend { name, source }) = served else {
-            let refused = self.refuse_action();
-            let text = "no default_backend with servers: what no rule took is refused".to_owned();
-            rules.push(FrontendRule {
-                when: RuleCondition::Is(true),
-                keys: vec![refused],
-                source: self.section.source,
-                text,
-            });
-            return;
-        };
-        if let Some(fields) = self.rewrite_fields(&own.fields, &steps.fields) {
-            let pool = value::quote(self.pools.written_name(&name).unwrap_or_default());
-            let text = format!("default_backend {name}");
-            rules.push(FrontendRule {
-                when: RuleCondition::Is(true),
-                keys: vec![KeyValue::new("pool", pool), fields],
-                source,
-                text,
-            });
-        }
-    }
-
-    /// The rules of a backend. Empty if the backend is this `listen` section itself.
-    fn backend_rules(&self, name: &str, notes: &mut ConversionNotes) -> ProxyRules {
-        let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
-        match self.pools.settings(name).filter(|_| !itself) {
-            Some(settings) => {
-                let acls = AclTable::read(&settings.acls, self.pools);
-                http_rules::read(&settings.rules, self.settings.http, &acls, self.pools, notes)
-            }
-            None => ProxyRules::default(),
-        }
-    }
-
-    fn rewrite_fields(&self, own: &HeaderEdits, inner: &HeaderEdits) -> Option<KeyValue> {
-        let written = inner.to_rewrite(own).filter(|_| self.settings.http);
-        written.map(|written| KeyValue::new("rewrite", written))
     }
 
     fn service(

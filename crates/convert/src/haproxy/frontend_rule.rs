@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::http_rules::FinalRule;
 
+#[derive(Clone, Debug)]
 /// A rule that does not yet depend on whether its listener uses TLS.
 pub struct FrontendRule {
     pub when: RuleCondition,

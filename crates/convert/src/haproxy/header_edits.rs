@@ -1,115 +1,205 @@
-//! HAProxy's header fields that are set, added or removed on every request or response.
+//! HAProxy's rules that set, add or remove a header field, read from their lines.
+//!
+//! A change that cannot be written still takes out what clients send, because servers believe these fields.
 
 use crate::condition::RuleCondition;
+use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::header_field::check_field;
 use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::value::{self, KeyValue};
 
+use super::answer_criterion::ANSWER_STATUS;
+use super::field_edit::{ChangedMessage, EditAction, FieldEdit};
+use super::field_reads::ANSWER_FIELD;
+use super::hidden_inputs::{hide_parts, names_one_field};
 use super::lex::ConfigLine;
 use super::log_format;
 
-/// Header edits that apply to every request or response.
-#[derive(Clone, Debug, Default)]
+/// The most conditional changes of a proxy. A service has at most so many edits.
+const CONDITIONAL: usize = 256;
+
+/// Conditions about counts and pools, which only rules have.
+const OF_RULES: [&str; 3] = ["active", "count", "servers"];
+
+/// Conditions that are still known when an answer comes.
+const OF_ANSWERS: [&str; 5] = ["client", "client-port", "sni", ANSWER_STATUS, ANSWER_FIELD];
+
+const REMOVED: &str = "what clients send under its name is removed";
+const WIDENED: &str = "the field is removed wherever the condition may hold";
+const VALUE: &str = "a field's value cannot be made of these variables";
+
+/// The most changes of a proxy.
+const CHANGES: usize = 1_000;
+
+/// The changes of a proxy, in the order of its file.
+#[derive(Debug, Default)]
 pub struct HeaderEdits {
-    /// The Host field of requests to servers.
-    host: Option<String>,
-    set: Vec<String>,
-    add: Vec<String>,
-    remove: Vec<String>,
-    response_set: Vec<String>,
-    response_add: Vec<String>,
-    response_remove: Vec<String>,
+    pub edits: Vec<FieldEdit>,
+    /// There are more than can be put in order.
+    pub is_overfull: bool,
+    conditional: usize,
+    checker: DraftChecker,
+}
+
+/// The message that a line changes; `None`: the line changes no field.
+pub fn edited_message(line: &ConfigLine, action: &str) -> Option<ChangedMessage> {
+    if !matches!(action, "set-header" | "add-header" | "del-header") {
+        return None;
+    }
+    match line.word(0) {
+        "http-request" => Some(ChangedMessage::Request),
+        "http-response" => Some(ChangedMessage::Answer),
+        "http-after-response" => Some(ChangedMessage::EveryAnswer),
+        _ => None,
+    }
 }
 
 impl HeaderEdits {
-    /// The value of `rewrite`, with the edits of `before` first. `None` if there are no edits.
-    pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
-        let both = |a: &[String], b: &[String]| [a, b].concat();
-        let host = self.host.as_ref().or(before.host.as_ref());
-        let mut pairs: Vec<KeyValue> =
-            host.map(|host| KeyValue::new("host", value::quote(host))).into_iter().collect();
-        let lists = [
-            ("set", both(&before.set, &self.set)),
-            ("add", both(&before.add, &self.add)),
-            ("remove", both(&before.remove, &self.remove)),
-            ("answer-set", both(&before.response_set, &self.response_set)),
-            ("response-add", both(&before.response_add, &self.response_add)),
-            ("answer-remove", both(&before.response_remove, &self.response_remove)),
-        ]
-        .into_iter()
-        .filter(|(_, list)| !list.is_empty());
-        pairs.extend(lists.map(|(key, list)| KeyValue::new(key, value::quote_all(&list))));
-        (!pairs.is_empty()).then(|| value::table(&pairs))
-    }
-
-    /// Carries over an action that changes a field of every request or response.
-    pub fn edit(
+    /// Carries over an action that changes a field.
+    ///
+    /// # Errors
+    /// It is not, or not as it is written.
+    pub fn read(
         &mut self,
         line: &ConfigLine,
+        message: ChangedMessage,
         action: &[String],
         when: RuleCondition,
         notes: &mut ConversionNotes,
     ) -> Result<(), UnsupportedReason> {
         let word = |at: usize| action.get(at).map_or("", String::as_str);
         let name = word(1);
-        let text = action.get(2..).unwrap_or(&[]).join(" ");
-        let lower = name.to_ascii_lowercase();
-        let sets = (line.word(0), word(0)) == ("http-request", "set-header");
-        if lower != "host" {
+        let edit_action = match word(0) {
+            "set-header" => EditAction::Set,
+            "add-header" => EditAction::Add,
+            _ => EditAction::Remove,
+        };
+        if edit_action == EditAction::Remove && !names_one_field(action) {
+            return Err(UnsupportedReason::new("only fields of one name each are removed", ""));
+        }
+        let is_host = name.eq_ignore_ascii_case("host");
+        let sets_host =
+            is_host && message == ChangedMessage::Request && edit_action == EditAction::Set;
+        if !sets_host {
             check_field(&format!("{name}:"))?;
         }
-        let over_tls = when.clone().simplify(true);
-        let plain = when.simplify(false);
-        if lower == "x-forwarded-proto" && sets && says_scheme(&text, &over_tls, &plain) {
-            let field = format!("{name}: {{scheme}}");
-            if !self.set.contains(&field) {
-                let reason = "it says what the client used, on listeners with TLS and without";
-                notes.changed(line.source, &line.text(), reason, "");
-                self.set.push(field);
-            }
+        let mut edit = FieldEdit {
+            message,
+            action: edit_action,
+            name: name.to_owned(),
+            value: String::new(),
+            when: self.writable_condition(when, message),
+            is_closing: false,
+            position: self.edits.len(),
+            source: line.source,
+            text: line.text(),
+        };
+        let text = match edit_action {
+            EditAction::Remove => String::new(),
+            _ => action.get(2..).unwrap_or(&[]).join(" "),
+        };
+        if self.push_scheme(&mut edit, &text, notes) {
             return Ok(());
         }
-        if over_tls != RuleCondition::Is(true) || plain != RuleCondition::Is(true) {
-            // Servers believe this field, so that what clients send under its name must not reach them.
-            if sets && lower != "host" {
-                self.remove.push(name.to_owned());
-            }
-            return Err(UnsupportedReason::new(
-                "fields are changed by the rule that chooses the pool",
-                "`rewrite` in that rule",
-            ));
+        if let Some(why) = edit.when.unknown().cloned() {
+            return Err(self.close(edit, why));
         }
-        let of_request = line.word(0) == "http-request";
-        let written = match (of_request, word(0)) {
-            (false, _) if text.contains('%') => None,
-            // A field in place of the server's is written as it stands, without variables.
-            (false, "set-header") => Some(text),
-            _ => log_format::variables(&text),
+        let template = match message {
+            ChangedMessage::Request => log_format::variables(&text),
+            _ => log_format::answer_variables(&text),
         };
-        let Some(text) = written else {
-            let mut reason = "a field's value cannot be made of these variables".to_owned();
-            // Servers believe this field: what clients send under its name must not take its place.
-            if sets && lower != "host" {
-                self.remove.push(name.to_owned());
-                reason.push_str("; what clients send under its name is removed");
-            }
+        let Some(value) = template else {
             let instead = "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}";
-            return Err(UnsupportedReason::new(reason, instead));
+            return Err(self.close(edit, UnsupportedReason::new(VALUE, instead)));
         };
-        let field = format!("{name}: {text}");
-        if lower != "host" || !of_request {
-            check_field(&field)?;
+        if !sets_host && edit_action != EditAction::Remove {
+            check_field(&format!("{name}: {value}"))?;
         }
-        match (line.word(0), word(0)) {
-            ("http-request", "set-header") if lower == "host" => self.host = Some(text),
-            ("http-request", "set-header") => self.set.push(field),
-            ("http-request", "add-header") => self.add.push(field),
-            ("http-request", _) => self.remove.push(name.to_owned()),
-            (_, "set-header") => self.response_set.push(field),
-            (_, "del-header") => self.response_remove.push(name.to_owned()),
-            _ => self.response_add.push(field),
-        }
+        edit.value = value;
+        self.push(edit);
         Ok(())
+    }
+
+    /// The condition, with what edits cannot compare as unknown parts.
+    fn writable_condition(
+        &mut self,
+        when: RuleCondition,
+        message: ChangedMessage,
+    ) -> RuleCondition {
+        if when.clone().simplify(true) == RuleCondition::Is(true)
+            && when.clone().simplify(false) == RuleCondition::Is(true)
+        {
+            return RuleCondition::Is(true);
+        }
+        if self.conditional >= CONDITIONAL {
+            let reason = format!("a service has at most {CONDITIONAL} changes with conditions");
+            return RuleCondition::Unknown(UnsupportedReason::new(reason, ""));
+        }
+        self.conditional += 1;
+        let why = UnsupportedReason::new(
+            "changes of fields do not depend on counts and pools, nor those of answers on the request",
+            "`rewrite` in a rule",
+        );
+        let is_hidden = |part: &RuleCondition| match part {
+            RuleCondition::Key(key, _) | RuleCondition::AnyCase(key, _) => match message {
+                ChangedMessage::Request => OF_RULES.contains(key),
+                _ => !OF_ANSWERS.contains(key),
+            },
+            _ => false,
+        };
+        let when = hide_parts(when, &why, &is_hidden);
+        match message {
+            ChangedMessage::Request => self.checker.check_condition(when, RouterLayer::Http),
+            _ => when,
+        }
+    }
+
+    /// Adds a field that says the scheme of the request, for listeners with TLS and without. Returns false for other
+    /// fields.
+    fn push_scheme(
+        &mut self,
+        edit: &mut FieldEdit,
+        text: &str,
+        notes: &mut ConversionNotes,
+    ) -> bool {
+        let sets = edit.is_of_request() && edit.action == EditAction::Set;
+        let over_tls = edit.when.clone().simplify(true);
+        let plain = edit.when.clone().simplify(false);
+        let named = edit.name.eq_ignore_ascii_case("x-forwarded-proto");
+        if !sets || !named || !says_scheme(text, &over_tls, &plain) {
+            return false;
+        }
+        let value = "{scheme}";
+        let is_known = |one: &FieldEdit| one.key() == edit.key() && one.value == value;
+        if !self.edits.iter().any(is_known) {
+            let reason = "it says what the client used, on listeners with TLS and without";
+            notes.changed(edit.source, &edit.text, reason, "");
+            let when = RuleCondition::Is(true);
+            self.push(FieldEdit { value: value.to_owned(), when, ..edit.clone() });
+        }
+        true
+    }
+
+    /// Takes out the field of a request that cannot be changed as it is written. Returns the reason to report.
+    fn close(&mut self, edit: FieldEdit, why: UnsupportedReason) -> UnsupportedReason {
+        let consequence = match edit.action {
+            EditAction::Add => return why,
+            _ if !edit.is_of_request() || edit.name.eq_ignore_ascii_case("host") => return why,
+            EditAction::Set => REMOVED,
+            EditAction::Remove => WIDENED,
+        };
+        let reason = format!("{}; {consequence}", why.reason);
+        let is_closing = edit.action == EditAction::Set;
+        let when = edit.when.clone().at_least();
+        self.push(FieldEdit { action: EditAction::Remove, when, is_closing, ..edit });
+        UnsupportedReason::new(reason, why.instead)
+    }
+
+    fn push(&mut self, edit: FieldEdit) {
+        if self.edits.len() < CHANGES {
+            self.edits.push(edit);
+        } else {
+            self.is_overfull = true;
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 
+use super::answer_criterion::ANSWER_STATUS;
+use super::field_reads::ANSWER_FIELD;
 use super::lex::ConfigLine;
 
 /// What became of a request that such a rule takes.
@@ -14,8 +16,17 @@ pub struct RefusedChange {
     pub reason: &'static str,
 }
 
+const UNNAMED: &str = "only fields of one name each are removed; so that servers see none of those that were to go, these requests are refused";
+
+/// Whether an action says the whole name of the field that it changes.
+pub fn names_one_field(words: &[String]) -> bool {
+    let method = words.iter().position(|word| word == "-m").and_then(|at| words.get(at + 1));
+    method.is_none_or(|method| method == "str")
+}
+
 /// The refusal in place of an action of `http-request`; `None`: the action is none of these.
-pub fn refused_change(action: &str) -> Option<RefusedChange> {
+pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
+    let action = words.first().map_or("", String::as_str);
     let path = ["set-path", "set-pathq", "set-uri", "replace-path", "replace-pathq", "replace-uri"];
     let refused = |status, reason| Some(RefusedChange { status, reason });
     match action {
@@ -27,6 +38,8 @@ pub fn refused_change(action: &str) -> Option<RefusedChange> {
             "502",
             "a method cannot be changed; so that no server and no rule sees another one, these requests are refused",
         ),
+        "del-header" if !names_one_field(words) => refused("502", UNNAMED),
+        "del-headers-bin" => refused("502", UNNAMED),
         "use-service" => {
             refused("502", "there are no programs that answer; these requests are refused")
         }
@@ -62,13 +75,35 @@ pub fn changed_address(lines: &[ConfigLine]) -> Option<UnsupportedReason> {
 
 /// A condition in which every test of the client's address is unknown.
 pub fn hide_address(condition: RuleCondition, why: &UnsupportedReason) -> RuleCondition {
-    let each =
-        |parts: Vec<RuleCondition>| parts.into_iter().map(|one| hide_address(one, why)).collect();
+    hide_parts(condition, why, &|part| matches!(part, RuleCondition::Key("client", _)))
+}
+
+/// A condition about a request in which every test of its answer is unknown.
+pub fn hide_answer(condition: RuleCondition) -> RuleCondition {
+    let why = UnsupportedReason::new("the answer is not known when the request comes", "");
+    let of_answer = |part: &RuleCondition| match part {
+        RuleCondition::Key(key, _) | RuleCondition::AnyCase(key, _) => {
+            [ANSWER_STATUS, ANSWER_FIELD].contains(key)
+        }
+        _ => false,
+    };
+    hide_parts(condition, &why, &of_answer)
+}
+
+/// A condition in which each test that `is_hidden` names is unknown.
+pub fn hide_parts(
+    condition: RuleCondition,
+    why: &UnsupportedReason,
+    is_hidden: &dyn Fn(&RuleCondition) -> bool,
+) -> RuleCondition {
+    let each = |parts: Vec<RuleCondition>| {
+        parts.into_iter().map(|one| hide_parts(one, why, is_hidden)).collect()
+    };
     match condition {
-        RuleCondition::Key("client", _) => RuleCondition::Unknown(why.clone()),
-        RuleCondition::Not(inner) => hide_address(*inner, why).negate(),
+        RuleCondition::Not(inner) => hide_parts(*inner, why, is_hidden).negate(),
         RuleCondition::All(parts) => RuleCondition::All(each(parts)),
         RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
+        part if is_hidden(&part) => RuleCondition::Unknown(why.clone()),
         other => other,
     }
 }

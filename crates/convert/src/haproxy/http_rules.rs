@@ -1,15 +1,22 @@
 //! HAProxy's request rules before the choice of a backend: denials, redirects and fixed responses.
 
+use std::collections::BTreeSet;
+
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::rule_fallback::answer_status;
 use crate::source::SourcePlace;
-use crate::value::{self, KeyValue};
+use crate::value::KeyValue;
 
-use super::acl::AclTable;
+use super::acl::{AclTable, AclTables};
 use super::directives;
-use super::error_pages::fixed_text;
-use super::header_edits::HeaderEdits;
-use super::hidden_inputs::{acting_condition, changed_address, hide_address, refused_change};
+use super::edit_times::RuleReads;
+use super::field_reads::add_condition_fields;
+use super::fixed_answers::{redirect, refuse_action, refusing_status, return_action};
+use super::header_edits::{HeaderEdits, edited_message};
+use super::hidden_inputs::{
+    acting_condition, changed_address, hide_address, hide_answer, refused_change,
+};
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
@@ -24,9 +31,8 @@ const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
 const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
 
-/// Words of a refusal that describe its answer.
-const CONTENT: [&str; 8] =
-    ["content-type", "errorfile", "errorfiles", "file", "lf-file", "string", "lf-string", "hdr"];
+const HELD_BACK: &str = "no rule here refuses an answer of a server; so that nothing gets out that was held back, these requests are refused";
+const HELD_BACK_INSTEAD: &str = "hold it back at the servers, then take the rule with 502 out";
 
 /// A rule with an action that ends the processing of a request.
 #[derive(Clone, Debug)]
@@ -35,8 +41,31 @@ pub struct FinalRule {
     /// `deny`, `redirect` or `answer`.
     pub key: &'static str,
     pub value: String,
+    /// How many changes of fields stand before it.
+    pub edits_before: usize,
     pub source: SourcePlace,
     pub text: String,
+}
+
+impl FinalRule {
+    /// The fields that its condition and its answer look at.
+    pub fn reads(&self) -> BTreeSet<String> {
+        let mut fields = BTreeSet::new();
+        add_condition_fields(&self.when, &mut fields);
+        if self.key == "redirect" {
+            fields.insert("host".to_owned());
+        }
+        fields
+    }
+
+    /// Whether the rule refuses what it takes.
+    pub fn is_refusal(&self) -> bool {
+        match self.key {
+            "deny" => true,
+            "answer" => answer_status(&self.value).is_none_or(|status| status >= 400),
+            _ => false,
+        }
+    }
 }
 
 /// The converted rules of a proxy.
@@ -54,7 +83,7 @@ pub struct ProxyRules {
 pub fn read(
     lines: &[ConfigLine],
     http: bool,
-    acls: &AclTable,
+    tables: &AclTables<'_>,
     pools: &BackendPools,
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
@@ -70,6 +99,8 @@ pub fn read(
         ("http-request", ""),
         ("redirect", ""),
         ("http-response", ""),
+        ("tcp-response", ""),
+        ("http-after-response", ""),
     ] {
         let meant = |line: &&ConfigLine| {
             let kind = line.word(1);
@@ -85,6 +116,10 @@ pub fn read(
                 );
                 continue;
             }
+            let acls = match wanted.ends_with("-response") {
+                true => tables.answers(pools),
+                false => &tables.requests,
+            };
             if let Err(why) = out.line(line, acls, pools, notes) {
                 notes.left_out_because(line.source, &line.text(), &why);
             }
@@ -95,6 +130,13 @@ pub fn read(
 }
 
 impl ProxyRules {
+    /// What the final rules look at.
+    pub fn reads(&self) -> Vec<RuleReads> {
+        let read =
+            |rule: &FinalRule| RuleReads { fields: rule.reads(), edits_before: rule.edits_before };
+        self.final_rules.iter().map(read).filter(|one| !one.fields.is_empty()).collect()
+    }
+
     fn line(
         &mut self,
         line: &ConfigLine,
@@ -103,7 +145,9 @@ impl ProxyRules {
         notes: &mut ConversionNotes,
     ) -> Result<(), UnsupportedReason> {
         let from = match (line.word(0), line.word(1)) {
-            ("tcp-request", "connection" | "content" | "session") => 2,
+            ("tcp-request", "connection" | "content" | "session") | ("tcp-response", "content") => {
+                2
+            }
             ("redirect" | "block", _) => 0,
             _ => 1,
         };
@@ -115,13 +159,24 @@ impl ProxyRules {
         let guard = || hidden.iter().fold(acls.condition(condition, pools), hide_address);
         let when = || guard().known();
         let first = action.first().map_or("", String::as_str);
-        if let Some(change) = refused_change(first).filter(|_| line.word(0) == "http-request") {
+        if let Some(change) = refused_change(action).filter(|_| line.word(0) == "http-request") {
             notes.left_out(line.source, &line.text(), change.reason, CHANGES);
             let when = guard().and(acting_condition(action)).at_least();
             self.push_final_rule(when, "answer", change.status.to_owned(), line);
             return Ok(());
         }
+        if let Some(message) = edited_message(line, first) {
+            let condition = self.unless_accepted(guard());
+            self.fields.read(line, message, action, condition, notes)?;
+            line.mark_converted();
+            return Ok(());
+        }
         match (line.word(0), first) {
+            ("http-response", "deny") | ("tcp-response", "reject" | "close") => {
+                let when = hide_answer(self.unless_accepted(guard())).at_least();
+                notes.left_out(line.source, &line.text(), HELD_BACK, HELD_BACK_INSTEAD);
+                self.push_rule(when, "answer", "502".to_owned(), line);
+            }
             ("tcp-request", "reject" | "silent-drop")
             | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")
             | ("block", _) => {
@@ -132,7 +187,10 @@ impl ProxyRules {
                 let KeyValue { key, value } = refuse_action(action, request, line, notes);
                 self.push_refusal(guard(), key, value, line, notes);
             }
-            ("tcp-request" | "http-request", "accept" | "allow") => {
+            (
+                "tcp-request" | "http-request" | "http-response" | "http-after-response",
+                "accept" | "allow",
+            ) => {
                 self.push_acceptance(guard(), line, notes);
             }
             ("redirect", _) | ("http-request", "redirect") => {
@@ -144,25 +202,40 @@ impl ProxyRules {
                 notes.left_out(line.source, &line.text(), AUTH, OTHER_AUTH);
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
             }
-            ("http-request", "return") => {
-                let value = return_action(&action[1..], "200");
-                let Some(status) = refusing_status(action) else {
-                    self.push_final_rule(when()?, "answer", value?, line);
-                    return Ok(());
-                };
-                let value = value.unwrap_or_else(|why| {
-                    notes.changed(line.source, &line.text(), &why.reason, &why.instead);
-                    status.to_string()
-                });
-                self.push_refusal(guard(), "answer", value, line, notes)
-            }
-            ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
-                self.fields.edit(line, action, when()?, notes)?;
-                line.mark_converted();
-            }
+            ("http-request", "return") => self.push_answer(guard(), action, line, notes)?,
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
+    }
+
+    /// Adds a rule with a fixed answer. One that refuses stays closed.
+    fn push_answer(
+        &mut self,
+        condition: RuleCondition,
+        action: &[String],
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) -> Result<(), UnsupportedReason> {
+        let value = return_action(&action[1..], "200");
+        let Some(status) = refusing_status(action) else {
+            self.push_final_rule(condition.known()?, "answer", value?, line);
+            return Ok(());
+        };
+        let value = value.unwrap_or_else(|why| {
+            notes.changed(line.source, &line.text(), &why.reason, &why.instead);
+            status.to_string()
+        });
+        self.push_refusal(condition, "answer", value, line, notes);
+        Ok(())
+    }
+
+    /// A request that an earlier rule accepted skips the later rules.
+    fn unless_accepted(&self, when: RuleCondition) -> RuleCondition {
+        if self.accept_conditions.is_empty() {
+            return when;
+        }
+        let accepted = self.accept_conditions.iter().cloned().map(RuleCondition::negate);
+        RuleCondition::All(std::iter::once(when).chain(accepted).collect())
     }
 
     /// Notes whom a rule lets through. An unknown condition is narrowed.
@@ -202,13 +275,21 @@ impl ProxyRules {
         value: String,
         line: &ConfigLine,
     ) {
-        // A request that an earlier rule accepted skips the later rules.
-        let mut all = vec![when];
-        all.extend(self.accept_conditions.iter().cloned().map(RuleCondition::negate));
+        self.push_rule(self.unless_accepted(when), key, value, line);
+    }
+
+    fn push_rule(
+        &mut self,
+        when: RuleCondition,
+        key: &'static str,
+        value: String,
+        line: &ConfigLine,
+    ) {
         self.final_rules.push(FinalRule {
-            when: RuleCondition::All(all),
+            when,
             key,
             value,
+            edits_before: self.fields.edits.len(),
             source: line.source,
             text: line.text(),
         });
@@ -224,107 +305,4 @@ fn note_guard(
 ) {
     let reason = format!("{}; {consequence}", why.reason);
     notes.left_out(line.source, &line.text(), &reason, &why.instead);
-}
-
-/// The status of a `return` action, if it is an error status.
-fn refusing_status(action: &[String]) -> Option<u16> {
-    let at = action.iter().position(|word| word == "status")?;
-    action.get(at + 1)?.parse().ok().filter(|status| *status >= 400)
-}
-
-/// The refusal with its status and body. What cannot be said of them is reported, and the refusal stays.
-fn refuse_action(
-    action: &[String],
-    request: bool,
-    line: &ConfigLine,
-    notes: &mut ConversionNotes,
-) -> KeyValue {
-    let at = action.iter().position(|word| word == "deny_status" || word == "status");
-    let status = at.and_then(|at| action.get(at + 1)).filter(|_| request);
-    let has_content = |word: &String| CONTENT.contains(&word.as_str());
-    if request && action.iter().any(has_content) {
-        match return_action(&action[1..], "403") {
-            Ok(value) => return KeyValue::new("answer", value),
-            Err(why) => notes.changed(line.source, &line.text(), &why.reason, &why.instead),
-        }
-    }
-    match status {
-        Some(status) if status != "403" => KeyValue::new("answer", status.clone()),
-        _ => KeyValue::new("deny", "true"),
-    }
-}
-
-fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
-    let mut to = None;
-    let mut status = "302".to_owned();
-    let mut query = "{query}";
-    let mut words = words.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        match word {
-            "scheme" | "location" | "prefix" => to = Some((word, words.next().unwrap_or_default())),
-            "code" => words.next().unwrap_or_default().clone_into(&mut status),
-            "drop-query" => query = "",
-            "append-slash" | "set-cookie" | "clear-cookie" | "ignore-empty" => {
-                return Err(UnsupportedReason::new(format!("a redirect has no `{word}`"), ""));
-            }
-            _ => {
-                return Err(UnsupportedReason::new(
-                    format!("`{word}` is not known in a redirect"),
-                    "",
-                ));
-            }
-        }
-    }
-    let (kind, target) =
-        to.ok_or_else(|| UnsupportedReason::new("it does not say where to", ""))?;
-    if target.contains('%') || target.contains(['{', '}']) {
-        return Err(UnsupportedReason::new(
-            "where to depends on variables",
-            "`redirect.to` with {host}, {path}, {query}",
-        ));
-    }
-    let to = match kind {
-        "scheme" => format!("{target}://{{host}}{{path}}{query}"),
-        "prefix" => format!("{}{{path}}{query}", if target == "/" { "" } else { target }),
-        _ => target.to_owned(),
-    };
-    Ok(value::table(&[KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status)]))
-}
-
-/// An answer with its body and fields. `status`: where none is written.
-fn return_action(words: &[String], status: &str) -> Result<String, UnsupportedReason> {
-    let mut status = status;
-    let mut kind = None;
-    let mut body = None;
-    let mut fields = Vec::new();
-    let mut words = words.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        let mut next = || words.next().unwrap_or_default();
-        match word {
-            "status" | "deny_status" => status = next(),
-            "content-type" => kind = Some(next()),
-            "string" => body = Some(next().to_owned()),
-            "lf-string" => body = Some(fixed_text(next(), "an answer has no variables")?),
-            "hdr" => {
-                let name = next();
-                let text = fixed_text(next(), "the fields of an answer have no variables")?;
-                fields.push(format!("{name}: {text}"));
-            }
-            // The service's own page for the status.
-            "default-errorfiles" => {}
-            _ => {
-                return Err(UnsupportedReason::new(
-                    format!("an answer has no `{word}`"),
-                    "`answer` with a body of at most 4,096 bytes; a file in an `error-page`",
-                ));
-            }
-        }
-    }
-    let mut pairs = vec![KeyValue::new("status", status.to_owned())];
-    pairs.extend(kind.map(|kind| KeyValue::new("type", value::quote(kind))));
-    pairs.extend(body.map(|body| KeyValue::new("body", value::quote(&body))));
-    if !fields.is_empty() {
-        pairs.push(KeyValue::new("headers", value::quote_all(&fields)));
-    }
-    Ok(value::table(&pairs))
 }

@@ -35,6 +35,13 @@ pub fn variables(text: &str) -> Option<String> {
     Some(out)
 }
 
+/// As `variables`, for a field of an answer, whose request is gone.
+pub fn answer_variables(text: &str) -> Option<String> {
+    let of_request =
+        |template: &str| ["{host}", "{header."].iter().any(|name| template.contains(name));
+    variables(text).filter(|template| !of_request(&template.replace("{{", "")))
+}
+
 fn literal(text: &str) -> String {
     text.replace('{', "{{").replace('\\', "")
 }
@@ -50,6 +57,7 @@ fn fetch_variable(fetch: &str) -> Option<String> {
         "src_port" => "{client-port}".to_owned(),
         "dst_port" => "{port}".to_owned(),
         "ssl_fc_sni" => "{sni}".to_owned(),
+        "ssl_fc,iif(https,http)" => "{scheme}".to_owned(),
         _ => match named(&["hdr", "req.hdr", "req.fhdr"])?.as_str() {
             "host" => "{host}".to_owned(),
             name => format!("{{header.{name}}}"),

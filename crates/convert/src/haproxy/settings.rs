@@ -48,7 +48,7 @@ pub struct ProxySettings {
     pub single: BTreeMap<&'static str, ConfigLine>,
     pub binds: Vec<ConfigLine>,
     pub acls: Vec<ConfigLine>,
-    /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in file order.
+    /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block` and the like, in file order.
     pub rules: Vec<ConfigLine>,
     pub use_backends: Vec<ConfigLine>,
     pub servers: Vec<ServerLine>,
@@ -72,6 +72,17 @@ const SINGLE: [&str; 12] = [
     "hash-balance-factor",
     "appsession",
     "retry-on",
+];
+
+/// Directives with rules.
+const RULES: [&str; 7] = [
+    "http-request",
+    "tcp-request",
+    "redirect",
+    "http-response",
+    "http-after-response",
+    "tcp-response",
+    "block",
 ];
 
 /// Directives with pages for errors.
@@ -311,9 +322,7 @@ impl ProxySettings {
             _ if ERROR_PAGES.contains(&word) => self.error_pages.push(line.clone()),
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
-            "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {
-                self.rules.push(line.clone())
-            }
+            _ if RULES.contains(&word) => self.rules.push(line.clone()),
             _ => match SINGLE.iter().find(|single| **single == word) {
                 Some(single) => {
                     let replaced = self.single.insert(single, line.clone());

@@ -177,7 +177,6 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
     ("http-request set-header X-Real-IP %[src]", "set = \"X-Real-IP: {client}\"", false),
     ("http-request set-header X-Id %[req.hdr(x-b)]", "set = \"X-Id: {header.x-b}\"", false),
     ("http-request set-header X-Id %[var(txn.a)]", "remove = \"X-Id\"", true),
-    ("http-request set-header X-Role admin if { path /a }", "remove = \"X-Role\"", true),
     (
         "http-request set-header X-Forwarded-Proto https if { ssl_fc }",
         "set = \"X-Forwarded-Proto: {scheme}\"",
@@ -191,8 +190,8 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
     ),
     (
         "http-request set-header X-Forwarded-Proto https if !{ ssl_fc }",
-        "remove = \"X-Forwarded-Proto\"",
-        true,
+        "set = \"X-Forwarded-Proto: https\"",
+        false,
     ),
     ("http-request set-header Content-Length 5", "pool = \"b\"", true),
     ("http-response set-header X-J \"{a} b\"", "answer-set = \"X-J: {a} b\"", false),

@@ -41,8 +41,9 @@ const ROUTING: [AcceptedRow; 12] = [
     limited,
 ];
 /// Rows about fields and bodies.
-const FIELDS: [AcceptedRow; 10] = [
+const FIELDS: [AcceptedRow; 11] = [
     own_fields,
+    edited_reading,
     certificate_fields,
     forwarded,
     vary,
@@ -207,6 +208,13 @@ fn certificate_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("fields about certificates of clients are the balancer's own")
 }
 
+/// What the client itself sends under that name is never accepted.
+fn edited_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let name = server_field(seen);
+    (!name.is_empty() && !sends(seen, name) && decoded_path(seen).is_some())
+        .then_some("a field is changed where one reading of the path fits")
+}
+
 fn forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (server_field(seen) == "forwarded" && sends(seen, "forwarded"))
         .then_some("a client's own Forwarded does not reach servers")
@@ -257,13 +265,13 @@ fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observation::SeenRequest;
+    use super::super::hostile::field;
+    use super::super::observation::{SeenField, SeenRequest};
     use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
     use super::*;
 
-    #[test]
-    fn what_opens_access_is_never_accepted() {
-        let request = |target: &str| ShadowRequest {
+    fn request(target: &str, fields: Vec<SeenField>) -> ShadowRequest {
+        ShadowRequest {
             service: "web".into(),
             to: "127.0.0.1:80".parse().unwrap(),
             from: None,
@@ -273,10 +281,43 @@ mod tests {
             payload: ShadowPayload::Http(HttpRequest {
                 target: target.into(),
                 host: "a".into(),
+                fields,
                 ..HttpRequest::default()
             }),
             purpose: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_field_differs_by_readings_alone_and_never_by_what_clients_send() {
+        let step = StepObservation::default();
+        let difference = ShadowDifference {
+            step: 0,
+            topic: DifferenceTopic::ServerField("x-role".into()),
+            theirs: String::new(),
+            ours: "a".into(),
         };
+        let forged = vec![field("X-Role", "a")];
+        for (target, fields, is_accepted) in [
+            ("//a", Vec::new(), true),
+            ("/%61", Vec::new(), true),
+            ("/a", Vec::new(), false),
+            ("//a", forged, false),
+        ] {
+            let request = request(target, fields);
+            let seen = DifferenceContext {
+                request: &request,
+                difference: &difference,
+                theirs: &step,
+                ours: &step,
+                has_limits: false,
+            };
+            assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
+        }
+    }
+
+    #[test]
+    fn what_opens_access_is_never_accepted() {
         let own = |status| StepObservation {
             end: ExchangeEnd::Answered,
             status,
@@ -312,7 +353,7 @@ mod tests {
             ("/a%00", &own(400), &served, true),
             ("/a%00", &own(403), &served, false),
         ] {
-            let request = request(target);
+            let request = request(target, Vec::new());
             let seen = DifferenceContext {
                 request: &request,
                 difference: &difference,
