@@ -111,6 +111,8 @@ limits! {
     Tls = "TLS", Network, "the handshake of TLS";
     /// The receiver's window for a stream of HTTP/2 was full (RFC 9113, 5.2).
     StreamWindow = "STREAM_WINDOW", Receiver, "the window of a stream";
+    /// A small segment waited for the acknowledgement of the one before: Nagle's algorithm alone (RFC 9293, 3.7.4).
+    Nagle = "NAGLE", Sender, "Nagle's algorithm";
     /// The limit cannot be seen from the balancer.
     Unknown = "UNKNOWN", Network, "nothing that can be told";
 }

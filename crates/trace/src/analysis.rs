@@ -7,6 +7,8 @@
 use crate::attribution::scale::ScaleOverrides;
 use crate::connection_table::ConnectionTable;
 use crate::conversation::{ConnectionEnd, Conversation};
+use crate::event::ConnectionSide;
+use crate::failure::{self, CaptureEnd};
 use crate::filter::CaptureFilter;
 use crate::input::CapturedFrame;
 use crate::ledger::{
@@ -68,6 +70,11 @@ pub struct CaptureFacts {
     pub too_deep: u64,
     /// Frames with an earlier time than the frame before; they get its time.
     pub backwards: u64,
+    /// Bytes that passed, by their acknowledgements, and that the capture lacks; and in how many pieces.
+    pub missing_bytes: i64,
+    pub missing_pieces: u64,
+    /// Connections of which only one direction was captured.
+    pub one_way_connections: u64,
     /// The first frame, nanoseconds since the epoch.
     pub first_ns: i64,
     /// The last frame, nanoseconds since the first.
@@ -261,9 +268,33 @@ impl Analysis {
                 stored_packets = MAX_REPORTED;
             }
         }
+        self.judge_endings();
         AnalysedCapture { facts: self.facts, connections: self.connections }
     }
+
+    /// Determines which connections failed, and what the capture lacks of them.
+    fn judge_endings(&mut self) {
+        let any_finished = self.connections.iter().any(AnalysedConnection::has_finished_exchange);
+        let end = CaptureEnd {
+            time_ns: self.settings.filter.last_ns(self.facts.last_ns),
+            // Where nothing else can be said, also a short wait is said.
+            patience_ns: if any_finished { PATIENCE_NS } else { 0 },
+        };
+        for AnalysedConnection { conversation, ledger } in &mut self.connections {
+            ledger.failure = failure::detect_failure(conversation, end);
+            self.facts.one_way_connections += u64::from(failure::is_one_way(conversation));
+            for side in [ConnectionSide::Client, ConnectionSide::Server] {
+                let missing = conversation.missing(side);
+                self.facts.missing_bytes += missing.bytes;
+                self.facts.missing_pieces += missing.gaps;
+            }
+        }
+    }
 }
+
+/// How long an exchange may be open at the capture's end before that is a failure, nanoseconds.
+/// A capture always ends within some exchanges; few programs think for three seconds.
+const PATIENCE_NS: i64 = 3_000_000_000;
 
 /// A year: sums of such times stay far from the bounds of an `i64`, and longer captures have a wrong clock.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

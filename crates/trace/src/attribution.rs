@@ -11,6 +11,7 @@ pub mod shares;
 pub mod transaction;
 pub mod window_flag;
 
+mod base_round_trip;
 mod exchange;
 mod link_estimate;
 mod loss_tracker;

@@ -73,6 +73,7 @@ pub fn compare_reports(fast: &TraceReport, slow: &TraceReport) -> CaptureCompari
         ("client", pair(|v| v.owners.client)),
         ("network", pair(|v| v.owners.network)),
         ("server", pair(|v| v.owners.server)),
+        ("unknown", pair(|v| v.owners.unknown)),
     ]);
     CaptureComparison {
         schema: "steelyard.trace-comparison/1",

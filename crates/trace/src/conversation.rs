@@ -7,7 +7,10 @@ use crate::direction::{DirectionState, WindowScaleOption};
 use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT};
 use crate::packet::{ACK, FIN, RST, SYN, TcpEndpoint, TcpPacket};
 use crate::payload::{self, PayloadDecoder};
+use crate::progress::{ConnectionProgress, PacketMoment};
+use crate::ranges::MissingBytes;
 use crate::tcp_timestamps::TimestampTracker;
+use crate::unseen::{self, UnseenSegment};
 
 /// Times of a handshake, nanoseconds since the capture began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,10 +56,14 @@ pub struct Conversation {
     pub ended: ConnectionEnd,
     pub events: Vec<PacketEvent>,
     pub talk: PayloadDecoder,
+    /// What each side did last.
+    pub progress: ConnectionProgress,
     /// Round trips by timestamps.
     pub stamps: TimestampTracker,
     /// Shortest round trips to each side that earlier pieces showed, nanoseconds.
     pub shortest_ns: [Option<i64>; 2],
+    /// Offset behind the bytes of each side that an acknowledgement showed.
+    shown: [i64; 2],
     /// Last window field of each side.
     last_window: [Option<u16>; 2],
     /// Whether packets are stored.
@@ -82,8 +89,10 @@ impl Conversation {
             ended: ConnectionEnd::Open,
             events: Vec::new(),
             talk: PayloadDecoder::default(),
+            progress: ConnectionProgress::default(),
             stamps: TimestampTracker::default(),
             shortest_ns: [None; 2],
+            shown: [0; 2],
             last_window: [None; 2],
             recording: true,
         }
@@ -112,11 +121,7 @@ impl Conversation {
         self.events.shrink_to_fit();
         let first = self.events.iter().find(|event| event.side() == ConnectionSide::Server);
         let cut = first.map_or(self.directions[1].next(), |event| event.seq);
-        let [requests, answers] = &mut self.talk.messages;
-        while answers.front().is_some_and(|answer| answer.to.is_some_and(|to| to <= cut)) {
-            answers.pop_front();
-            requests.pop_front();
-        }
+        self.talk.free_before(cut);
     }
 
     pub fn is_recording(&self) -> bool {
@@ -161,9 +166,17 @@ impl Conversation {
             here.max_in_flight = here.max_in_flight.max(here.next() - there.acked);
         }
         let ack = here.acked;
+        self.progress.track_packet(side, packet, &brought);
+        if acks {
+            self.track_unseen(side, packet);
+        }
         self.stamps.track_packet(side, packet);
         if packet.flags & (SYN | FIN | RST) != 0 || self.handshake.ack_ns.is_none() {
             self.track_state(side, packet);
+        }
+        if brought.new > 0 && brought.from < self.shown[side.index()] {
+            let to = brought.from + i64::from(packet.length);
+            unseen::remove_unseen(&mut self.events, side, brought.from, to);
         }
         if self.recording {
             if packet.length > 0 && !brought.is_probe {
@@ -182,6 +195,58 @@ impl Conversation {
             self.events.push(event);
         }
         true
+    }
+
+    /// Offset behind the last byte of a side that was captured, or acknowledged.
+    pub fn reached_offset(&self, side: ConnectionSide) -> i64 {
+        self.directions[side.index()].next().max(self.shown[side.index()])
+    }
+
+    /// Bytes of a side that passed and that the capture lacks.
+    pub fn missing(&self, side: ConnectionSide) -> MissingBytes {
+        let acked = self.directions[side.peer().index()].acked;
+        self.directions[side.index()].missing(acked)
+    }
+
+    /// Enters bytes of the other side that this acknowledgement shows and that were not captured.
+    #[inline]
+    fn track_unseen(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
+        let of = side.peer();
+        let acked = self.directions[side.index()].acked;
+        // The end of a stream takes a number too.
+        let known = self.reached_offset(of) + 1;
+        if acked > known {
+            self.enter_unseen(of, acked, packet);
+        }
+        self.talk.pass_unseen(of, acked);
+    }
+
+    #[cold]
+    fn enter_unseen(&mut self, of: ConnectionSide, acked: i64, by: &TcpPacket<'_>) {
+        let from = self.reached_offset(of);
+        let counts = &self.directions[of.index()].counts;
+        // In a capture that begins within a connection the first acknowledgements are for bytes before it.
+        let is_begun = counts.syns > 0 || counts.data_packets > 0;
+        if !is_begun || acked - from > unseen::MAX_BYTES {
+            return;
+        }
+        self.shown[of.index()] = acked;
+        let shake = &self.handshake;
+        let near = match of.peer() {
+            ConnectionSide::Client => [shake.syn_ack_ns, shake.ack_ns],
+            ConnectionSide::Server => [shake.syn_ns, shake.syn_ack_ns],
+        };
+        let near_ns = match near {
+            [Some(from), Some(to)] if shake.syns == 1 && shake.syn_acks == 1 => (to - from).max(0),
+            _ => 0,
+        };
+        let moment = PacketMoment { time_ns: by.time_ns, number: by.number };
+        self.progress.add_unseen(of, moment, (acked - from).max(0).cast_unsigned());
+        if self.recording {
+            let answered = self.directions[of.peer().index()].next();
+            let segment = UnseenSegment { side: of, from, to: acked, answered, near_ns };
+            unseen::insert_unseen(&mut self.events, segment, by);
+        }
     }
 
     /// Tracks the setup and the end of the connection.

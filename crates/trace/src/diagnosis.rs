@@ -10,7 +10,7 @@ use crate::event::ConnectionSide;
 use crate::ledger::{AnalysedConnection, ConnectionLedger};
 use crate::limit_tally::{LimitCell, LimitTally, TransactionPlace};
 use crate::report::number::{rounded, seconds, share};
-use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
+use crate::report::{BottleneckFinding, EvidenceReport, FailureFinding, FirstCause, TimeDiagnosis};
 use crate::sentence::{self, SentenceFacts};
 
 /// Less than one part in this many of the users' wait is insignificant.
@@ -27,6 +27,9 @@ const CHATTY: u64 = 10;
 /// Bytes in flight in one round trip without window scaling, which any receiver should allow.
 const USUAL_WINDOW: i64 = 65_536;
 
+/// Where missing packets hide more than one part in this many, nothing is called healthy.
+const HIDDEN: i64 = 10;
+
 /// The connections that sums are about.
 pub trait ConnectionLookup {
     fn find_connection(&self, number: u32) -> Option<&AnalysedConnection>;
@@ -41,6 +44,7 @@ impl ConnectionLookup for [AnalysedConnection] {
 
 pub fn diagnose<C: ConnectionLookup + ?Sized>(
     tally: &LimitTally,
+    failures: Vec<FailureFinding>,
     connections: &C,
 ) -> TimeDiagnosis {
     let ranked = tally.ranked();
@@ -58,12 +62,27 @@ pub fn diagnose<C: ConnectionLookup + ?Sized>(
         total_seconds: seconds(tally.total_ns),
         location: (&tally.bands).into(),
         owners: (&tally.bands).into(),
-        healthy: most_significant.as_ref().is_none_or(is_healthy),
+        first_cause: first_cause(&failures, most_significant.as_ref()),
+        healthy: failures.is_empty()
+            && tally.bands.unknown.saturating_mul(HIDDEN) <= tally.total_ns
+            && most_significant.as_ref().is_none_or(is_healthy),
+        failures,
         most_significant,
         next: findings,
         first_among_transport,
         next_among_transport,
     }
+}
+
+fn first_cause(
+    failures: &[FailureFinding],
+    most_significant: Option<&BottleneckFinding>,
+) -> Option<FirstCause> {
+    let failed =
+        failures.first().map(|first| FirstCause { code: first.code.name(), owner: first.owner });
+    failed.or_else(|| {
+        most_significant.map(|first| FirstCause { code: first.code.code(), owner: first.owner })
+    })
 }
 
 fn is_significant(cell: &LimitCell, tally: &LimitTally) -> bool {
@@ -72,7 +91,8 @@ fn is_significant(cell: &LimitCell, tally: &LimitTally) -> bool {
     match cell.limit {
         // Latency is inherent to the path: it is reported only when many turns pay for it.
         Limit::Latency | Limit::Connect => long && much && cell.turns >= CHATTY,
-        Limit::Send => false,
+        // What is missing in the capture is no finding; it has a share of its own.
+        Limit::Send | Limit::Unknown => false,
         // Every transfer starts slowly: it is reported only where a change would save time.
         Limit::SlowStart | Limit::Cwnd => long && possible_saving_ns(cell) > 0,
         _ => long,
@@ -106,14 +126,17 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
     let flag = shown.and_then(|shown| flag_of(cell, &shown.ledger));
     let window = match cell.limit {
         Limit::SillyWindow | Limit::ZeroWindow => cell.window.map(|window| window.smallest),
-        Limit::Rwnd => cell.window.map(|window| window.largest),
+        Limit::Rwnd => cell.evidence.window.or(cell.window.map(|window| window.largest)),
         _ => None,
     };
     let of_path = matches!(cell.place, TransactionPlace::Setup | TransactionPlace::Path);
     let of_whole = if of_path { tally.total_ns } else { tally.working_ns };
+    let largest = cell.window.map_or(0, |window| window.largest);
     let facts = SentenceFacts {
         cell,
         window,
+        // A window well below its largest has unread data in it.
+        reads_slowly: window.is_some_and(|window| window * 4 < largest * 3),
         segment: shown.map_or(0, |shown| segment_bytes(cell, &shown.ledger)),
         saving_ns,
         share: share(cell.ns, tally.total_ns),

@@ -4,7 +4,7 @@
 
 use crate::duplicate::RecentPackets;
 use crate::packet::{FIN, RST, SYN, TcpPacket};
-use crate::ranges::OffsetRanges;
+use crate::ranges::{MissingBytes, OffsetRanges};
 
 /// The state of a side's window scale option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +110,18 @@ impl DirectionState {
     /// Bytes seen at least once.
     pub fn unique_bytes(&self) -> u64 {
         self.counts.bytes - self.counts.retransmitted_bytes
+    }
+
+    /// Bytes that the other side acknowledged up to `acked` and that are not in the capture.
+    pub fn missing(&self, acked: i64) -> MissingBytes {
+        let is_begun = self.counts.syns > 0;
+        if !is_begun && self.counts.data_packets == 0 {
+            return MissingBytes::default();
+        }
+        // The end of the stream takes a number too (RFC 9293, 3.4).
+        let end = self.next_offset + 1;
+        let to = if acked <= end { acked.min(self.next_offset) } else { acked };
+        self.ranges.missing(is_begun.then_some(0), to)
     }
 
     /// How often more holes were open than are remembered.

@@ -1,7 +1,8 @@
 //! Distinguishes packets that were captured twice from packets that were sent twice.
 //!
 //! A capture on several interfaces, or of a switch's mirror port, repeats a packet within a millisecond with the same
-//! IP identification, sequence number, length and flags. Without an identification the checksum, window and
+//! IP identification, sequence number, length and flags. Before and behind a router the copy has another TTL, and may be
+//! later: once one was seen, all packets of that direction with this TTL are copies. Without an identification the checksum, window and
 //! acknowledgement must be equal as well. An empty acknowledgement counts only where most data packets are doubled too.
 
 use crate::packet::{FIN, SYN, TcpPacket};
@@ -9,6 +10,9 @@ use crate::packet::{FIN, SYN, TcpPacket};
 /// How far apart copies are, nanoseconds.
 /// A mirror port or a bridge delivers its copy at once; a retransmission waits for a round trip at least.
 const WITHIN_NS: i64 = 1_000_000;
+
+/// How far apart a packet is before and behind a router, nanoseconds: a queue in it.
+const ROUTED_NS: i64 = 1_000_000_000;
 
 /// Packets of a direction that are remembered.
 /// Copies arrive one behind the other, or after the packets of one burst.
@@ -19,6 +23,7 @@ const MEMORY: usize = 8;
 struct PacketFingerprint {
     print: u64,
     time_ns: i64,
+    ttl: u8,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -27,6 +32,8 @@ pub struct RecentPackets {
     next: u8,
     pub copies: u64,
     carried_bytes: u64,
+    /// The TTL of copies behind a router, or before it.
+    routed_ttl: Option<u8>,
 }
 
 impl RecentPackets {
@@ -36,6 +43,19 @@ impl RecentPackets {
         let print = fingerprint(packet);
         let carries = packet.length > 0 || packet.flags & (SYN | FIN) != 0;
         let time_ns = packet.time_ns;
+        let ttl = packet.ttl;
+        if self.routed_ttl == Some(ttl) {
+            self.copies += 1;
+            return true;
+        }
+        let routed = |seen: &PacketFingerprint| {
+            seen.print == print && seen.ttl != ttl && (time_ns - seen.time_ns).abs() <= ROUTED_NS
+        };
+        if carries && self.packets.iter().any(routed) {
+            self.routed_ttl = Some(ttl);
+            self.copies += 1;
+            return true;
+        }
         let near = |seen: &PacketFingerprint| {
             seen.print == print && (time_ns - seen.time_ns).abs() <= WITHIN_NS
         };
@@ -46,7 +66,7 @@ impl RecentPackets {
             return true;
         }
         self.carried_bytes += u64::from(carries);
-        self.packets[usize::from(self.next) % MEMORY] = PacketFingerprint { print, time_ns };
+        self.packets[usize::from(self.next) % MEMORY] = PacketFingerprint { print, time_ns, ttl };
         self.next = self.next.wrapping_add(1);
         false
     }

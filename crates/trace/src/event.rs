@@ -34,6 +34,10 @@ pub const PARTLY: u8 = 4;
 pub const FILLS: u8 = 8;
 /// A probe of a closed window or of a quiet connection.
 pub const PROBE: u8 = 16;
+/// The packet is not in the capture: an acknowledgement shows that it passed.
+pub const UNSEEN: u8 = 32;
+/// As above, and only later data acknowledges it, so it may have passed at any time before.
+pub const UNTIMED: u8 = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {

@@ -73,6 +73,11 @@ impl CaptureFilter {
         self.groups.push(ends.into_iter().map(end).collect());
     }
 
+    /// The end of what passes; `last_ns`: the end of the capture.
+    pub fn last_ns(&self, last_ns: i64) -> i64 {
+        self.to_ns.map_or(last_ns, |to| to.min(last_ns))
+    }
+
     /// Whether a packet passes.
     #[inline]
     pub fn accepts(&self, packet: &TcpPacket<'_>) -> bool {

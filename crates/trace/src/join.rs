@@ -102,6 +102,7 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
         network: sum(|t| t.owners.network),
         server: sum(|t| t.owners.server),
         balancer: sum(|t| t.owners.balancer),
+        unknown: sum(|t| t.owners.unknown),
     };
     let total_seconds = sum(|t| t.total_seconds);
     transactions.truncate(MAX_REPORTED);
@@ -183,12 +184,14 @@ fn join_transaction(
         network: front.owners.network + network,
         server: server + late,
         balancer: before + after + of_server,
+        unknown: front.owners.unknown,
     };
     let rounded_owners = TimeOwners {
         client: rounded(owners.client, 9),
         network: rounded(owners.network, 9),
         server: rounded(owners.server, 9),
         balancer: rounded(owners.balancer, 9),
+        unknown: rounded(owners.unknown, 9),
     };
     JoinedTransaction {
         title: front.title.clone().or_else(|| behind.title.clone()),

@@ -5,9 +5,11 @@ use crate::attribution::scale::{ScaleOverrides, WindowScale};
 use crate::attribution::transaction::TracedTransaction;
 use crate::attribution::window_flag::WindowFlag;
 use crate::attribution::{ConnectionAttribution, attribute_connection};
-use crate::conversation::Conversation;
+use crate::conversation::{ConnectionEnd, Conversation};
 use crate::event::ConnectionSide;
+use crate::failure::ConnectionFailure;
 use crate::limit_tally::LimitTally;
+use crate::payload::PayloadProtocol;
 
 /// Transactions stored for a connection: the slowest.
 pub const MAX_TRANSACTIONS: usize = 512;
@@ -34,6 +36,8 @@ pub struct ConnectionLedger {
     /// Most in flight in the sender's view.
     pub max_in_flight: [i64; 2],
     pub multiplexed: bool,
+    /// How the connection failed, if it did.
+    pub failure: Option<ConnectionFailure>,
     pub attributions: u32,
 }
 
@@ -42,6 +46,19 @@ pub struct ConnectionLedger {
 pub struct AnalysedConnection {
     pub conversation: Conversation,
     pub ledger: ConnectionLedger,
+}
+
+impl AnalysedConnection {
+    /// Whether an exchange surely finished: its protocol shows it, another followed, or both sides closed.
+    pub fn has_finished_exchange(&self) -> bool {
+        let AnalysedConnection { conversation, ledger } = self;
+        let is_decoded =
+            conversation.talk.protocol == PayloadProtocol::Http && !conversation.talk.has_holes();
+        let is_over = conversation.ended == ConnectionEnd::Closed;
+        let complete =
+            ledger.transactions.iter().filter(|transaction| transaction.complete).count();
+        complete > 1 || (complete == 1 && (is_decoded || is_over))
+    }
 }
 
 /// Which part of a connection to analyse.
@@ -107,12 +124,17 @@ pub fn keep_slowest(transactions: &mut Vec<TracedTransaction>, most: usize) -> u
     if transactions.len() <= most {
         return 0;
     }
-    let mut totals: Vec<i64> = transactions.iter().map(TracedTransaction::total_ns).collect();
-    let at = totals.len() - most / 2;
-    let bound = *totals.select_nth_unstable(at).1;
+    let totals = transactions.iter().map(TracedTransaction::total_ns).collect();
+    let Some(SlowestThreshold { bound_ns, mut equal }) = slowest_threshold(totals, most) else {
+        return 0;
+    };
     let before = transactions.len();
-    transactions.retain(|transaction| transaction.total_ns() >= bound);
-    transactions.truncate(most);
+    transactions.retain(|transaction| {
+        let ns = transaction.total_ns();
+        let stays = ns > bound_ns || (ns == bound_ns && equal > 0);
+        equal -= usize::from(stays && ns == bound_ns);
+        stays
+    });
     (before - transactions.len()) as u64
 }
 

@@ -89,13 +89,14 @@ impl LimitTally {
         self.working_ns += transaction.working_ns();
         let numbers = transaction.request.numbers;
         let server = (TransactionPlace::Server, Limit::ServerThink, transaction.server_ns);
+        let unknown = (TransactionPlace::Server, Limit::Unknown, transaction.unknown_ns);
         let queue = (TransactionPlace::Request, Limit::LinkRate, transaction.queue_ns);
         let tail = (TransactionPlace::Response, Limit::LinkRate, transaction.tail_ns);
         let path = (TransactionPlace::Path, Limit::Latency, transaction.latency_ns);
         let lost = (TransactionPlace::Setup, Limit::Loss, transaction.setup_lost_ns);
         let setup = transaction.setup_ns - transaction.setup_lost_ns;
         let setup = (TransactionPlace::Setup, Limit::Connect, setup);
-        for (place, limit, ns) in [server, queue, tail, path, lost, setup] {
+        for (place, limit, ns) in [server, unknown, queue, tail, path, lost, setup] {
             if ns > 0 {
                 let (from_ns, from, to) = match (place, &transaction.response) {
                     (TransactionPlace::Response, Some(response)) => {
@@ -108,7 +109,14 @@ impl LimitTally {
                 };
                 let times = 1;
                 let longest_ns = ns;
-                let evidence = LimitEvidence { times, longest_ns, from_ns, from, to, bytes: 0 };
+                let evidence = LimitEvidence {
+                    times,
+                    longest_ns,
+                    from_ns,
+                    from,
+                    to,
+                    ..LimitEvidence::default()
+                };
                 let cell =
                     build_cell(place, limit, ConnectionSide::Client, ns, evidence, connection);
                 self.add_cell(cell, transaction);

@@ -26,6 +26,8 @@ pub struct IpSegment<'a> {
     pub destination: [u8; 16],
     /// The IP identification. `None` with IPv6.
     pub ip_id: Option<u16>,
+    /// Routers that the packet may still pass: TTL, or the hop limit of IPv6.
+    pub ttl: u8,
     /// VLANs, sessions and tunnels of the packet, folded into a number; the same in both directions.
     pub path: u64,
     /// Bytes behind the IP header that were captured.
@@ -44,6 +46,8 @@ pub struct TcpPacket<'a> {
     pub destination: TcpEndpoint,
     pub path: u64,
     pub ip_id: Option<u16>,
+    /// Routers that it may still pass.
+    pub ttl: u8,
     pub seq: u32,
     pub ack: u32,
     /// `FIN`, `SYN`, `RST`, `ACK` and the others of the header's byte 13.
@@ -123,6 +127,7 @@ impl<'a> TcpPacket<'a> {
             destination,
             path: carried.path,
             ip_id: carried.ip_id,
+            ttl: carried.ttl,
             seq: u32_at(bytes, 4, true),
             ack: u32_at(bytes, 8, true),
             flags: bytes[13],

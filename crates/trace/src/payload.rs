@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use crate::event::ConnectionSide;
 use crate::packet::TcpPacket;
 use http::HttpDecoder;
-use need::{DecodeStep, StreamBuffer};
+use need::{DecodeStep, EarlyPayload, StreamBuffer};
 use tls::TlsDecoder;
 
 pub use message::{HttpMessage, MessageStart};
@@ -54,6 +54,8 @@ pub struct PayloadDecoder {
     pub messages: [VecDeque<HttpMessage>; 2],
     /// Offset of the first byte of application data by side. Only with TLS.
     pub first_data: [Option<i64>; 2],
+    /// Whether needed bytes are not in the capture. Then messages are only the heads at the beginnings of packets.
+    holes: bool,
     speaking: Option<Box<ActiveDecoder>>,
 }
 
@@ -74,7 +76,9 @@ impl PayloadDecoder {
     #[inline]
     pub fn add_packet(&mut self, side: ConnectionSide, from: i64, packet: &TcpPacket<'_>) {
         match self.protocol {
-            PayloadProtocol::Opaque | PayloadProtocol::Multiplexed => return,
+            PayloadProtocol::Multiplexed => return,
+            _ if self.holes => return self.note_head(side, from, packet.payload),
+            PayloadProtocol::Opaque => return self.find_entry(side, from, packet.payload),
             PayloadProtocol::Silent => self.detect_protocol(side, from, packet.payload),
             PayloadProtocol::Http | PayloadProtocol::Tls => {}
         }
@@ -86,6 +90,76 @@ impl PayloadDecoder {
         need.add_payload(from, packet.payload, packet.length);
         if self.decode_available(side).is_none() {
             self.give_up();
+        }
+    }
+
+    /// Whether heads are missing, so that requests and answers cannot be counted off.
+    pub fn has_holes(&self) -> bool {
+        self.holes
+    }
+
+    /// Whether a side is within a message of chunks.
+    pub fn is_in_chunks(&self, side: ConnectionSide) -> bool {
+        match self.speaking.as_deref() {
+            Some(ActiveDecoder { decoder: ProtocolDecoder::Http(http), .. }) => {
+                http.is_in_chunks(side)
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes of a side were acknowledged up to `acked`. Needed ones that did not come by then never will.
+    #[inline]
+    pub fn pass_unseen(&mut self, side: ConnectionSide, acked: i64) {
+        let Some(speaking) = &mut self.speaking else { return };
+        // The end of a stream takes a number too.
+        if speaking.needs[side.index()].offset() + 1 >= acked {
+            return;
+        }
+        self.holes = true;
+        let early = speaking.needs[side.index()].take_early();
+        self.speaking = None;
+        for EarlyPayload { from, captured, .. } in early {
+            self.note_head(side, from, &captured);
+        }
+    }
+
+    /// Frees messages whose answers end before this offset.
+    pub fn free_before(&mut self, cut: i64) {
+        let [requests, answers] = &mut self.messages;
+        if self.holes {
+            requests.clear();
+            answers.clear();
+        }
+        while answers.front().is_some_and(|answer| answer.to.is_some_and(|to| to <= cut)) {
+            answers.pop_front();
+            requests.pop_front();
+        }
+    }
+
+    /// Notes the head of a message at the beginning of a packet.
+    fn note_head(&mut self, side: ConnectionSide, from: i64, payload: &[u8]) {
+        if self.protocol == PayloadProtocol::Tls {
+            if tls::is_application_data(payload) {
+                self.first_data[side.index()].get_or_insert(from);
+            }
+            return;
+        }
+        let messages = &mut self.messages[side.index()];
+        if let Some(start) = http::message_start(side, payload)
+            && messages.len() < MAX_MESSAGES
+        {
+            messages.push_back(HttpMessage { from, to: None, start });
+        }
+    }
+
+    /// Finds a request in a connection whose beginning was not understood.
+    #[inline]
+    fn find_entry(&mut self, side: ConnectionSide, from: i64, payload: &[u8]) {
+        if side == ConnectionSide::Client && head::is_request(payload) {
+            self.protocol = PayloadProtocol::Http;
+            self.holes = true;
+            self.note_head(side, from, payload);
         }
     }
 
@@ -106,6 +180,13 @@ impl PayloadDecoder {
             ConnectionSide::Client if head::is_request(payload) => {
                 self.protocol = PayloadProtocol::Http;
                 ProtocolDecoder::Http(HttpDecoder::default())
+            }
+            ConnectionSide::Server if payload.starts_with(b"HTTP/1.") => {
+                // Its request is not in the capture.
+                self.protocol = PayloadProtocol::Http;
+                self.holes = true;
+                self.note_head(side, from, payload);
+                return;
             }
             _ if tls::is_record(payload) => {
                 self.protocol = PayloadProtocol::Tls;

@@ -22,6 +22,16 @@ pub struct OffsetRanges {
     /// The others, ascending; never touching.
     lower: Vec<OffsetRange>,
     joined: u64,
+    /// Bytes between ranges that were joined.
+    joined_bytes: i64,
+}
+
+/// Bytes that are in no range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MissingBytes {
+    pub bytes: i64,
+    /// In how many pieces.
+    pub gaps: u64,
 }
 
 impl OffsetRanges {
@@ -44,6 +54,22 @@ impl OffsetRanges {
     /// How often ranges were joined although bytes between them were missing.
     pub fn joined(&self) -> u64 {
         self.joined
+    }
+
+    /// What is missing from `from` up to `to`; `from` is `None` for the first known byte.
+    pub fn missing(&self, from: Option<i64>, to: i64) -> MissingBytes {
+        let mut missing = MissingBytes { bytes: self.joined_bytes, gaps: self.joined };
+        let mut reached = from;
+        let mut add_gap = |from: i64, to: i64| {
+            missing.bytes += (to - from).max(0);
+            missing.gaps += u64::from(to > from);
+        };
+        for range in self.lower.iter().chain(&self.top) {
+            add_gap(reached.unwrap_or(range.from), range.from.min(to));
+            reached = Some(reached.map_or(range.to, |reached| reached.max(range.to)));
+        }
+        add_gap(reached.unwrap_or(to), to);
+        missing
     }
 
     pub fn total(&self) -> i64 {
@@ -71,6 +97,7 @@ impl OffsetRanges {
             all[narrow - 1].to = all[narrow].to;
             all.remove(narrow);
             self.joined += 1;
+            self.joined_bytes += filled;
         }
         self.top = all.pop();
         self.lower = all;
@@ -92,6 +119,20 @@ mod tests {
         assert_eq!(ranges.add(30, 40), 10);
         assert_eq!(ranges.add(-5, 1), 5);
         assert_eq!((ranges.total(), ranges.top), (45, Some(OffsetRange { from: -5, to: 40 })));
+    }
+
+    #[test]
+    fn what_no_range_has_is_missing() {
+        let missing = |bytes, gaps| MissingBytes { bytes, gaps };
+        let mut ranges = OffsetRanges::default();
+        assert_eq!(ranges.missing(None, 9), missing(0, 0));
+        assert_eq!(ranges.missing(Some(0), 9), missing(9, 1));
+        ranges.add(10, 20);
+        ranges.add(30, 40);
+        assert_eq!(ranges.missing(Some(0), 60), missing(40, 3));
+        assert_eq!(ranges.missing(None, 35), missing(10, 1));
+        assert_eq!(ranges.missing(None, 25), missing(5, 1));
+        assert_eq!(ranges.missing(Some(10), 15), missing(0, 0));
     }
 
     #[test]

@@ -8,11 +8,13 @@ pub use bands::{TimeLocation, TimeOwners};
 pub use connection::{
     ConnectionReport, DirectionReport, EndReport, FlagReport, ScalingReport, WindowReport,
 };
+pub use failure::{FailureEndpoint, FailureEvidence, FailureFinding, FirstCause};
 pub use finding::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
 pub use transaction::{CauseReport, PhaseReport, TransactionReport};
 
 pub(crate) mod bands;
 pub(crate) mod connection;
+pub(crate) mod failure;
 pub(crate) mod finding;
 pub(crate) mod number;
 pub(crate) mod transaction;
@@ -71,14 +73,21 @@ pub struct CaptureReport {
     pub too_deep: u64,
     /// Frames with an earlier time than the frame before.
     pub backwards: u64,
+    /// Bytes of TCP that passed, by their acknowledgements, and that the capture lacks.
+    pub missing_bytes: i64,
+    /// In how many pieces; each is one packet or several.
+    pub missing_pieces: u64,
+    /// Connections of which only one direction was captured; nothing is blamed on the other.
+    pub one_way_connections: u64,
     /// The damage of the file, which was analysed up to there.
     pub damage: Option<String>,
 }
 
 impl TimeDiagnosis {
-    /// Number of the connection that shows the most significant bottleneck best.
+    /// Number of the connection that shows the first failure, or the most significant bottleneck best.
     pub fn shown(&self) -> Option<u32> {
-        self.most_significant.as_ref().map(|finding| finding.evidence.connection)
+        let failed = self.failures.first().map(|failure| failure.evidence.connection);
+        failed.or(self.most_significant.as_ref().map(|finding| finding.evidence.connection))
     }
 }
 

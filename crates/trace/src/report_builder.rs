@@ -4,6 +4,7 @@
 
 use crate::analysis::{AnalysedCapture, CaptureFacts};
 use crate::diagnosis::diagnose;
+use crate::failure_tally::FailureTally;
 use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
 use crate::limit_tally::LimitTally;
 use crate::report::number::seconds;
@@ -27,19 +28,31 @@ const MAX_CONNECTIONS: usize = 20_000;
 
 pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
     let mut tally = LimitTally::default();
-    for AnalysedConnection { ledger, .. } in &analysed.connections {
+    let mut failures = FailureTally::default();
+    for AnalysedConnection { conversation, ledger } in &analysed.connections {
         tally.add_tally(&ledger.tally);
+        if let Some(failure) = &ledger.failure {
+            failures.add(failure, conversation, ledger.number);
+        }
     }
     keep_slowest_overall(&mut analysed.connections, MAX_REPORTED);
     let connections = &mut analysed.connections;
     let mut reported: Vec<usize> = (0..connections.len()).collect();
-    reported.sort_by_key(|at| std::cmp::Reverse(connections[*at].ledger.tally.total_ns));
+    reported.sort_by_key(|at| {
+        let ledger = &connections[*at].ledger;
+        (ledger.failure.is_none(), std::cmp::Reverse(ledger.tally.total_ns))
+    });
     reported.truncate(MAX_CONNECTIONS);
     reported.sort_unstable();
     let connections_total = connections.len();
     let connections_left_out = connections.len() - reported.len();
     let one = |at: usize| {
-        let verdict = diagnose(&connections[at].ledger.tally, connections.as_slice());
+        let mut failures = FailureTally::default();
+        let AnalysedConnection { conversation, ledger } = &connections[at];
+        if let Some(failure) = &ledger.failure {
+            failures.add(failure, conversation, ledger.number);
+        }
+        let verdict = diagnose(&ledger.tally, failures.findings(1), connections.as_slice());
         let AnalysedConnection { conversation, ledger } = &mut connections[at];
         // Moved, not copied: the transactions are stored only once.
         let transactions = std::mem::take(&mut ledger.transactions);
@@ -53,7 +66,11 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
         connections_total,
         connections_left_out,
         transactions_total: tally.transactions,
-        verdict: diagnose(&tally, analysed.connections.as_slice()),
+        verdict: diagnose(
+            &tally,
+            failures.findings(connections_total as u64),
+            analysed.connections.as_slice(),
+        ),
         connections: reported,
     }
 }
@@ -77,6 +94,9 @@ fn capture_report(facts: &CaptureFacts, source: &CaptureSource) -> CaptureReport
         broken: facts.broken,
         too_deep: facts.too_deep,
         backwards: facts.backwards,
+        missing_bytes: facts.missing_bytes,
+        missing_pieces: facts.missing_pieces,
+        one_way_connections: facts.one_way_connections,
         damage: source.damage.clone(),
     }
 }

@@ -12,6 +12,8 @@ use crate::limit_tally::{LimitCell, TransactionPlace};
 pub struct SentenceFacts<'a> {
     pub cell: &'a LimitCell,
     pub window: Option<i64>,
+    /// Whether the receiver's program leaves data unread in its buffer.
+    pub reads_slowly: bool,
     pub segment: u32,
     /// The time in nanoseconds that a change would save.
     pub saving_ns: i64,
@@ -55,6 +57,9 @@ fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> St
         }
         Limit::NagleDelayedAck => format!(
             "the {sender} sent small pieces one by one, each waiting for an acknowledgement that the {receiver} held back"
+        ),
+        Limit::Nagle => format!(
+            "the {sender} sent small pieces one by one, each waiting for the acknowledgement of the one before"
         ),
         Limit::ZeroWindow => format!("the {receiver} did not read, and closed its receive window"),
         Limit::SillyWindow => format!(
@@ -101,6 +106,11 @@ pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
             "The {receiver}'s TCP applies a window scale that it did not announce: update it, or turn window scaling or \
              its buffer sharing off there"
         ),
+        Limit::Rwnd if facts.reads_slowly => {
+            format!(
+                "Let the {receiver}'s program read faster: a larger buffer would only fill later"
+            )
+        }
         Limit::SillyWindow | Limit::Rwnd => {
             format!("Give the {receiver} a larger receive buffer, with window scaling")
         }
@@ -108,7 +118,7 @@ pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
         Limit::DelayedAck => format!(
             "Let the {sender} send its message in one piece, or the {receiver} acknowledge at once"
         ),
-        Limit::NagleDelayedAck => {
+        Limit::NagleDelayedAck | Limit::Nagle => {
             format!("Set TCP_NODELAY at the {sender}, or write its message in one piece")
         }
         Limit::LinkRate => "Send fewer bytes (compress, cache), or get a faster link".to_owned(),

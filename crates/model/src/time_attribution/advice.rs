@@ -52,7 +52,7 @@ pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
         (Limit::Tls, _) => {
             "Handshakes cost round trips: let clients keep connections open and resume sessions."
         }
-        (Limit::DelayedAck | Limit::NagleDelayedAck, _) => {
+        (Limit::DelayedAck | Limit::NagleDelayedAck | Limit::Nagle, _) => {
             "Small segments wait for acknowledgements: let the sender write at once what belongs together."
         }
         (Limit::BalancerHold, _) => {

@@ -15,6 +15,8 @@ pub struct TimeBands {
     pub response: i64,
     /// By owner: client, network, server, balancer.
     pub owners: [i64; 4],
+    /// Of nobody, because packets are missing in the capture.
+    pub unknown: i64,
 }
 
 impl TimeBands {
@@ -22,7 +24,8 @@ impl TimeBands {
         let mut bands = TimeBands::default();
         let half = transaction.latency_ns / 2;
         bands.request = transaction.setup_ns + transaction.request.ns + transaction.queue_ns + half;
-        bands.server = transaction.server_ns;
+        bands.server = transaction.server_ns + transaction.unknown_ns;
+        bands.unknown = transaction.unknown_ns;
         bands.response = transaction.response.as_ref().map_or(0, |phase| phase.ns);
         bands.response += transaction.tail_ns + transaction.latency_ns - half;
         bands.add(TimeOwner::Network, transaction.setup_ns + transaction.latency_ns);
@@ -45,6 +48,7 @@ impl TimeBands {
         self.request += other.request;
         self.server += other.server;
         self.response += other.response;
+        self.unknown += other.unknown;
         for (mine, theirs) in self.owners.iter_mut().zip(other.owners) {
             *mine += theirs;
         }
@@ -57,6 +61,6 @@ impl TimeBands {
 
     /// The total by owner.
     pub fn by_owner(&self) -> i64 {
-        self.owners.iter().sum()
+        self.owners.iter().sum::<i64>() + self.unknown
     }
 }

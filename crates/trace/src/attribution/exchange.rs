@@ -54,6 +54,7 @@ pub fn attribute_turn(
         queue_ns: 0,
         tail_ns: 0,
         server_ns: 0,
+        unknown_ns: 0,
         latency_ns: 0,
         pause_ns: 0,
         near_ns,
@@ -138,6 +139,9 @@ impl<'a> TurnContext<'a> {
         if p0 > arrived {
             out.queue_ns = self.queue_delay(ConnectionSide::Client, request.to, q1, p0);
             out.server_ns = p0 - arrived - out.queue_ns;
+            if client.sent[request_span.last].untimed || server.sent[response_span.first].untimed {
+                out.unknown_ns = std::mem::take(&mut out.server_ns);
+            }
         }
         let from_ns = p0.max(arrived).min(p1);
         out.request = self.attribute_phase(ConnectionSide::Client, request_span, request, q0, q1);
@@ -157,7 +161,10 @@ impl<'a> TurnContext<'a> {
             self.queue_delay(ConnectionSide::Server, response.to, p1, i64::MAX)
         };
         let total = p1 - q0 + near_client + out.tail_ns;
-        out.latency_ns = total - out.working_ns();
+        let rest = total - out.working_ns();
+        // A turn pays for the path once. What is left beyond that was idle, and is not the path's.
+        out.latency_ns = rest.min(near_client + near_server).max(0);
+        out.unknown_ns += (rest - out.latency_ns).max(0);
     }
 
     /// How long the end of a message waited in a queue behind the capture. The round trips before it show the queue,
@@ -202,6 +209,8 @@ impl<'a> TurnContext<'a> {
             from_ns,
             to: range.to,
             round_trip_ns: self.path.round_trip_ns(),
+            jitter_ns: self.path.jitter_ns(side),
+            near_ns: self.path.near_ns(side),
             segment: i64::from(self.segments[side.index()]),
             detailed: self.detailed,
         });

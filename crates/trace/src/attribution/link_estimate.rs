@@ -3,6 +3,7 @@
 //! Near the sender a queue shows in growing round trips; near the receiver, in packets that are never slower than the
 //! fastest ones. Samples that involve losses or timers are left out.
 
+use crate::attribution::base_round_trip::BaseRoundTrip;
 use crate::attribution::pace::PaceEstimate;
 use crate::attribution::path::{PathTiming, RoundTripSample};
 use crate::attribution::sender::{SenderView, SentSegment};
@@ -20,7 +21,7 @@ pub struct LinkEstimate {
     /// By the time of the data: sums of samples up to there.
     times: Vec<i64>,
     sums: Vec<i64>,
-    base_ns: i64,
+    base: BaseRoundTrip,
     round_trip_ns: i64,
     /// Arrivals by time; only with a capture near the receiver.
     arrivals: Vec<ArrivalSum>,
@@ -64,13 +65,13 @@ impl LinkEstimate {
         let mut link = LinkEstimate {
             times: firm.iter().map(|sample| sample.time_ns).collect(),
             sums,
-            base_ns: far,
+            base: BaseRoundTrip::from_samples(&firm, far),
             round_trip_ns: near + far,
             fastest: fastest(&arrivals, near + far),
             arrivals,
             pace: PaceEstimate::default(),
         };
-        if firm.iter().any(|sample| link.is_queued(sample.round_trip_ns)) {
+        if firm.iter().any(|sample| link.is_queued(sample.time_ns, sample.round_trip_ns)) {
             let round_trip_ns = link.round_trip_ns;
             let span_ns = link.span_ns();
             link.pace = PaceEstimate::estimate(&sender.acks, round_trip_ns, span_ns, |at| {
@@ -102,13 +103,24 @@ impl LinkEstimate {
         if to - from < 3 {
             return false;
         }
-        self.is_queued((self.sums[to] - self.sums[from]) / (to - from) as i64)
+        self.is_queued(time_ns, (self.sums[to] - self.sums[from]) / (to - from) as i64)
+    }
+
+    /// Whether the queue that the last sample stood in still drains: then a loss costs no time of its own. What was sent
+    /// until the sample was acknowledged waits as long again.
+    pub fn is_draining(&self, time_ns: i64) -> bool {
+        let behind = self.times.partition_point(|time| *time <= time_ns);
+        let Some(at) = behind.checked_sub(1) else { return false };
+        let round_trip_ns = self.sums[at + 1] - self.sums[at];
+        self.is_queued(self.times[at], round_trip_ns)
+            && self.times[at] + 2 * round_trip_ns >= time_ns
     }
 
     /// Whether round trips of this length have a queue in them.
-    fn is_queued(&self, round_trip_ns: i64) -> bool {
-        let queue = round_trip_ns - self.base_ns;
-        queue > QUEUE_NS && queue * 100 > self.round_trip_ns * 35
+    fn is_queued(&self, time_ns: i64, round_trip_ns: i64) -> bool {
+        let base_ns = self.base.at(time_ns);
+        let queue = round_trip_ns - base_ns;
+        queue > QUEUE_NS && queue * 100 > self.round_trip_ns.max(base_ns) * 35
     }
 
     /// The time over which rates are compared, in nanoseconds.

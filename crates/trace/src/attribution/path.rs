@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::conversation::Conversation;
-use crate::event::{ConnectionSide, FILLS, PacketEvent};
+use crate::event::{ConnectionSide, FILLS, PacketEvent, UNSEEN};
 
 #[derive(Clone, Copy, Debug)]
 pub struct RoundTripSample {
@@ -14,6 +14,8 @@ pub struct RoundTripSample {
     pub time_ns: i64,
     /// How long the acknowledgement took.
     pub round_trip_ns: i64,
+    /// Bytes that were outstanding behind the data.
+    pub in_flight: i64,
     /// Whether no other data was outstanding, so that the acknowledgement may have been delayed.
     pub lone: bool,
 }
@@ -34,6 +36,11 @@ pub struct PathTiming {
 /// The limit of samples stored for each side. Further samples of a long piece are dropped.
 const MAX_SAMPLES: usize = 1 << 20;
 
+/// Samples that are compared to see how they vary. A percentile of a thousand is exact to a tenth of a percent.
+const MAX_COMPARED: usize = 1_024;
+/// Fewer samples would let one late acknowledgement decide.
+const MIN_COMPARED: usize = 16;
+
 /// A sent segment whose acknowledgement has not passed yet.
 #[derive(Clone, Copy, Debug)]
 struct UnackedSegment {
@@ -41,6 +48,8 @@ struct UnackedSegment {
     end: i64,
     /// When it passed, nanoseconds since the capture began.
     time_ns: i64,
+    /// Bytes that were outstanding behind it.
+    in_flight: i64,
     /// Whether its acknowledgement gives a sample: nothing at or before its end was sent again.
     clean: bool,
 }
@@ -50,6 +59,8 @@ struct UnackedSegment {
 struct UnackedData {
     segments: VecDeque<UnackedSegment>,
     highest: i64,
+    /// Offset behind what is acknowledged.
+    acked: i64,
 }
 
 impl PathTiming {
@@ -62,7 +73,7 @@ impl PathTiming {
             if event.has_ack() {
                 waiting[to.index()].on_acknowledged(event, &mut path.samples[from.index()]);
             }
-            if event.length > 0 {
+            if event.length > 0 && !event.has_mark(UNSEEN) {
                 waiting[from.index()].on_sent(event);
             }
         }
@@ -117,6 +128,30 @@ impl PathTiming {
         self.side_round_trip_ns[side.index()].unwrap_or(0)
     }
 
+    /// How long an acknowledgement takes from the capture to a side and the answer back, at least. Without the handshake
+    /// the shortest sample may contain some of the side's own time; an acknowledgement must not come behind the packet
+    /// that it let go.
+    pub fn shift_ns(&self, side: ConnectionSide) -> i64 {
+        let near = self.near_ns(side);
+        let is_exact = self.handshake_ns[side.index()].is_some();
+        if is_exact { near } else { near - near / 50 }
+    }
+
+    /// How much the round trip to a side varies: from the shortest sample to the tenth longest part. `None` where too few
+    /// samples tell.
+    pub fn jitter_ns(&self, side: ConnectionSide) -> Option<i64> {
+        let samples = self.samples(side);
+        let stride = samples.len() / MAX_COMPARED + 1;
+        let firm = samples.iter().step_by(stride).filter(|sample| !sample.lone);
+        let mut round_trips: Vec<i64> = firm.map(|sample| sample.round_trip_ns).collect();
+        let at = round_trips.len() * 9 / 10;
+        if round_trips.len() < MIN_COMPARED {
+            return None;
+        }
+        let long = *round_trips.select_nth_unstable(at).1;
+        Some((long - self.near_ns(side)).max(0))
+    }
+
     /// Both, unless only delayed acknowledgements could be measured.
     pub fn firm_ns(&self) -> [Option<i64>; 2] {
         [0, 1].map(|at| self.side_round_trip_ns[at].filter(|_| !self.bound[at]))
@@ -156,13 +191,21 @@ impl UnackedData {
         } else if event.has_new_data() {
             self.highest = event.end();
             let time_ns = event.time_ns;
-            self.segments.push_back(UnackedSegment { end: event.end(), time_ns, clean: true });
+            let first = self.segments.front().map_or(event.seq, |_| self.acked);
+            let in_flight = event.end() - first;
+            self.segments.push_back(UnackedSegment {
+                end: event.end(),
+                time_ns,
+                in_flight,
+                clean: true,
+            });
         }
     }
 
     fn on_acknowledged(&mut self, event: &PacketEvent, samples: &mut Vec<RoundTripSample>) {
+        self.acked = self.acked.max(event.ack);
         while let Some(segment) = self.segments.front().copied() {
-            let UnackedSegment { end, time_ns, clean } = segment;
+            let UnackedSegment { end, time_ns, in_flight, clean } = segment;
             if end > event.ack {
                 return;
             }
@@ -171,7 +214,7 @@ impl UnackedData {
             if exact && event.time_ns >= time_ns {
                 let round_trip_ns = event.time_ns - time_ns;
                 let lone = self.segments.is_empty();
-                samples.push(RoundTripSample { time_ns, round_trip_ns, lone });
+                samples.push(RoundTripSample { time_ns, round_trip_ns, in_flight, lone });
             }
         }
     }

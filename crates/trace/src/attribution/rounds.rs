@@ -37,6 +37,8 @@ pub struct TransferRounds {
     from_ns: i64,
     round_ns: i64,
     shapes: Vec<RoundShape>,
+    /// For each round, how many in a row have its level.
+    runs: Vec<u32>,
     /// Most in flight in any round, bytes.
     pub peak: i64,
     /// The most bytes in flight in any round of a plateau; 0 if there is no plateau.
@@ -67,16 +69,29 @@ impl TransferRounds {
             }
         }
         let peak = peaks.iter().copied().max().unwrap_or(0);
-        let shapes = classify_rounds(&without_dips(&peaks), peak);
+        let classified = classify_rounds(&without_dips(&peaks), peak);
+        let runs = classified.iter().map(|round| round.run).collect();
+        let shapes: Vec<RoundShape> = classified.iter().map(|round| round.shape).collect();
         let level =
             |(peak, shape): (&i64, &RoundShape)| (*shape == RoundShape::Plateau).then_some(*peak);
         let plateau = peaks.iter().zip(&shapes).filter_map(level).max().unwrap_or(0);
-        TransferRounds { from_ns, round_ns, shapes, peak, plateau }
+        TransferRounds { from_ns, round_ns, shapes, runs, peak, plateau }
+    }
+
+    /// Whether the level at a time lasted so long that a congestion window, which grows by a segment a round after a
+    /// loss (RFC 5681, 3.1), would have left it by a quarter.
+    pub fn outlasts_growth(&self, time_ns: i64, segment: i64) -> bool {
+        let run = self.runs.get(self.round_at(time_ns)).or(self.runs.last()).copied();
+        i64::from(run.unwrap_or(0)) * segment * 4 >= self.plateau
+    }
+
+    fn round_at(&self, time_ns: i64) -> usize {
+        usize::try_from((time_ns - self.from_ns) / self.round_ns).unwrap_or(0)
     }
 
     /// The shape at a time.
     pub fn shape(&self, time_ns: i64) -> RoundShape {
-        let at = usize::try_from((time_ns - self.from_ns) / self.round_ns).unwrap_or(0);
+        let at = self.round_at(time_ns);
         self.shapes.get(at).or(self.shapes.last()).copied().unwrap_or(RoundShape::Other)
     }
 }
@@ -91,7 +106,14 @@ fn without_dips(peaks: &[i64]) -> Vec<i64> {
     all
 }
 
-fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<RoundShape> {
+/// A round with its shape, and how many rounds in a row are alike.
+#[derive(Clone, Copy, Debug)]
+struct ClassifiedRound {
+    shape: RoundShape,
+    run: u32,
+}
+
+fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<ClassifiedRound> {
     let mut shapes = Vec::with_capacity(peaks.len());
     while shapes.len() < peaks.len() {
         let at = shapes.len();
@@ -107,7 +129,8 @@ fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<RoundShape> {
             false if grows(peaks, at) => RoundShape::Growing,
             _ => RoundShape::Other,
         };
-        shapes.extend(std::iter::repeat_n(shape, count));
+        let run = u32::try_from(count).unwrap_or(u32::MAX);
+        shapes.extend(std::iter::repeat_n(ClassifiedRound { shape, run }, count));
     }
     shapes
 }

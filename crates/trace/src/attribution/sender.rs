@@ -5,7 +5,7 @@
 //! anything in flight.
 
 use crate::conversation::Conversation;
-use crate::event::{ConnectionSide, FILLS, PROBE};
+use crate::event::{ConnectionSide, FILLS, PROBE, UNSEEN, UNTIMED};
 
 use super::loss_tracker::LossTracker;
 use super::path::PathTiming;
@@ -26,6 +26,8 @@ pub struct SentSegment {
     pub repairs: bool,
     /// Packets of the sender before it are missing, by their identification.
     pub jump: bool,
+    /// It is not in the capture, and it is not known when it passed.
+    pub untimed: bool,
 }
 
 /// An acknowledgement. Older ones that arrive late are left out.
@@ -80,7 +82,7 @@ impl SenderView {
         let mut acked = i64::MIN;
         for event in &conversation.events {
             if event.side() == side {
-                let jump = holes.id_jumps(event);
+                let jump = !event.has_mark(UNSEEN) && holes.id_jumps(event);
                 if event.length > 0 && !event.has_mark(PROBE) {
                     let repairs = event.is_retransmission() || holes.is_repair(event, high);
                     high = high.max(event.end());
@@ -92,12 +94,13 @@ impl SenderView {
                         repeat: event.is_retransmission() && !event.has_mark(FILLS),
                         repairs,
                         jump,
+                        untimed: event.has_mark(UNTIMED),
                     });
                     sender.high.push(high);
                 }
             } else if event.has_ack() && event.ack >= acked {
                 acked = event.ack;
-                sender.acks.push(ack(event, path.near_ns(side), scale));
+                sender.acks.push(ack(event, path.shift_ns(side), scale));
             }
         }
         let regular = holes.is_regular();

@@ -19,6 +19,8 @@ pub struct LimitEvidence {
     pub to: u32,
     /// Bytes sent at the ends of such times.
     pub bytes: u64,
+    /// The receiver's window in force then, bytes, where known.
+    pub window: Option<i64>,
 }
 
 /// The sums of one transfer, or of several.

@@ -100,6 +100,8 @@ pub struct TracedTransaction {
     /// Time that the end of the response waited in a queue behind the capture.
     pub tail_ns: i64,
     pub server_ns: i64,
+    /// Time between request and answer that nobody owns, because packets are missing in the capture.
+    pub unknown_ns: i64,
     /// The path's length: round trips.
     pub latency_ns: i64,
     /// The client's pause since the answer before.
@@ -144,7 +146,7 @@ impl TracedTransaction {
     /// The total without the path's latency.
     pub fn working_ns(&self) -> i64 {
         let response = self.response.as_ref().map_or(0, |phase| phase.ns);
-        self.request.ns + self.queue_ns + self.server_ns + response + self.tail_ns
+        self.request.ns + self.queue_ns + self.server_ns + self.unknown_ns + response + self.tail_ns
     }
 
     /// Begins with opening the connection.

@@ -25,6 +25,10 @@ pub struct MessageTransfer<'a> {
     pub to: i64,
     /// The whole round trip.
     pub round_trip_ns: i64,
+    /// How much the round trip between the capture and the sender varies; `None`: too few samples tell.
+    pub jitter_ns: Option<i64>,
+    /// The round trip between the capture and the sender.
+    pub near_ns: i64,
     pub segment: i64,
     /// Whether every slice is wanted, for drawing.
     pub detailed: bool,
@@ -86,6 +90,8 @@ struct TransferSlicer<'a> {
     /// Acknowledgements known at the start of the gap.
     acks_known: usize,
     window: Option<EffectiveWindowRange>,
+    /// The window of the slice that was classified last.
+    window_in_force: Option<i64>,
     stretches: Vec<LimitStretch>,
 }
 
@@ -126,7 +132,8 @@ impl<'a> TransferSlicer<'a> {
             }
         }
         let rounds = TransferRounds::from_flights(&flights, of.round_trip_ns);
-        let trigger_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100);
+        let varies_ns = of.jitter_ns.unwrap_or(0).min(of.near_ns);
+        let trigger_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100).max(varies_ns);
         TransferSlicer {
             transfer: of,
             shares: LimitShares::default(),
@@ -135,6 +142,7 @@ impl<'a> TransferSlicer<'a> {
             trigger_ns,
             acks_known: 0,
             window: None,
+            window_in_force: None,
             stretches: Vec::new(),
         }
     }
@@ -211,7 +219,9 @@ impl<'a> TransferSlicer<'a> {
                 _ => self.stretches.push(LimitStretch { limit, from_ns, to_ns }),
             }
         }
-        self.shares.add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes });
+        let window = self.window_in_force;
+        self.shares
+            .add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes, window });
     }
 
     /// A small segment whose delayed acknowledgement released the next packet.
@@ -226,14 +236,25 @@ impl<'a> TransferSlicer<'a> {
         let ack = sender.acks.get(covering)?;
         let took = ack.time_ns - gap.earlier.time_ns;
         let since = gap.later.time_ns - ack.time_ns;
-        let open = ack.edge - gap.high >= of.segment.min(of.to - gap.high);
-        let delayed =
-            took > of.round_trip_ns + DELAYED_NS && (0..=self.trigger_ns).contains(&since);
-        if !delayed || !open {
+        // The window in force during the wait: the acknowledgement that ends it may also open a full one.
+        let in_force = self.acks_known.checked_sub(1).map(|at| &sender.acks[at]);
+        let room = in_force.map_or(i64::MAX, |ack| ack.edge - gap.high);
+        let open = room >= of.segment.min(of.to - gap.high);
+        let is_let_go = (0..=self.trigger_ns).contains(&since);
+        if !is_let_go || !open {
             return None;
         }
         let next_small = gap.later.to - gap.later.from < of.segment;
-        Some(if next_small { Limit::NagleDelayedAck } else { Limit::DelayedAck })
+        match (took > of.round_trip_ns + DELAYED_NS, next_small) {
+            (true, true) => Some(Limit::NagleDelayedAck),
+            (true, false) => Some(Limit::DelayedAck),
+            // Nothing else is outstanding, so no window of the path can be full: only the small segment was in the way.
+            (false, _) => {
+                let acked = in_force.map_or(gap.earlier.from, |ack| ack.ack);
+                let is_prompt = since * 4 <= took && took * 2 > of.round_trip_ns;
+                (acked >= gap.earlier.from && is_prompt).then_some(Limit::Nagle)
+            }
+        }
     }
 
     /// The first matching rule for a slice; `latest`: the last known acknowledgement.
@@ -248,6 +269,7 @@ impl<'a> TransferSlicer<'a> {
         let (edge, window) = ack.map_or((i64::MAX / 4, None), |ack| {
             (ack.edge, (of.sender.scaled || ack.raw_window == 0).then_some(ack.window))
         });
+        self.window_in_force = window;
         if let Some(window) = window {
             let first = EffectiveWindowRange { smallest: window, largest: window };
             let range = self.window.get_or_insert(first);
@@ -269,11 +291,14 @@ impl<'a> TransferSlicer<'a> {
             return Limit::Rwnd;
         }
         let bulk = self.rounds.peak > 4 * of.segment;
-        let filled = || {
+        let is_busy = || {
+            if gap.lossy {
+                return of.link.is_draining(start_ns);
+            }
             let at_its_rate = !full && !self.is_near_edge(room) && of.link.keeps_pace(start_ns);
             at_its_rate || of.link.is_full(start_ns, window)
         };
-        if bulk && !gap.lossy && outstanding > 0 && filled() {
+        if bulk && outstanding > 0 && is_busy() {
             return Limit::LinkRate;
         }
         if full && !in_repair {
@@ -309,7 +334,12 @@ impl<'a> TransferSlicer<'a> {
     fn classify_ack_clocked(&self, start_ns: i64, room: i64) -> Limit {
         let of = self.transfer;
         match self.rounds.shape(start_ns) {
-            RoundShape::Plateau if !self.repairs.is_empty() => Limit::Cwnd,
+            RoundShape::Plateau
+                if !self.repairs.is_empty()
+                    && !self.rounds.outlasts_growth(start_ns, of.segment) =>
+            {
+                Limit::Cwnd
+            }
             RoundShape::Plateau if self.rounds.peak <= 2 * of.segment => Limit::Cwnd,
             RoundShape::Plateau if self.is_near_edge(room) => Limit::Rwnd,
             RoundShape::Plateau => Limit::SendBuffer,

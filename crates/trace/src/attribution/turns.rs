@@ -35,6 +35,11 @@ const OVERLAPS: usize = 3;
 pub fn find_turns(conversation: &Conversation) -> ConversationTurns {
     match conversation.talk.protocol {
         PayloadProtocol::Multiplexed => ConversationTurns { turns: Vec::new(), multiplexed: true },
+        PayloadProtocol::Http if conversation.talk.has_holes() => {
+            let mut found = turns_by_direction(conversation);
+            name_turns(&mut found.turns, conversation);
+            found
+        }
         PayloadProtocol::Http => turns_by_heads(conversation),
         PayloadProtocol::Silent | PayloadProtocol::Tls | PayloadProtocol::Opaque => {
             turns_by_direction(conversation)
@@ -66,6 +71,27 @@ fn turns_by_heads(conversation: &Conversation) -> ConversationTurns {
         }
     });
     ConversationTurns { turns: turns.collect(), multiplexed: false }
+}
+
+/// Names turns by the heads that were captured.
+fn name_turns(turns: &mut [ConversationTurn], conversation: &Conversation) {
+    let [requests, answers] = &conversation.talk.messages;
+    let mut requests = requests.iter().peekable();
+    let mut answers = answers.iter().peekable();
+    for turn in turns {
+        let request_to = turn.request.map_or(i64::MIN, |range| range.to);
+        while let Some(message) = requests.next_if(|message| message.from < request_to) {
+            if let MessageStart::Request(title) = &message.start {
+                turn.title.get_or_insert_with(|| title.clone());
+            }
+        }
+        let response_to = turn.response.map_or(i64::MIN, |range| range.to);
+        while let Some(message) = answers.next_if(|message| message.from < response_to) {
+            if let MessageStart::Status(status) = message.start {
+                turn.status = Some(status);
+            }
+        }
+    }
 }
 
 /// A turn in progress.

@@ -3,7 +3,7 @@
 //! Only where the scale is known. The flag alone attributes no time; it explains a silly window.
 
 use crate::conversation::Conversation;
-use crate::event::ConnectionSide;
+use crate::event::{ConnectionSide, PacketEvent};
 
 use super::scale::WindowScale;
 
@@ -50,7 +50,9 @@ pub fn find_inconsistent_window(
     }
     // The last large window, and the offset that its side had acknowledged then.
     let mut large: Option<(u16, i64)> = None;
-    let events = conversation.events.iter().filter(|e| e.side() == side && e.has_ack());
+    // The window of a SYN is never scaled (RFC 7323, 2.2), so it compares with no other.
+    let tells = |e: &&PacketEvent| e.side() == side && e.has_ack() && !e.is_syn();
+    let events = conversation.events.iter().filter(tells);
     for event in events {
         let window = event.window;
         let Some((before, acked)) = large else {

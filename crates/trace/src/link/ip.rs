@@ -74,7 +74,8 @@ fn parse_ipv4<'a>(
     let length = (total - header) as u32;
     let ip_id = Some(u16_at(bytes, 4, true));
     let path = path.number();
-    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
+    let ttl = bytes[8];
+    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length }))
 }
 
 fn parse_ipv6<'a>(
@@ -112,7 +113,8 @@ fn parse_ipv6<'a>(
     let length = (total - at) as u32;
     let ip_id = None;
     let path = path.number();
-    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
+    let ttl = bytes[7];
+    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length }))
 }
 
 /// The length of an extension header. `None` if the header is not an extension header (RFC 8200, 4).

@@ -45,6 +45,27 @@ const MAX_CHUNK_LINE: usize = 4_096;
 /// A title has one line.
 const MAX_TITLE: usize = 120;
 
+/// The message that begins with these bytes, interim responses apart.
+pub fn message_start(side: ConnectionSide, bytes: &[u8]) -> Option<MessageStart> {
+    let line = bytes.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
+    match side {
+        ConnectionSide::Client => {
+            head::is_request(line).then(|| MessageStart::Request(title(line)))
+        }
+        ConnectionSide::Server => {
+            let status = head::parse_status(line)?;
+            (status == 101 || status >= 200).then_some(MessageStart::Status(status))
+        }
+    }
+}
+
+/// Method and target of a request's first line.
+fn title(line: &[u8]) -> Box<str> {
+    let line = line.strip_suffix(b" HTTP/1.1").unwrap_or(line);
+    let title: String = String::from_utf8_lossy(line).chars().take(MAX_TITLE).collect();
+    title.into()
+}
+
 /// What the head of a message begins.
 struct ParsedStart {
     start: MessageStart,
@@ -53,6 +74,11 @@ struct ParsedStart {
 }
 
 impl HttpDecoder {
+    /// Whether a side is within a message of chunks.
+    pub fn is_in_chunks(&self, side: ConnectionSide) -> bool {
+        matches!(self.states[side.index()], HttpDecodeState::Chunk | HttpDecodeState::Trailer)
+    }
+
     /// Reads the next thing.
     pub fn step(
         &mut self,
@@ -129,9 +155,7 @@ impl HttpDecoder {
         self.pending_methods.push_back(method);
         let body =
             if head.body == BodyLength::UntilClose { BodyLength::Bytes(0) } else { head.body };
-        let line = head.line.strip_suffix(b" HTTP/1.1").unwrap_or(head.line);
-        let title: String = String::from_utf8_lossy(line).chars().take(MAX_TITLE).collect();
-        Some(ParsedStart { start: MessageStart::Request(title.into()), body: Some(body) })
+        Some(ParsedStart { start: MessageStart::Request(title(head.line)), body: Some(body) })
     }
 
     fn on_response(&mut self, head: &MessageHead<'_>) -> Option<ParsedStart> {

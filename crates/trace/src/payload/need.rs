@@ -25,13 +25,13 @@ const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
 /// A packet's payload that came before bytes in front of it.
 #[derive(Debug)]
-struct EarlyPayload {
+pub struct EarlyPayload {
     /// Offset of its first byte.
-    from: i64,
+    pub from: i64,
     /// Its bytes on the wire.
     length: u32,
     /// The bytes of it that were captured.
-    captured: Box<[u8]>,
+    pub captured: Box<[u8]>,
 }
 
 /// The bytes that the decoder needs next.
@@ -71,6 +71,13 @@ impl StreamBuffer {
     /// The available bytes in one piece.
     pub fn bytes(&self) -> &[u8] {
         &self.buffered
+    }
+
+    /// Takes the packets that wait for bytes before them, in the order of the stream.
+    pub fn take_early(&mut self) -> Vec<EarlyPayload> {
+        let mut early = std::mem::take(&mut self.out_of_order);
+        early.sort_by_key(|payload| payload.from);
+        early
     }
 
     /// Adds a packet's payload; `length`: its length on the wire.

@@ -20,6 +20,11 @@ pub fn is_record(bytes: &[u8]) -> bool {
     bytes.len() >= HEADER && bytes[0] == 22 && bytes[1] == 3 && u16_at(bytes, 3, true) <= MAX_RECORD
 }
 
+/// Whether bytes begin with a record of application data.
+pub fn is_application_data(bytes: &[u8]) -> bool {
+    bytes.len() >= HEADER && bytes[0] == APPLICATION && bytes[1] == 3
+}
+
 impl TlsDecoder {
     /// Reads the next record's header.
     pub fn step(&mut self, need: &mut StreamBuffer) -> DecodeStep {

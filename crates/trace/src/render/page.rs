@@ -9,7 +9,8 @@ use super::plot::{self, PlotSpan, TracePlot, WIDTH};
 use super::svg::{Svg, escaped};
 use crate::event::ConnectionSide;
 use crate::report::{
-    BottleneckFinding, ConnectionReport, TimeDiagnosis, TraceReport, TransactionReport,
+    BottleneckFinding, ConnectionReport, FailureFinding, TimeDiagnosis, TraceReport,
+    TransactionReport,
 };
 use crate::scene::ConnectionScene;
 use crate::sentence::format_span;
@@ -54,6 +55,9 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
     let BounceDiagram { inner: bounce, height } = &diagram;
     let mut page = String::with_capacity(bounce.len() * 2);
     write_head(&mut page, scene, report, verdict);
+    for failure in &verdict.failures {
+        write_failure(&mut page, failure);
+    }
     for (rank, finding) in findings.iter().enumerate() {
         write_finding(&mut page, rank, finding);
     }
@@ -147,6 +151,7 @@ fn write_head(
         ("network", owners.network),
         ("server", owners.server),
         ("balancer", owners.balancer),
+        ("unknown", owners.unknown),
     ];
     page.push_str("<div class=\"bar\">");
     for (name, seconds) in all.iter().filter(|(_, seconds)| *seconds > 0.0) {
@@ -158,9 +163,21 @@ fn write_head(
     }
     let total = axis::format_seconds(verdict.total_seconds);
     let _ = writeln!(page, "</div>\n<p>Users waited {total} on this connection.</p>");
-    if verdict.most_significant.is_none() {
+    if verdict.most_significant.is_none() && verdict.failures.is_empty() {
         page.push_str("<p>Nothing stands out: no part of this is worth changing.</p>\n");
     }
+}
+
+fn write_failure(page: &mut String, failure: &FailureFinding) {
+    let _ = writeln!(
+        page,
+        "<div class=\"failure\"><b>Failed: {}</b> <small>{} · cause: {}</small><p>{}</p><p>{}.</p></div>",
+        failure.code.title(),
+        failure.code.name(),
+        failure.owner.name(),
+        escaped(&failure.sentence),
+        escaped(&failure.check),
+    );
 }
 
 fn write_finding(page: &mut String, rank: usize, finding: &BottleneckFinding) {

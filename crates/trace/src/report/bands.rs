@@ -22,6 +22,8 @@ pub struct TimeOwners {
     pub server: f64,
     /// The balancer's: only of captures of both of its sides.
     pub balancer: f64,
+    /// Nobody's, because packets are missing in the capture.
+    pub unknown: f64,
 }
 
 impl From<&TimeBands> for TimeLocation {
@@ -35,6 +37,6 @@ impl From<&TimeBands> for TimeLocation {
 impl From<&TimeBands> for TimeOwners {
     fn from(bands: &TimeBands) -> TimeOwners {
         let [client, network, server, balancer] = bands.owners.map(seconds);
-        TimeOwners { client, network, server, balancer }
+        TimeOwners { client, network, server, balancer, unknown: seconds(bands.unknown) }
     }
 }

@@ -4,6 +4,7 @@ use model::limit::{Limit, TimeOwner};
 use serde::Serialize;
 
 use super::bands::{TimeLocation, TimeOwners};
+use super::failure::{FailureFinding, FirstCause};
 
 /// The bottlenecks, the most significant first.
 #[derive(Clone, Debug, Serialize)]
@@ -13,6 +14,10 @@ pub struct TimeDiagnosis {
     /// Where it went by.
     pub location: TimeLocation,
     pub owners: TimeOwners,
+    /// The first failure, else the most significant bottleneck.
+    pub first_cause: Option<FirstCause>,
+    /// Connections that failed, the most frequent first.
+    pub failures: Vec<FailureFinding>,
     /// Whether no change is worthwhile.
     pub healthy: bool,
     /// The most significant bottleneck.

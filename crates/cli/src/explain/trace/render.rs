@@ -3,7 +3,8 @@
 use trace::compare::{CaptureComparison, SecondsPair};
 use trace::join::JoinedReport;
 use trace::report::{
-    BottleneckFinding, ConnectionReport, TimeDiagnosis, TimeOwners, TraceReport, TransactionReport,
+    BottleneckFinding, ConnectionReport, FailureFinding, TimeDiagnosis, TimeOwners, TraceReport,
+    TransactionReport,
 };
 
 use crate::show::paint::{Colour, Paint};
@@ -16,13 +17,14 @@ const SLOWEST: usize = 8;
 
 pub fn render_report(report: &TraceReport, width: usize, paint: Paint) -> String {
     let mut out = render_head(report, paint);
-    out.push_str(&render_owner_bars(
-        &report.verdict.owners,
-        report.verdict.total_seconds,
-        width,
-        paint,
-    ));
-    out.push('\n');
+    for failure in &report.verdict.failures {
+        out.push_str(&render_failure(failure, report, width, paint));
+    }
+    let verdict = &report.verdict;
+    if report.transactions_total > 0 {
+        out.push_str(&render_owner_bars(&verdict.owners, verdict.total_seconds, width, paint));
+        out.push('\n');
+    }
     out.push_str(&render_findings(&report.verdict, report, width, paint));
     out.push_str(&render_slowest(report, width, paint));
     out
@@ -51,6 +53,14 @@ fn render_head(report: &TraceReport, paint: Paint) -> String {
     note(capture.broken, "packets are cut or broken before the end of TCP's header");
     note(capture.fragments, "later fragments were passed over");
     note(capture.beyond_limit, "packets are of connections beyond the limit, and only counted");
+    note(capture.one_way_connections, "connections were captured in one direction only");
+    if capture.missing_pieces > 0 {
+        out.push_str(&format!(
+            "{} bytes in {} places passed, by their acknowledgements, and are not in the capture\n",
+            count(capture.missing_bytes.max(0).cast_unsigned()),
+            count(capture.missing_pieces),
+        ));
+    }
     if let Some(damage) = &capture.damage {
         let text = plain(&format!("Damaged: {damage}. What came before was analysed."));
         out.push_str(&format!("{}\n", paint.text(Colour::Bad, &text)));
@@ -68,10 +78,11 @@ fn render_owner_bars(owners: &TimeOwners, total: f64, width: usize, paint: Paint
         ("network", owners.network, Colour::Doubt),
         ("server", owners.server, Colour::Bad),
         ("balancer", owners.balancer, Colour::Quiet),
+        ("unknown", owners.unknown, Colour::Quiet),
     ];
     let mut out = String::new();
     for (name, seconds, colour) in all {
-        if seconds <= 0.0 && name == "balancer" {
+        if seconds <= 0.0 && ["balancer", "unknown"].contains(&name) {
             continue;
         }
         let share = if total > 0.0 { seconds / total } else { 0.0 };
@@ -89,11 +100,7 @@ fn render_findings(
     paint: Paint,
 ) -> String {
     let Some(first) = &verdict.most_significant else {
-        let text = match report.transactions_total {
-            0 => "Nothing to judge: no request was captured.",
-            _ => "Nothing stands out: no part of this is worth changing.",
-        };
-        return format!("{text}\n");
+        return describe_no_finding(report);
     };
     let mut out = String::new();
     let names = ["Most significant", "Next"];
@@ -102,6 +109,51 @@ fn render_findings(
         out.push_str(&render_finding(name, finding, report, width, paint));
     }
     out
+}
+
+/// What to say where no time stands out.
+fn describe_no_finding(report: &TraceReport) -> String {
+    let verdict = &report.verdict;
+    let hidden = verdict.owners.unknown > 0.0;
+    let text = match report.transactions_total {
+        _ if !verdict.failures.is_empty() => return String::new(),
+        0 if report.connections_total == 0 => {
+            "Nothing to judge: the capture has no connection.".to_owned()
+        }
+        0 => format!(
+            "No request was captured on {} connections, and none of them failed.",
+            count(report.connections_total as u64)
+        ),
+        _ if hidden && !verdict.healthy => format!(
+            "Whose {} that was cannot be told: its packets are not in the capture.",
+            span(verdict.owners.unknown)
+        ),
+        _ => "Nothing stands out: no part of this is worth changing.".to_owned(),
+    };
+    format!("{text}\n")
+}
+
+fn render_failure(
+    failure: &FailureFinding,
+    report: &TraceReport,
+    width: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("Failed: {} ({})", failure.code.title(), failure.code.name());
+    let owner = failure.owner.name();
+    let mut text = format!("{}, cause: {owner}\n", paint.text(Colour::Bad, &title));
+    let evidence = &failure.evidence;
+    let mut sentence = failure.sentence.clone();
+    if report.connections_total > 1 {
+        sentence.push_str(&format!(
+            " First seen in connection {}, packets {} to {}.",
+            evidence.connection, evidence.from_packet, evidence.to_packet
+        ));
+    }
+    text.push_str(&wrapped(&sentence, width));
+    text.push_str(&wrapped(&format!("=> {}.", failure.check), width));
+    text.push('\n');
+    text
 }
 
 fn render_finding(

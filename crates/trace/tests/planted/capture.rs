@@ -1,0 +1,106 @@
+//! Packets of planted cases, and the capture files made of them.
+
+use serde_json::Value;
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::ingest::ingest_capture;
+use trace::report_builder::{CaptureSource, build_report};
+
+pub const FIN: u8 = 1;
+pub const SYN: u8 = 2;
+pub const RST: u8 = 4;
+pub const ACK: u8 = 16;
+pub const MS: i64 = 1_000_000;
+
+/// A packet as it passes the place of the capture.
+#[derive(Clone, Debug)]
+pub struct PlantedPacket {
+    pub time_ns: i64,
+    pub connection: u16,
+    pub is_from_client: bool,
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    pub window: u16,
+    /// Window scale, in SYNs.
+    pub scale: Option<u8>,
+    pub ip_id: u16,
+    pub ttl: u8,
+    pub payload: Vec<u8>,
+}
+
+impl PlantedPacket {
+    /// The packet from its Ethernet header on.
+    pub fn frame(&self) -> Vec<u8> {
+        let client = ([10, 0, 0, 1], 20_000 + self.connection);
+        let server = ([10, 0, 0, 2], 80);
+        let (from, to) = if self.is_from_client { (client, server) } else { (server, client) };
+        let mut options = Vec::new();
+        if self.flags & SYN != 0 {
+            options.extend([2, 4, 5, 180]);
+            if let Some(shift) = self.scale {
+                options.extend([1, 3, 3, shift]);
+            }
+        }
+        let header = 20 + options.len();
+        let total = (20 + header + self.payload.len()) as u16;
+        let mut out = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+        out.extend(total.to_be_bytes());
+        out.extend(self.ip_id.to_be_bytes());
+        out.extend([0x40, 0, self.ttl, 6, 0, 0]);
+        out.extend(from.0);
+        out.extend(to.0);
+        out.extend(from.1.to_be_bytes());
+        out.extend(to.1.to_be_bytes());
+        out.extend(self.seq.to_be_bytes());
+        out.extend(self.ack.to_be_bytes());
+        out.extend([(header as u8 / 4) << 4, self.flags]);
+        out.extend(self.window.to_be_bytes());
+        out.extend([0; 4]);
+        out.extend(options);
+        out.extend(&self.payload);
+        out
+    }
+}
+
+/// A pcap file in nanoseconds of these packets, in order of time.
+pub fn write_pcap(packets: &[PlantedPacket]) -> Vec<u8> {
+    let mut sorted: Vec<&PlantedPacket> = packets.iter().collect();
+    sorted.sort_by_key(|packet| packet.time_ns);
+    let mut out = Vec::new();
+    for value in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        out.extend(value.to_le_bytes());
+    }
+    for packet in sorted {
+        let frame = packet.frame();
+        let length = frame.len() as u32;
+        let seconds = 1_700_000_000 + packet.time_ns / 1_000_000_000;
+        let fraction = packet.time_ns % 1_000_000_000;
+        for value in [seconds as u32, fraction as u32, length, length] {
+            out.extend(value.to_le_bytes());
+        }
+        out.extend(frame);
+    }
+    out
+}
+
+/// The report of a file's bytes.
+pub fn analyse_bytes(bytes: &[u8]) -> Value {
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = CaptureSource::default();
+    ingest_capture(&mut analysis, &mut source, "planted", bytes, |_| ()).unwrap();
+    serde_json::to_value(build_report(analysis.finish(), source)).unwrap()
+}
+
+/// The report of a capture of these packets.
+pub fn analyse(packets: &[PlantedPacket]) -> Value {
+    analyse_bytes(&write_pcap(packets))
+}
+
+/// Code and owner of the first cause; empty without one.
+pub fn first_cause(report: &Value) -> String {
+    let first = &report["verdict"]["first_cause"];
+    match (first["code"].as_str(), first["owner"].as_str()) {
+        (Some(code), Some(owner)) => format!("{code} {owner}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Connections that fail: every way, with the planted cause, alone and among healthy ones.
+
+use crate::capture::{PlantedPacket, analyse, first_cause};
+use crate::failure_rows::{FailureRow, HEALTHY, ROWS};
+use crate::script::{ONE_WAY_MS, ScriptedConnection};
+
+/// A connection of a row, and the end of the capture seconds later.
+fn packets_of(row: &FailureRow, number: u16, at_ms: i64) -> Vec<PlantedPacket> {
+    let mut one = ScriptedConnection::begin(number, at_ms);
+    (row.script)(&mut one);
+    one.packets
+}
+
+/// A healthy connection that lasts until the end.
+fn bystander(number: u16, at_ms: i64) -> Vec<PlantedPacket> {
+    let mut one = ScriptedConnection::open(number, at_ms);
+    one.exchange(5).wait(45_000).exchange(5).close();
+    one.packets
+}
+
+#[test]
+fn each_failure_is_the_first_cause() {
+    let wrong: Vec<String> = ROWS.iter().flat_map(mismatches).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn mismatches(row: &FailureRow) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut packets = packets_of(row, 1, 0);
+    let alone = first_cause(&analyse(&packets));
+    if alone != row.cause {
+        wrong.push(format!("{} alone: {alone}, not {}", row.name, row.cause));
+    }
+    packets.extend(bystander(2, 100));
+    let report = analyse(&packets);
+    let beside = first_cause(&report);
+    if beside != row.cause {
+        wrong.push(format!("{} beside a healthy one: {beside}, not {}", row.name, row.cause));
+    }
+    let failure = &report["verdict"]["failures"][0];
+    let fields = [
+        ("connections", failure["connections"] == 1),
+        ("of_connections", failure["of_connections"] == 2),
+        ("servers", failure["servers"][0]["address"] == "10.0.0.2"),
+        ("port", failure["servers"][0]["port"] == 80),
+        ("evidence", failure["evidence"]["connection"] == 1),
+        (
+            "sentence",
+            failure["sentence"].as_str().is_some_and(|text| text.contains(" to 10.0.0.2:80, ")),
+        ),
+        ("check", failure["check"].as_str().is_some_and(|text| !text.is_empty())),
+        ("healthy", report["verdict"]["healthy"] == false),
+    ];
+    let bad = fields.iter().filter(|(_, holds)| !holds);
+    wrong.extend(bad.map(|(field, _)| format!("{}: {field} of {failure}", row.name)));
+    wrong
+}
+
+#[test]
+fn healthy_endings_are_no_failures() {
+    for row in HEALTHY {
+        let mut packets = packets_of(row, 1, 0);
+        packets.extend(bystander(2, 100));
+        let report = analyse(&packets);
+        assert_eq!(report["verdict"]["failures"], serde_json::json!([]), "{}", row.name);
+    }
+}
+
+#[test]
+fn failures_are_counted_by_what_happened() {
+    let mut packets = Vec::new();
+    for number in 0..6 {
+        packets.extend(packets_of(&ROWS[0], number, 1_000 * i64::from(number)));
+    }
+    for number in 6..9 {
+        packets.extend(packets_of(&ROWS[1], number, 500));
+    }
+    packets.extend(bystander(9, 0));
+    let report = analyse(&packets);
+    let failures = report["verdict"]["failures"].as_array().unwrap();
+    let counts: Vec<_> = failures.iter().map(|one| (&one["code"], &one["connections"])).collect();
+    assert_eq!(counts.len(), 2, "{failures:?}");
+    assert_eq!((counts[0].0, counts[0].1), (&"CONNECT_REFUSED".into(), &6.into()));
+    assert_eq!((counts[1].0, counts[1].1), (&"CONNECT_UNANSWERED".into(), &3.into()));
+    let since = failures[0]["since_seconds"].as_f64().unwrap();
+    let last = failures[0]["last_seconds"].as_f64().unwrap();
+    assert!((since - 0.02).abs() < 0.001 && (last - 5.02).abs() < 0.001, "{since} {last}");
+    let sentence = failures[0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("6 of 10 connections to 10.0.0.2:80"), "{sentence}");
+}
+
+#[test]
+fn half_of_a_conversation_blames_nobody() {
+    let mut packets: Vec<PlantedPacket> = Vec::new();
+    for number in 0..3 {
+        let mut one = ScriptedConnection::open(number, 0);
+        one.exchange(5).wait(ONE_WAY_MS).ask().wait(30).client(crate::capture::ACK, b"");
+        packets.extend(one.packets.into_iter().filter(|packet| packet.is_from_client));
+    }
+    let report = analyse(&packets);
+    assert_eq!(report["verdict"]["failures"], serde_json::json!([]));
+    assert_eq!(report["capture"]["one_way_connections"], 3);
+}

@@ -1,0 +1,15 @@
+//! Captures with a planted cause: what the analysis must find in each, whole and with packets missing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail the test")]
+
+mod capture;
+mod cases;
+mod causes;
+mod drops;
+mod ends;
+mod failure_rows;
+mod failures;
+mod host;
+mod model;
+mod script;
+mod streams;
