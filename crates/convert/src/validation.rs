@@ -16,6 +16,9 @@ use crate::source::SourcePlace;
 /// The limit of removal rounds. A removal may invalidate other entries.
 const ROUNDS: usize = 64;
 
+const CLOSED: &str =
+    "; so that none of its requests take a broader rule, what it may have meant is refused";
+
 /// The valid text. `None` if no service, group or pool is left, or if errors remain.
 pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<String> {
     if document.dropped > 0 {
@@ -95,6 +98,9 @@ impl RemovedItems {
                     None if is_refusal(&document.tables[at]) => {
                         self.tables.insert(owning_table(document, at))
                     }
+                    None if document.tables[at].entries.iter().any(|entry| entry.essential) => {
+                        self.tables.insert(owning_table(document, at))
+                    }
                     None => self.tables.insert(at),
                 };
                 (at, document.tables[at].source, new)
@@ -103,7 +109,9 @@ impl RemovedItems {
                 let at = position.table;
                 let table = &document.tables[at];
                 let entry = &table.entries[position.entry];
-                let new = if let Some(fallback) = RuleFallback::for_entry(table, position.entry) {
+                let new = if let Some(fallback) =
+                    RuleFallback::for_entry(table, position.entry, &finding.key)
+                {
                     self.fallbacks.insert(at, fallback).is_none()
                 } else if entry.essential {
                     // Without a required key, the service or pool that owns the table is removed.
@@ -131,6 +139,9 @@ impl RemovedItems {
         let mut reason = finding.message.clone();
         if let Some(found) = &finding.found {
             reason.push_str(&format!(" (found {found})"));
+        }
+        if self.fallbacks.get(&at).is_some_and(|fallback| fallback.closes(table)) {
+            reason.push_str(CLOSED);
         }
         let what = if source.line() == table.source.line() {
             table.directive.clone()
@@ -212,12 +223,29 @@ mod tests {
         let text = validate(&mut document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
         assert!(check_text(&text, "x").is_ok());
         assert!(text.contains("\"10.0.0.1:80\", # line 7") && !text.contains("nonsense"), "{text}");
-        assert!(
-            !text.contains("rule"),
-            "a rule without its condition would take everything: {text}"
-        );
+        assert!(text.contains("deny = true"), "what the rule meant would go elsewhere: {text}");
+        assert!(!text.contains("no slash"), "{text}");
         let FinishedNotes { list, left_out: left, .. } = notes.finish();
         assert_eq!((left, list[0].line, list[1].line), (2, 5, 8), "{list:?}");
+    }
+
+    #[test]
+    fn a_rule_that_is_refused_lets_nothing_to_a_broader_one() {
+        for (when, refusal) in [
+            (
+                "{ host = \"a.example\", path = \"no slash\" }",
+                "when = { host = \"a.example\" } # line 5\ndeny = true",
+            ),
+            (
+                "{ not = { client = \"x\" }, method = \"GET\" }",
+                "when = { method = \"GET\" } # line 5\ndeny = true",
+            ),
+            ("{ any = [{ path = \"/a\" }, { path-regex = \"(\" }] }", "]]\ndeny = true"),
+        ] {
+            let mut notes = ConversionNotes::new("x.cfg");
+            let text = validate(&mut document("http", when), &mut notes).unwrap();
+            assert!(check_text(&text, "x").is_ok() && text.contains(refusal), "{when}: {text}");
+        }
     }
 
     #[test]

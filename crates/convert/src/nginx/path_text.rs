@@ -42,6 +42,16 @@ pub fn encode_expression(expression: &str) -> String {
                 is_class = false;
                 out.push(c);
             }
+            // The name and the kind of a group are no text.
+            '(' if !is_class && chars.peek() == Some(&'?') => {
+                out.push(c);
+                for c in chars.by_ref() {
+                    out.push(c);
+                    if ">:=!)".contains(c) {
+                        break;
+                    }
+                }
+            }
             c if is_class || plain(c) => out.push(c),
             c => {
                 let encoded = encode_path(&c.to_string());
@@ -66,6 +76,8 @@ mod tests {
             ("^/a b", "^/a%20b"),
             ("^/ü?$", "^/(?:%C3%BC)?$"),
             ("%20", "%2520"),
+            ("^/(?<id>[0-9]+)<$", "^/(?<id>[0-9]+)%3C$"),
+            ("(?P<a b>x)(?i: )", "(?P<a b>x)(?i:%20)"),
             ("[^ ]", "[^ ]"),
             ("[]ü]ü", "[]ü]%C3%BC"),
             ("\\ü ", "\\ü%20"),
