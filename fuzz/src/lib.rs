@@ -24,6 +24,7 @@ pub mod hello;
 pub mod history;
 pub mod http1;
 pub mod http2;
+pub mod http2_machine;
 pub mod http3;
 pub mod names;
 pub mod patch;

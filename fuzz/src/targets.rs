@@ -5,12 +5,13 @@ use ::convert::dialect::Dialect;
 use crate::mutate::HTTP_WORDS;
 use crate::target::FuzzTarget;
 use crate::{
-    beat, config, connection, convert, dialogue, hello, history, http1, http2, http3, names, patch,
-    path, proxy, replica, trace, vrrp,
+    beat, config, connection, convert, dialogue, hello, history, http1, http2, http2_machine,
+    http3, names, patch, path, proxy, replica, trace, vrrp,
 };
 
 const HTTP1: &[&str] = &["crates/wire/src/http1", "fuzz/src/http1.rs"];
 const HTTP2: &[&str] = &["crates/wire/src/http2", "crates/wire/src/http1", "fuzz/src/http2.rs"];
+const HTTP2_MACHINE: &[&str] = &["crates/wire/src/http2", "fuzz/src/http2_machine.rs"];
 const HTTP3: &[&str] = &["crates/wire/src/http3", "crates/wire/src/http1", "fuzz/src/http3.rs"];
 const PROBE: &[&str] = &["crates/probe/src", "fuzz/src/dialogue.rs", "Cargo.lock#h2"];
 const AGENT: &[&str] =
@@ -85,6 +86,19 @@ fn requests() -> Vec<FuzzTarget> {
         http(FuzzTarget::new("http2_answer", http2::answer, HTTP2, http2::answer_seeds())),
         FuzzTarget::new("http2_frames", http2::frames, HTTP2, http2::frames_seeds())
             .with_runs(40_000),
+        FuzzTarget::new(
+            "http2_blocks",
+            http2_machine::blocks,
+            HTTP2_MACHINE,
+            http2_machine::blocks_seeds(),
+        ),
+        FuzzTarget::new(
+            "http2_machine",
+            http2_machine::machine,
+            HTTP2_MACHINE,
+            http2_machine::machine_seeds(),
+        )
+        .with_runs(2_000),
         http(FuzzTarget::new("http3_request", http3::request, HTTP3, http3::request_seeds())),
         http(
             FuzzTarget::new("http3_block", http3::block, HTTP3, http3::block_seeds())

@@ -12,9 +12,11 @@ mod request;
 mod response;
 mod varint;
 
+pub use crate::field_section::FieldSection;
+pub use crate::http2::{WrittenHead, is_extended_connect, write_trailer_lines};
 pub use control::{ControlStream, UniStream};
 pub use error::{Http3Error, code};
 pub use frames::{FrameEvent, FrameReader, FrameStep};
-pub use qpack::{FieldSection, decode};
-pub use request::{WrittenHead, is_extended_connect, write_request, write_trailer_lines};
+pub use qpack::decode;
+pub use request::write_request;
 pub use response::{control_stream_preface, data_header, goaway_frame, write_head, write_trailers};

@@ -5,7 +5,9 @@
 //! input; malformed HTTP input results in a named [`http1::Defect`]. The crate `l7` decides how to handle a message.
 
 pub mod client_hello;
+pub mod field_section;
 pub mod http1;
 pub mod http2;
 pub mod http3;
+mod huffman;
 pub mod proxy_protocol;

@@ -16,8 +16,30 @@ pub enum FrameType {
     GoAway,
     Window,
     Continuation,
+    /// PRIORITY_UPDATE (RFC 9218 §7.1).
+    PriorityUpdate,
     /// Any other type, which must be ignored (RFC 9113 §5.5).
     Unknown,
+}
+
+impl FrameType {
+    /// The type with this number.
+    pub(super) fn from_byte(byte: u8) -> FrameType {
+        match byte {
+            0 => FrameType::Data,
+            1 => FrameType::Headers,
+            2 => FrameType::Priority,
+            3 => FrameType::Reset,
+            4 => FrameType::Settings,
+            5 => FrameType::Push,
+            6 => FrameType::Ping,
+            7 => FrameType::GoAway,
+            8 => FrameType::Window,
+            9 => FrameType::Continuation,
+            16 => FrameType::PriorityUpdate,
+            _ => FrameType::Unknown,
+        }
+    }
 }
 
 /// A frame whose header has been observed, with the error code from its first payload bytes.
@@ -133,7 +155,7 @@ impl FrameObserver {
         if self.header_length < HEAD {
             return HEAD;
         }
-        match kind(self.header_bytes[3]) {
+        match FrameType::from_byte(self.header_bytes[3]) {
             FrameType::Reset | FrameType::GoAway => {
                 HEAD + CAPTURED_PAYLOAD.min(self.length() as usize)
             }
@@ -149,7 +171,7 @@ impl FrameObserver {
         let word = |at: usize| {
             self.header_bytes[at..at + 4].iter().fold(0, |word, &byte| word << 8 | u32::from(byte))
         };
-        let kind = kind(self.header_bytes[3]);
+        let kind = FrameType::from_byte(self.header_bytes[3]);
         let code = match kind {
             FrameType::Reset if self.header_length >= HEAD + 4 => word(HEAD),
             FrameType::GoAway if self.header_length >= HEAD + 8 => word(HEAD + 4),
@@ -157,22 +179,6 @@ impl FrameObserver {
         };
         let stream = word(5) & 0x7fff_ffff;
         ObservedFrame { kind, flags: self.header_bytes[4], length: self.length(), stream, code }
-    }
-}
-
-fn kind(byte: u8) -> FrameType {
-    match byte {
-        0 => FrameType::Data,
-        1 => FrameType::Headers,
-        2 => FrameType::Priority,
-        3 => FrameType::Reset,
-        4 => FrameType::Settings,
-        5 => FrameType::Push,
-        6 => FrameType::Ping,
-        7 => FrameType::GoAway,
-        8 => FrameType::Window,
-        9 => FrameType::Continuation,
-        _ => FrameType::Unknown,
     }
 }
 

@@ -3,36 +3,10 @@
 //! The balancer allows no dynamic table, so a section that refers to one is an error. Fields are not interpreted.
 
 mod fixed;
-mod huffman;
 
 use super::error::{Http3Error, code};
-
-/// The size of a field in addition to its text (RFC 9114 §4.2.2).
-const PER_FIELD: usize = 32;
-
-/// The fields of a section, in their order.
-#[derive(Clone, Debug, Default)]
-pub struct FieldSection {
-    text: Vec<u8>,
-    ends: Vec<FieldEnds>,
-}
-
-/// The end offsets of a name and of its value in a section's text.
-#[derive(Clone, Copy, Debug)]
-struct FieldEnds {
-    name: usize,
-    value: usize,
-}
-
-impl FieldSection {
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
-        self.ends.iter().scan(0, |begin, &FieldEnds { name, value }| {
-            let field = (&self.text[*begin..name], &self.text[name..value]);
-            *begin = value;
-            Some(field)
-        })
-    }
-}
+use crate::field_section::{FieldSection, PER_FIELD};
+use crate::huffman;
 
 const BROKEN: Http3Error = Http3Error::Connection(code::QPACK_DECOMPRESSION_FAILED);
 
@@ -73,7 +47,7 @@ pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
         if size > most {
             return Err(Http3Error::TooLarge);
         }
-        fields.ends.push(FieldEnds { name, value: fields.text.len() });
+        fields.end_field(name);
     }
     Ok(fields)
 }

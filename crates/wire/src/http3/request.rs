@@ -1,25 +1,11 @@
 //! Writes an HTTP/3 request head (RFC 9114 §4.3.1) as HTTP/1.1.
 //!
-//! [`crate::http1::parse_request`] then parses the result. [`crate::http2::write_request`] checks the rules that HTTP/3
-//! shares with HTTP/2. This module checks the rules that, in HTTP/2, the library checks.
+//! [`crate::http1::parse_request`] then parses the result. [`crate::http2::write_section`] checks the rules that HTTP/3
+//! shares with HTTP/2.
 
-use super::qpack::FieldSection;
+use crate::field_section::FieldSection;
 use crate::http1::Defect;
-use crate::http1::token::{is_token, is_value_byte};
-use crate::http2::{self, Http1BodyFraming, RequestHead};
-
-/// The properties of a written request head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrittenHead {
-    /// The framing for the body after the head.
-    pub body: Http1BodyFraming,
-    pub head_only: bool,
-}
-
-/// Whether the request asks for a tunnel (RFC 9220), which needs a `Sec-WebSocket-Key`.
-pub fn is_extended_connect(fields: &FieldSection) -> bool {
-    fields.iter().any(|(name, _)| name == b":protocol")
-}
+use crate::http2::{self, WrittenHead};
 
 /// Appends the head as HTTP/1.1. `ended`: the stream ends with the head. `key`: see [`http2::write_request`].
 ///
@@ -31,55 +17,7 @@ pub fn write_request(
     key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<WrittenHead, Defect> {
-    let mut method = None;
-    let mut head = RequestHead { end_stream: ended, ..RequestHead::default() };
-    let mut pseudo = 0;
-    for (name, value) in fields.iter() {
-        if name.first() != Some(&b':') {
-            continue;
-        }
-        let slot = match name {
-            b":method" => &mut method,
-            b":scheme" => &mut head.scheme,
-            b":authority" => &mut head.authority,
-            b":path" => &mut head.path,
-            b":protocol" => &mut head.protocol,
-            _ => return Err(Defect::Http3Protocol),
-        };
-        if slot.replace(value).is_some() {
-            return Err(Defect::Http3Protocol);
-        }
-        pseudo += 1;
-    }
-    // Pseudo-header fields precede all others (RFC 9114 §4.3).
-    if fields.iter().take(pseudo).any(|(name, _)| name.first() != Some(&b':')) {
-        return Err(Defect::Http3Protocol);
-    }
-    head.method = method.ok_or(Defect::PseudoMissing)?;
-    if head.scheme.is_none() && head.method != b"CONNECT" {
-        return Err(Defect::PseudoMissing);
-    }
-    let body = http2::write_request(&head, fields.iter().skip(pseudo), key, out)?;
-    Ok(WrittenHead { body, head_only: head.method == b"HEAD" })
-}
-
-/// Appends trailers as lines of HTTP/1.1.
-///
-/// # Errors
-/// The rule that the trailers violate.
-pub fn write_trailer_lines(fields: &FieldSection, out: &mut Vec<u8>) -> Result<(), Defect> {
-    for (name, value) in fields.iter() {
-        if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
-            return Err(Defect::BadTrailer);
-        }
-        if !value.iter().all(|&byte| is_value_byte(byte)) {
-            return Err(Defect::BadTrailer);
-        }
-        for part in [name, b": ", value, b"\r\n"] {
-            out.extend_from_slice(part);
-        }
-    }
-    Ok(())
+    http2::write_section(fields, ended, key, Defect::Http3Protocol, out)
 }
 
 #[cfg(test)]
@@ -87,6 +25,7 @@ mod tests {
     use super::super::qpack;
     use super::*;
     use crate::http1::{HeadLimits, HeaderSlots, parse_request};
+    use crate::http2::{Http1BodyFraming, is_extended_connect, write_trailer_lines};
 
     type RequestCase = &'static [(&'static str, &'static str)];
 

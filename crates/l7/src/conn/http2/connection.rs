@@ -156,9 +156,11 @@ impl Http2Connection {
                 FloodEvent::Control
             }
             FrameType::Ping | FrameType::Settings if frame.acknowledges() => return,
-            FrameType::Ping | FrameType::Settings | FrameType::Priority | FrameType::Unknown => {
-                FloodEvent::Control
-            }
+            FrameType::Ping
+            | FrameType::Settings
+            | FrameType::Priority
+            | FrameType::PriorityUpdate
+            | FrameType::Unknown => FloodEvent::Control,
             FrameType::Headers | FrameType::Continuation | FrameType::Push | FrameType::Window => {
                 return;
             }
