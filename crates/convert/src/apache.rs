@@ -4,6 +4,7 @@
 
 mod access;
 mod balancer;
+mod client_networks;
 mod fields;
 mod forward;
 mod host;
@@ -11,8 +12,11 @@ mod lines;
 mod listen;
 mod other;
 mod parameters;
+mod proxy_url;
 mod redirect;
 mod rewrite;
+mod rewrite_condition;
+mod rewrite_flags;
 mod routes;
 mod scope;
 mod service;
@@ -46,7 +50,15 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut hosts: Vec<VirtualHost<'_>> =
         virtual_hosts.iter().map(|one| virtual_host(one, &main, notes)).collect();
     let whole = ServerScope { own: &main, main: &[] };
-    let forwards = ["proxypass", "proxypassmatch", "location", "redirect", "rewriterule"];
+    let forwards = [
+        "proxypass",
+        "proxypassmatch",
+        "location",
+        "locationmatch",
+        "redirect",
+        "redirectmatch",
+        "rewriterule",
+    ];
     if let Some(listen) = main.iter().find(|one| one.name == "listen")
         && (virtual_hosts.is_empty() || !whole.all(&forwards).is_empty())
     {

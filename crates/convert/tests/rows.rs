@@ -12,6 +12,8 @@ use convert::run::convert;
 
 #[path = "rows/apache.rs"]
 mod apache;
+#[path = "rows/apache_access.rs"]
+mod apache_access;
 #[path = "rows/caddy.rs"]
 mod caddy;
 #[path = "rows/caddy_routes.rs"]

@@ -4,6 +4,8 @@ use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
 
+use super::client_networks::{ProxyTrust, client_condition};
+
 /// What a section says about access.
 #[derive(Clone, Debug)]
 pub struct SectionAccess {
@@ -34,6 +36,7 @@ impl AccessKinds {
                 "limit",
                 "limitexcept",
                 "rewriterule",
+                "allowmethods",
             ];
             others.contains(&one.name.as_str()) || is_guard(one)
         };
@@ -51,11 +54,33 @@ impl AccessKinds {
 }
 
 /// Reads the access rules of a section. `None`: it has none.
-pub fn read(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Option<SectionAccess> {
+pub fn read(
+    directives: &[ConfigStatement],
+    trust: &ProxyTrust,
+    notes: &mut ConversionNotes,
+) -> Option<SectionAccess> {
+    read_any(directives, trust, false, notes)
+}
+
+/// Reads the access rules of `<If>`, whose redirects may refuse, too.
+pub fn read_conditional(
+    directives: &[ConfigStatement],
+    trust: &ProxyTrust,
+    notes: &mut ConversionNotes,
+) -> Option<SectionAccess> {
+    read_any(directives, trust, true, notes)
+}
+
+fn read_any(
+    directives: &[ConfigStatement],
+    trust: &ProxyTrust,
+    is_conditional: bool,
+    notes: &mut ConversionNotes,
+) -> Option<SectionAccess> {
     let mut all: Vec<RuleCondition> = Vec::new();
     let mut asks_identity = asks(directives);
-    let required = required(directives, notes);
-    let hosts = old_access(directives, notes);
+    let required = required(directives, trust, notes);
+    let hosts = old_access(directives, trust, notes);
     let any = directives
         .iter()
         .any(|one| one.name == "satisfy" && one.word(0).eq_ignore_ascii_case("any"));
@@ -81,12 +106,17 @@ pub fn read(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Opti
                 directive.leave_out(reason, "`RewriteRule` of the virtual host", notes);
                 all.push(unknown(reason));
             }
+            "allowmethods" => all.extend(allowed_methods(directive, notes)),
+            "redirect" if is_conditional && redirect_refuses(directive) => {
+                directive.leave_out(CONDITION, "`when` of a rule", notes);
+                all.push(unknown(CONDITION));
+            }
             "limit" | "limitexcept" => {
                 let methods = directive.words_from(0).to_vec();
                 directive.settle_converted(notes);
                 let is_one = method_condition(&methods);
                 let applies = if directive.name == "limit" { is_one } else { is_one.negate() };
-                if let Some(inner) = read(directive.inner(), notes) {
+                if let Some(inner) = read(directive.inner(), trust, notes) {
                     asks_identity |= inner.asks_identity;
                     all.push(RuleCondition::Any(vec![applies.negate(), inner.allowed]));
                 }
@@ -114,15 +144,61 @@ pub fn is_guard(directive: &ConfigStatement) -> bool {
         // The file of Certbot only chooses versions and ciphers.
         return !directive.peek(0).ends_with("/options-ssl-apache.conf");
     }
-    const BEGINNINGS: [&str; 13] = [
-        "oidc", "sec", "qs_", "dos", "mellon", "shib", "cas", "krb", "gssapi", "geoip", "maxmind",
-        "evasive", "jwt",
+    // A macro of another file may hold any directive.
+    if name == "use" {
+        return true;
+    }
+    const BEGINNINGS: [&str; 21] = [
+        "oidc",
+        "sec",
+        "qs_",
+        "dos",
+        "mellon",
+        "shib",
+        "cas",
+        "krb",
+        "gssapi",
+        "geoip",
+        "maxmind",
+        "evasive",
+        "jwt",
+        "lua",
+        "perl",
+        "python",
+        "wsgiaccess",
+        "wsgiauth",
+        "tkt",
+        "limitip",
+        "nss",
     ];
     BEGINNINGS.iter().any(|begin| name.starts_with(begin))
 }
 
-/// Whether a `RewriteRule` refuses what it fits.
+/// The condition of `AllowMethods`. `None`: it allows every method again.
+fn allowed_methods(
+    directive: &ConfigStatement,
+    notes: &mut ConversionNotes,
+) -> Option<RuleCondition> {
+    let methods = directive.words_from(0).to_vec();
+    directive.settle_converted(notes);
+    let is_reset = methods.iter().any(|one| one.eq_ignore_ascii_case("reset"));
+    (!is_reset).then(|| method_condition(&methods))
+}
+
+/// Why a redirect of `<If>` closes.
+const CONDITION: &str = "expressions are not read: what the redirect may refuse is refused";
+
+/// Whether a `Redirect` answers with an error.
+fn redirect_refuses(redirect: &ConfigStatement) -> bool {
+    let status = redirect.peek(0);
+    status.eq_ignore_ascii_case("gone") || status.parse::<u16>().is_ok_and(|status| status >= 400)
+}
+
+/// Whether a `RewriteRule` refuses what it fits, or sends it elsewhere.
 fn refuses(rule: &ConfigStatement) -> bool {
+    if rule.peek(1) != "-" {
+        return true;
+    }
     let flags = rule.peek(2).trim_matches(['[', ']']).to_ascii_lowercase();
     let is_refusal = |flag: &str| {
         matches!(flag.trim(), "f" | "forbidden" | "g" | "gone")
@@ -148,8 +224,19 @@ fn method_condition(methods: &[String]) -> RuleCondition {
 }
 
 fn asks(directives: &[ConfigStatement]) -> bool {
-    const OPEN: [&str; 9] =
-        ["all", "not", "ip", "host", "local", "forward-dns", "method", "env", "expr"];
+    const OPEN: [&str; 11] = [
+        "all",
+        "not",
+        "ip",
+        "host",
+        "local",
+        "forward-dns",
+        "method",
+        "env",
+        "expr",
+        "ssl",
+        "ssl-verify-client",
+    ];
     directives.iter().any(|one| match one.name.as_str() {
         "require" => !OPEN.contains(&one.peek(0).to_ascii_lowercase().as_str()),
         "requireany" | "requireall" | "requirenone" => asks(one.inner()),
@@ -158,23 +245,31 @@ fn asks(directives: &[ConfigStatement]) -> bool {
 }
 
 /// Several `Require` lines: one of them is enough.
-fn required(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Option<RuleCondition> {
-    let parts = parts(directives, notes);
+fn required(
+    directives: &[ConfigStatement],
+    trust: &ProxyTrust,
+    notes: &mut ConversionNotes,
+) -> Option<RuleCondition> {
+    let parts = parts(directives, trust, notes);
     if parts.is_empty() {
         return None;
     }
     Some(RuleCondition::Any(parts))
 }
 
-fn parts(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<RuleCondition> {
+fn parts(
+    directives: &[ConfigStatement],
+    trust: &ProxyTrust,
+    notes: &mut ConversionNotes,
+) -> Vec<RuleCondition> {
     let mut out = Vec::new();
     for one in directives {
         match one.name.as_str() {
-            "require" => out.push(require(one, notes)),
-            "requireall" => out.push(RuleCondition::All(parts(one.inner(), notes))),
-            "requireany" => out.push(RuleCondition::Any(parts(one.inner(), notes))),
+            "require" => out.push(require(one, trust, notes)),
+            "requireall" => out.push(RuleCondition::All(parts(one.inner(), trust, notes))),
+            "requireany" => out.push(RuleCondition::Any(parts(one.inner(), trust, notes))),
             "requirenone" => {
-                out.push(RuleCondition::Any(parts(one.inner(), notes)).negate());
+                out.push(RuleCondition::Any(parts(one.inner(), trust, notes)).negate());
             }
             _ => {}
         }
@@ -182,7 +277,11 @@ fn parts(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<Rul
     out
 }
 
-fn require(statement: &ConfigStatement, notes: &mut ConversionNotes) -> RuleCondition {
+fn require(
+    statement: &ConfigStatement,
+    trust: &ProxyTrust,
+    notes: &mut ConversionNotes,
+) -> RuleCondition {
     let words = statement.words_from(0).to_vec();
     statement.settle_converted(notes);
     let negated = words.first().is_some_and(|word| word.eq_ignore_ascii_case("not"));
@@ -195,8 +294,9 @@ fn require(statement: &ConfigStatement, notes: &mut ConversionNotes) -> RuleCond
             Some("denied") => RuleCondition::Is(false),
             _ => unknown("it is neither granted nor denied"),
         },
-        "ip" => client_condition(values),
-        "local" => RuleCondition::texts("client", &["127.0.0.0/8", "::1"]),
+        "ip" => trust.bound(client_condition(values)),
+        "local" => trust.bound(RuleCondition::texts("client", &["127.0.0.0/8", "::1"])),
+        "ssl" => RuleCondition::Tls,
         "method" => method_condition(values),
         _ => unknown("nobody is asked who he is, and names of clients are not looked up"),
     };
@@ -206,48 +306,10 @@ fn require(statement: &ConfigStatement, notes: &mut ConversionNotes) -> RuleCond
     if negated { condition.negate() } else { condition }
 }
 
-/// Networks of clients: whole or partial addresses, with a mask or a length.
-pub fn client_condition(values: &[String]) -> RuleCondition {
-    let networks: Option<Vec<String>> = values.iter().map(|value| network(value)).collect();
-    match networks {
-        Some(networks) if !networks.is_empty() => RuleCondition::texts("client", &networks),
-        _ => unknown("names of clients are not looked up"),
-    }
-}
-
-fn network(text: &str) -> Option<String> {
-    let parts = text.split_once('/');
-    let address = parts.map_or(text, |parts| parts.0);
-    if address.contains(':') {
-        return address.parse::<std::net::Ipv6Addr>().ok().map(|_| text.to_owned());
-    }
-    let numbers: Vec<&str> = address.trim_end_matches('.').split('.').collect();
-    let good = numbers.len() <= 4 && numbers.iter().all(|one| one.parse::<u8>().is_ok());
-    if !good {
-        return None;
-    }
-    let mut whole = numbers.clone();
-    whole.resize(4, "0");
-    let whole = whole.join(".");
-    let length = match parts.map(|parts| parts.1) {
-        None => numbers.len() as u32 * 8,
-        Some(mask) => match mask.parse::<std::net::Ipv4Addr>() {
-            Ok(mask) => {
-                let bits = u32::from(mask);
-                (bits.leading_ones() + bits.trailing_zeros() >= 32).then(|| bits.leading_ones())?
-            }
-            Err(_) => mask.parse::<u32>().ok().filter(|length| *length <= 32)?,
-        },
-    };
-    let base = u32::from(whole.parse::<std::net::Ipv4Addr>().ok()?);
-    // Addresses within the network are written as its first one.
-    let mask = if length == 0 { 0 } else { u32::MAX << (32 - length) };
-    Some(format!("{}/{length}", std::net::Ipv4Addr::from(base & mask)))
-}
-
 /// `Order`, `Allow` and `Deny` of version 2.2.
 fn old_access(
     directives: &[ConfigStatement],
+    trust: &ProxyTrust,
     notes: &mut ConversionNotes,
 ) -> Option<RuleCondition> {
     let mut allow: Vec<RuleCondition> = Vec::new();
@@ -269,7 +331,7 @@ fn old_access(
                 let everybody = values.iter().any(|value| value.eq_ignore_ascii_case("all"));
                 let condition = match everybody && from {
                     true => RuleCondition::Is(true),
-                    false => client_condition(&values),
+                    false => trust.bound(client_condition(&values)),
                 };
                 if let Some(why) = condition.unknown().cloned() {
                     notes.left_out_because(one.source, &one.text(), &why);
@@ -293,24 +355,4 @@ fn old_access(
         true => RuleCondition::Any(vec![denied.negate(), allowed]),
         false => RuleCondition::All(vec![allowed, denied.negate()]),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_may_be_partial() {
-        for (text, expected) in [
-            ("10.1", Some("10.1.0.0/16")),
-            ("10.1.2.3", Some("10.1.2.3/32")),
-            ("10.1.2.3/255.255.0.0", Some("10.1.0.0/16")),
-            ("10.1.2.3/8", Some("10.0.0.0/8")),
-            ("2001:db8::/32", Some("2001:db8::/32")),
-            ("shop.example", None),
-            ("10.1.2.3/255.0.255.0", None),
-        ] {
-            assert_eq!(network(text).as_deref(), expected, "{text}");
-        }
-    }
 }

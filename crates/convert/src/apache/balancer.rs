@@ -12,20 +12,10 @@ use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
 use super::parameters::{MemberParameters, PoolParameters};
+use super::proxy_url::ProxyPassUrl;
 use super::scope::ServerScope;
 use super::sticky_session::StickySession;
 use super::upstream_tls;
-
-/// A URL that requests are forwarded to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProxyPassUrl {
-    /// `http`, `https`, `h2`, `h2c` or `balancer`; `ws` and `wss` are `http` and `https`.
-    pub scheme: String,
-    /// Host and port as they are written; `unix:` and a path for a socket.
-    pub authority: String,
-    /// The path, or an empty text.
-    pub path: String,
-}
 
 /// The pool of a target.
 #[derive(Clone, Debug, Default)]
@@ -46,51 +36,6 @@ pub struct BalancerPools<'t> {
     known: HashMap<String, ForwardTarget>,
     tables: Vec<TomlTable>,
     pub sessions: HashMap<String, StickySession>,
-}
-
-impl ProxyPassUrl {
-    /// Reads a URL. `None`: it is none, or of a protocol that is not spoken.
-    pub fn read(text: &str) -> Option<ProxyPassUrl> {
-        if let Some(socket) = text.strip_prefix("unix:") {
-            let parts = socket.split_once('|')?;
-            let inner = ProxyPassUrl::read(parts.1)?;
-            let authority = format!("unix:{}", parts.0);
-            return (inner.scheme == "http").then_some(ProxyPassUrl { authority, ..inner });
-        }
-        let parts = text.split_once("://")?;
-        let scheme = match parts.0.to_ascii_lowercase().as_str() {
-            "http" | "ws" => "http",
-            "https" | "wss" => "https",
-            "h2" => "h2",
-            "h2c" => "h2c",
-            "balancer" => "balancer",
-            _ => return None,
-        };
-        let end = parts.1.find('/').unwrap_or(parts.1.len());
-        let authority = parts.1[..end].to_ascii_lowercase();
-        let path = &parts.1[end..];
-        let bad = |text: &str| text.contains(['$', '{', '%', '@', '?', '#', '*']);
-        if authority.is_empty() || bad(&authority) {
-            return None;
-        }
-        Some(ProxyPassUrl { scheme: scheme.to_owned(), authority, path: path.to_owned() })
-    }
-
-    fn is_tls(&self) -> bool {
-        matches!(self.scheme.as_str(), "https" | "h2")
-    }
-
-    /// The address with its port.
-    fn address(&self) -> String {
-        if self.authority.starts_with("unix:") {
-            return self.authority.clone();
-        }
-        let host_end = self.authority.rfind(']').unwrap_or(0);
-        match self.authority[host_end..].contains(':') {
-            true => self.authority.clone(),
-            false => format!("{}:{}", self.authority, if self.is_tls() { 443 } else { 80 }),
-        }
-    }
 }
 
 impl<'t> BalancerPools<'t> {
@@ -182,7 +127,8 @@ impl<'t> BalancerPools<'t> {
             return None;
         }
         if tls {
-            pool.set_required("tls", upstream_tls::read(scope, notes)?, from.source);
+            let tls = upstream_tls::read(scope, url, notes)?;
+            pool.set_required("tls", tls, from.source);
         } else {
             pool.set("probe", value::quote("off"), SourcePlace::NONE);
         }
@@ -193,8 +139,7 @@ impl<'t> BalancerPools<'t> {
         write_times(&mut pool, &own, scope, notes);
         self.tables.push(pool);
         let host = match urls.as_slice() {
-            [only] if !only.authority.starts_with("unix:") => Some(only.authority.clone()),
-            [_] => Some("localhost".to_owned()),
+            [only] => Some(only.host.clone()),
             _ => None,
         };
         let servers =

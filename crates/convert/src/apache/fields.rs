@@ -29,6 +29,37 @@ pub fn apply(
     }
 }
 
+/// Removes the fields of requests that `<If>` writes, so that servers do not believe the client's. `is_around`: only
+/// those of `<If>` inside the section.
+pub fn remove_conditional(
+    section: &ConfigStatement,
+    is_around: bool,
+    fields: &mut FieldEdits,
+    notes: &mut ConversionNotes,
+) {
+    for one in section.inner() {
+        match one.name.as_str() {
+            "if" | "elseif" | "else" => remove_conditional(one, false, fields, notes),
+            "requestheader" if !is_around => {
+                let name = words(one).name;
+                one.leave_out(REMOVED, "`rewrite.set`", notes);
+                if is_removable(&name) {
+                    fields.edits.remove_field(&name);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What becomes of a field of requests that cannot be written.
+const REMOVED: &str =
+    "what clients send under its name is removed, so that servers do not believe it";
+
+fn is_removable(name: &str) -> bool {
+    check_field(&format!("{name}: x")).is_ok() && !name.eq_ignore_ascii_case("host")
+}
+
 /// The words of a directive: action, name, value, and whether a condition follows.
 struct FieldWords {
     action: String,
@@ -142,8 +173,7 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
 
 fn request_field(one: &ConfigStatement, edits: &mut RewriteEdits, notes: &mut ConversionNotes) {
     let FieldWords { action, name, value, is_conditional, .. } = words(one);
-    let removable =
-        check_field(&format!("{name}: x")).is_ok() && !name.eq_ignore_ascii_case("host");
+    let removable = is_removable(&name);
     if action == "unset" && removable {
         // Where a condition is not known, the field goes in any case.
         edits.remove_field(&name);
@@ -153,7 +183,6 @@ fn request_field(one: &ConfigStatement, edits: &mut RewriteEdits, notes: &mut Co
         }
         return;
     }
-    let reason = "what clients send under its name is removed, so that servers do not believe it";
     let value =
         template(&value).and_then(|value| check_field(&format!("{name}: {value}")).map(|()| value));
     match (value, action.as_str()) {
@@ -177,7 +206,7 @@ fn request_field(one: &ConfigStatement, edits: &mut RewriteEdits, notes: &mut Co
             }
         }
         _ => {
-            one.leave_out(reason, "`rewrite.set`", notes);
+            one.leave_out(REMOVED, "`rewrite.set`", notes);
             if removable {
                 edits.remove_field(&name);
             }

@@ -5,9 +5,10 @@ use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
-use super::balancer::{ForwardTarget, ProxyPassUrl, balancer_name};
+use super::balancer::{ForwardTarget, balancer_name};
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter};
+use super::proxy_url::ProxyPassUrl;
 use super::redirect;
 use super::scope::SectionPath;
 
@@ -32,7 +33,7 @@ impl HostWriter<'_, '_> {
             fields.edits.set_key("path", value::quote(&path));
         }
         let rule = self.forward(target, &[], when, from, &mut fields);
-        let path = SectionPath { when: RuleCondition::Is(true), prefix: None };
+        let path = SectionPath { when: RuleCondition::Is(true), prefix: None, is_folder: false };
         ForwardRule { path, rule, fields, is_forwarded: true }
     }
 
@@ -68,6 +69,12 @@ impl HostWriter<'_, '_> {
                     if !same || whole.replace("/{1}", "").len() > 1 {
                         fields.edits.set_key("path", value::quote(&whole));
                     }
+                }
+                // What follows the slash stands right behind the path of the URL.
+                (Some(_), false)
+                    if path.is_folder && !target.path.is_empty() && !target.path.ends_with('/') =>
+                {
+                    fields.edits.set_key("path", value::quote(&format!("{}{{rest}}", target.path)));
                 }
                 (Some(prefix), false) if prefix != to => {
                     if !prefix.is_empty() {
@@ -157,7 +164,16 @@ impl HostWriter<'_, '_> {
         from: &ConfigStatement,
         fields: &mut FieldEdits,
     ) {
-        if self.scope.word("proxypreservehost", self.notes).as_deref() != Some("on") {
+        let own = self.section.and_then(|section| section.find("proxypreservehost"));
+        let preserves = match own {
+            Some(own) => {
+                own.words_from(0);
+                own.settle_converted(self.notes);
+                own.peek(0).eq_ignore_ascii_case("on")
+            }
+            None => self.scope.word("proxypreservehost", self.notes).as_deref() == Some("on"),
+        };
+        if !preserves {
             match &target.host {
                 Some(host) => fields.edits.set_key("host", value::quote(host)),
                 None => {
@@ -186,6 +202,9 @@ impl HostWriter<'_, '_> {
         }
         let own = scope.all(&["header", "requestheader"]);
         fields::apply(&own, fields, self.notes);
+        for one in scope.all(&["if", "elseif", "else", "location", "locationmatch"]) {
+            fields::remove_conditional(one, one.name.contains("location"), fields, self.notes);
+        }
     }
 
     fn way_back(

@@ -30,6 +30,8 @@ pub struct HostWriter<'w, 't> {
     pub server_name: &'w str,
     /// The port of the listener.
     pub port: u16,
+    /// The section whose `ProxyPass` is written.
+    pub section: Option<&'t ConfigStatement>,
     /// The virtual host has more rules than can be written.
     pub is_too_large: bool,
 }

@@ -10,6 +10,8 @@ use crate::statement::ConfigStatement;
 const MOST: usize = 200_000;
 /// Macros within macros, at most.
 const DEEP: usize = 16;
+/// Bytes of a line with its variables and parameters filled in. Values may hold other values several times.
+const LONGEST: usize = 64 * 1_024;
 /// Variables that Debian's `envvars` sets.
 const USUAL: [&str; 6] = [
     "APACHE_LOG_DIR",
@@ -129,8 +131,22 @@ fn put_in_macros(
                 SourceLine { text, number: one.number }
             })
             .collect();
+        if filled.iter().any(|one| one.text.len() > LONGEST) {
+            note_long(line, notes);
+            return;
+        }
         put_in_macros(&filled, macros, depth + 1, out, notes);
     }
+}
+
+fn note_long(line: &SourceLine, notes: &mut ConversionNotes) {
+    let place = SourcePlace::at_line(line.number);
+    notes.unreadable(
+        place,
+        &line.text,
+        "variables and macros make a line too long",
+        "the whole file",
+    );
 }
 
 /// Fills in `${NAME}`. A name that nothing defines makes the file unreadable.
@@ -147,6 +163,8 @@ fn fill_variables(lines: Vec<SourceLine>, notes: &mut ConversionNotes) -> Vec<So
             let place = SourcePlace::at_line(line.number);
             match known.get(name) {
                 Some(value) => text.push_str(value),
+                // A map of mod_rewrite.
+                None if name.contains(':') => text.push_str(&rest[begin..=begin + length]),
                 None if USUAL.contains(&name) => {
                     let value =
                         if name == "APACHE_LOG_DIR" { "/var/log/apache2" } else { "/run/apache2" };
@@ -161,6 +179,10 @@ fn fill_variables(lines: Vec<SourceLine>, notes: &mut ConversionNotes) -> Vec<So
                 ),
             }
             rest = &rest[begin + length + 1..];
+            if text.len() > LONGEST {
+                note_long(&line, notes);
+                return out;
+            }
         }
         text.push_str(rest);
         let words = split_words(&text).unwrap_or_default();

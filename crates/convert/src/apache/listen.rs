@@ -28,6 +28,8 @@ pub struct VirtualHost<'t> {
 pub struct HttpdListener {
     pub address: Option<String>,
     pub port: u16,
+    /// HTTPS is its protocol, as it is of port 443 where nothing else is written.
+    pub is_https: bool,
     pub hosts: Vec<usize>,
     pub source: SourcePlace,
 }
@@ -58,6 +60,7 @@ impl ListenPoint {
 /// An address to listen on, and where it is written.
 struct SourcedPoint {
     point: ListenPoint,
+    is_https: bool,
     source: SourcePlace,
 }
 
@@ -73,7 +76,11 @@ fn points(main: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<SourcedP
         match ListenPoint::read(one.word(0)).filter(|point| point.port.is_some()) {
             Some(point) => {
                 one.settle_converted(notes);
-                out.push(SourcedPoint { point, source: one.source });
+                let is_https = match protocol {
+                    "" => point.port == Some(443),
+                    named => named.eq_ignore_ascii_case("https"),
+                };
+                out.push(SourcedPoint { point, is_https, source: one.source });
             }
             None => one.leave_out("it is no address with a port", "`listen`", notes),
         }
@@ -91,27 +98,30 @@ pub fn listeners(
     if points.is_empty() {
         for host in hosts {
             let named = host.points.iter().filter(|point| point.port.is_some()).cloned();
-            points.extend(named.map(|point| SourcedPoint { point, source: host.source }));
+            points.extend(named.map(|point| {
+                let is_https = point.port == Some(443);
+                SourcedPoint { point, is_https, source: host.source }
+            }));
         }
     }
     let mut all: Vec<HttpdListener> = Vec::new();
-    let mut add = |address: Option<String>, port: u16, source: SourcePlace| {
+    let mut add = |address: Option<String>, port: u16, is_https: bool, source: SourcePlace| {
         if !all.iter().any(|one| one.address == address && one.port == port) {
-            all.push(HttpdListener { address, port, hosts: Vec::new(), source });
+            all.push(HttpdListener { address, port, is_https, hosts: Vec::new(), source });
         }
     };
-    for SourcedPoint { point, source } in points {
+    for SourcedPoint { point, is_https, source } in points {
         let Some(port) = point.port else { continue };
         // Virtual hosts of one address are looked up before those of all.
         if point.address.is_none() {
             for own in hosts.iter().flat_map(|host| &host.points) {
                 let same = own.port.is_none_or(|one| one == port);
                 if let Some(address) = own.address.clone().filter(|_| same) {
-                    add(Some(address), port, source);
+                    add(Some(address), port, is_https, source);
                 }
             }
         }
-        add(point.address, port, source);
+        add(point.address, port, is_https, source);
     }
     for listener in &mut all {
         let fits = |host: &VirtualHost<'_>, exact: bool| {

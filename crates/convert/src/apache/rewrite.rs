@@ -1,11 +1,13 @@
 //! RewriteCond and `RewriteRule` of a server: redirects, refusals, proxying, and rules that end the others.
 
-use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
-use super::scope::SectionPath;
+use super::client_networks::ProxyTrust;
+use super::rewrite_condition::{all_conditions, pattern_condition};
+use super::rewrite_flags::RewriteFlags;
 
 /// What a `RewriteRule` does with the requests that it fits.
 #[derive(Clone, Debug)]
@@ -28,39 +30,15 @@ pub struct RewriteStep<'t> {
     pub action: RewriteAction,
 }
 
-/// The flags of a rule or a condition.
-struct RewriteFlags {
-    list: Vec<String>,
-}
-
-impl RewriteFlags {
-    fn read(word: &str) -> RewriteFlags {
-        let inner = word.trim_start_matches('[').trim_end_matches(']');
-        let list =
-            inner.split(',').map(|flag| flag.trim().to_owned()).filter(|flag| !flag.is_empty());
-        RewriteFlags { list: list.collect() }
-    }
-
-    fn has(&self, names: &[&str]) -> bool {
-        self.get(names).is_some()
-    }
-
-    /// The value of a flag; empty if it has none.
-    fn get(&self, names: &[&str]) -> Option<&str> {
-        self.list.iter().find_map(|flag| {
-            let pair = flag.split_once('=').unwrap_or((flag, ""));
-            names.iter().any(|name| pair.0.eq_ignore_ascii_case(name)).then_some(pair.1)
-        })
-    }
-}
-
 /// Reads the rules of a server, in order. `port`: that of its listener.
 pub fn steps<'t>(
     directives: &[&'t ConfigStatement],
     port: u16,
+    trust: &ProxyTrust,
     notes: &mut ConversionNotes,
 ) -> Vec<RewriteStep<'t>> {
     let mut out = Vec::new();
+    let mut is_chained = false;
     let mut conditions: Vec<&ConfigStatement> = Vec::new();
     for one in directives {
         match one.name.as_str() {
@@ -70,7 +48,12 @@ pub fn steps<'t>(
                 let flags =
                     RewriteFlags::read(one.words_from(2).first().map_or("", String::as_str));
                 let pattern = pattern_condition(one.word(0), flags.has(&["NC", "nocase"]));
-                let when = pattern.and(all_conditions(&conditions, port, notes));
+                let mut when = pattern.and(all_conditions(&conditions, port, trust, notes));
+                // What fits the first rule of a chain is closed, and nothing else reaches the others.
+                if is_chained {
+                    when = RuleCondition::Is(false);
+                }
+                is_chained = flags.has(&["C", "chain"]);
                 let step = RewriteStep { statement: one, when, action: action(one, &flags, notes) };
                 out.push(step);
             }
@@ -81,134 +64,6 @@ pub fn steps<'t>(
         unused.leave_out("no rule follows it", "", notes);
     }
     out
-}
-
-fn pattern_condition(pattern: &str, ignore_case: bool) -> RuleCondition {
-    let bare = pattern.strip_prefix('!').unwrap_or(pattern);
-    let always =
-        matches!(bare, "^/(.*)$" | "^/?(.*)$" | "/(.*)" | "^/(.*)" | "^/?(.*)" | "^(/.*)$");
-    let when = match always {
-        true => RuleCondition::Is(true),
-        false if ignore_case => RuleCondition::texts("path-regex", &[whole_path(bare, true)]),
-        false => SectionPath::found_by(bare).when,
-    };
-    if bare.len() < pattern.len() { when.negate() } else { when }
-}
-
-/// Conditions are joined by `and`, and those with `[OR]` with the next one.
-fn all_conditions(
-    list: &[&ConfigStatement],
-    port: u16,
-    notes: &mut ConversionNotes,
-) -> RuleCondition {
-    let mut all = Vec::new();
-    let mut any = Vec::new();
-    for one in list {
-        let flags = RewriteFlags::read(one.words_from(2).first().map_or("", String::as_str));
-        let condition = condition(one.word(0), one.word(1), flags.has(&["NC", "nocase"]), port);
-        one.settle_converted(notes);
-        if let Some(why) = condition.unknown().cloned() {
-            notes.left_out_because(one.source, &one.text(), &why);
-        }
-        any.push(condition);
-        if !flags.has(&["OR", "ornext"]) {
-            all.push(RuleCondition::Any(std::mem::take(&mut any)));
-        }
-    }
-    if !any.is_empty() {
-        all.push(RuleCondition::Any(any));
-    }
-    RuleCondition::All(all)
-}
-
-fn unknown(text: &str) -> RuleCondition {
-    let reason = format!("there is no condition like `{text}`");
-    RuleCondition::Unknown(UnsupportedReason::new(reason, "`when` of a rule"))
-}
-
-fn condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
-    let negated = pattern.starts_with('!');
-    let bare = pattern.strip_prefix('!').unwrap_or(pattern);
-    let inner = one_condition(test, bare, ignore_case, port);
-    if negated { inner.negate() } else { inner }
-}
-
-/// The field of a server variable such as `%{HTTP_USER_AGENT}` or `%{HTTP:Upgrade}`.
-fn tested_field(variable: &str) -> Option<String> {
-    if let Some(name) = variable.strip_prefix("HTTP:") {
-        return Some(name.to_owned());
-    }
-    let field = match variable {
-        "HTTP_USER_AGENT" => "User-Agent",
-        "HTTP_REFERER" => "Referer",
-        "HTTP_COOKIE" => "Cookie",
-        "HTTP_ACCEPT" => "Accept",
-        "HTTP_FORWARDED" => "Forwarded",
-        _ => return None,
-    };
-    Some(field.to_owned())
-}
-
-fn one_condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
-    let variable = test.strip_prefix("%{").and_then(|text| text.strip_suffix('}'));
-    let Some(variable) = variable else { return unknown(test) };
-    let literal = pattern.strip_prefix('=').map(|text| text.trim_matches('"').to_owned());
-    let plain = pattern.trim_start_matches(['^', '=']).trim_end_matches('$');
-    match variable {
-        "HTTPS" if plain.eq_ignore_ascii_case("on") => RuleCondition::Tls,
-        "HTTPS" if plain.eq_ignore_ascii_case("off") => RuleCondition::Tls.negate(),
-        "REQUEST_SCHEME" if plain == "https" => RuleCondition::Tls,
-        "REQUEST_SCHEME" if plain == "http" => RuleCondition::Tls.negate(),
-        "SERVER_PORT" if plain.bytes().all(|b| b.is_ascii_digit()) => {
-            RuleCondition::Is(plain == port.to_string())
-        }
-        // Files are not served, so that none is there.
-        "REQUEST_FILENAME" | "DOCUMENT_ROOT" if pattern.starts_with('-') => {
-            RuleCondition::Is(false)
-        }
-        "REQUEST_METHOD" if is_word_list(plain) => {
-            let methods: Vec<&str> = plain.trim_matches(['(', ')']).split('|').collect();
-            RuleCondition::texts("method", &methods)
-        }
-        "REQUEST_URI" | "REQUEST_FILENAME" => match literal {
-            Some(path) => RuleCondition::texts("path", &[path]),
-            None if ignore_case => RuleCondition::texts("path-regex", &[whole_path(pattern, true)]),
-            None => SectionPath::found_by(pattern).when,
-        },
-        "HTTP_HOST" | "SERVER_NAME" => match literal {
-            Some(host) => RuleCondition::texts("host", &[host.to_ascii_lowercase()]),
-            None if matches!(pattern, "." | ".+") => RuleCondition::Is(true),
-            None if pattern == "^$" => RuleCondition::Is(false),
-            None => RuleCondition::texts("host-regex", &[whole_path(pattern, true)]),
-        },
-        _ => match tested_field(variable) {
-            Some(field) => field_condition(&field, pattern, literal, ignore_case),
-            None => unknown(&format!("{test} {pattern}")),
-        },
-    }
-}
-
-fn is_word_list(text: &str) -> bool {
-    let inner = text.trim_matches(['(', ')']);
-    !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_uppercase() || b == b'|')
-}
-
-fn field_condition(
-    field: &str,
-    pattern: &str,
-    literal: Option<String>,
-    ignore_case: bool,
-) -> RuleCondition {
-    if pattern.is_empty() || pattern == "^$" {
-        return RuleCondition::texts("header", &[field]).negate();
-    }
-    if pattern.starts_with(['-', '<', '>']) {
-        return unknown(pattern);
-    }
-    let expression =
-        literal.map_or(pattern.to_owned(), |text| format!("^{}$", escape_regex(&text)));
-    let whole = whole_path(&expression, ignore_case);
-    RuleCondition::texts("header-regex", &[format!("{field}: {whole}")])
 }
 
 fn answer(status: u16) -> RewriteAction {
@@ -234,7 +89,11 @@ fn action(
     {
         return close(rule, "the flag cannot be written: what it fits answers 502", notes);
     }
-    let ends = flags.has(&["L", "last", "END"]);
+    let ends = flags.has(&["L", "last", "END", "PT", "passthrough"]);
+    if to == "-" && flags.has(&["R", "redirect"]) {
+        // A status from 400 on is answered without a target.
+        return redirect(rule, "", flags.get(&["R", "redirect"]).unwrap_or(""), flags, notes);
+    }
     if to == "-" {
         if flags.has(&["E", "env"]) {
             let reason = "rules have no variables of the environment";
@@ -289,6 +148,13 @@ fn redirect(
     }
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return close(rule, "rules have no such status: what it fits answers 502", notes);
+    }
+    if to.is_empty() {
+        return close(rule, "it leads to where it was asked for: what it fits answers 502", notes);
+    }
+    if to.contains('?') && !to.ends_with('?') && flags.has(&["QSA", "qsappend"]) {
+        let reason = "the query of the target stands alone, and the request's is not added";
+        rule.note_changed(reason, "`redirect`", notes);
     }
     match url_template(to, rule.peek(0), flags.has(&["QSD", "qsdiscard"])) {
         Ok(to) => {

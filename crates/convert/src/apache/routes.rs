@@ -7,6 +7,7 @@ use crate::statement::ConfigStatement;
 use crate::value::KeyValue;
 
 use super::access::{self, AccessKinds, SectionAccess};
+use super::client_networks::ProxyTrust;
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter, LocationSection};
 use super::redirect;
@@ -34,6 +35,7 @@ impl<'t> HostWriter<'_, 't> {
         });
         let mut out = Vec::new();
         let mut later = Vec::new();
+        out.extend(self.trace_rule());
         self.rewrite_rules(&mut out, &mut later);
         self.access_rules(&sections, &mut out);
         out.extend(self.section_redirects(&sections));
@@ -54,6 +56,14 @@ impl<'t> HostWriter<'_, 't> {
         out
     }
 
+    /// `TraceEnable off` refuses a method.
+    fn trace_rule(&mut self) -> Option<SiteRule> {
+        let word = self.scope.word("traceenable", self.notes)?;
+        let source = self.scope.get("traceenable")?.source;
+        let when = RuleCondition::texts("method", &["TRACE"]);
+        (word == "off").then(|| SiteRule::answer(when, 405, source, "TraceEnable off"))
+    }
+
     /// Fields of answers that are no server's.
     fn own_fields(&mut self) -> Option<KeyValue> {
         let mut fields = FieldEdits::default();
@@ -71,15 +81,20 @@ impl<'t> HostWriter<'_, 't> {
         }
         let mut own: Vec<&ConfigStatement> = self.scope.own.iter().collect();
         let options = self.scope.all(&["rewriteoptions"]);
-        let inherits = |one: &&ConfigStatement| {
-            one.words_from(0).iter().any(|word| word.to_ascii_lowercase().starts_with("inherit"))
-        };
-        if options.iter().any(inherits) {
+        let words = options.iter().flat_map(|one| one.words_from(0));
+        let words: Vec<String> = words.map(|word| word.to_ascii_lowercase()).collect();
+        let is_before =
+            |word: &String| matches!(word.as_str(), "inheritbefore" | "inheritdownbefore");
+        if words.iter().any(is_before) {
+            own.splice(0..0, self.scope.main.iter());
+        } else if words.iter().any(|word| word.starts_with("inherit")) {
             own.extend(self.scope.main.iter());
         }
         let mut going = RuleCondition::Is(true);
-        for step in rewrite::steps(&own, self.port, self.notes) {
-            let when = RuleCondition::All(vec![going.clone(), step.when.clone()]);
+        let trust = ProxyTrust::read(&self.scope);
+        for step in rewrite::steps(&own, self.port, &trust, self.notes) {
+            // Groups of a target are those of the first expression, which is the rule's own.
+            let when = RuleCondition::All(vec![step.when.clone(), going.clone()]);
             let statement = step.statement;
             let text = statement.text();
             let source = statement.source;
@@ -91,7 +106,11 @@ impl<'t> HostWriter<'_, 't> {
                 RewriteAction::Answer(keys) => {
                     let mut rule = SiteRule { when, keys, source, text };
                     rule.keys.extend(self.own_fields());
-                    let path = SectionPath { when: RuleCondition::Is(true), prefix: None };
+                    let path = SectionPath {
+                        when: RuleCondition::Is(true),
+                        prefix: None,
+                        is_folder: false,
+                    };
                     match later.is_empty() {
                         true => out.push(rule),
                         false => later.push(ForwardRule {
@@ -111,6 +130,7 @@ impl<'t> HostWriter<'_, 't> {
 
     /// Who may have what. A later section with rules of access replaces an earlier one.
     fn access_rules(&mut self, sections: &[LocationSection<'t>], out: &mut Vec<SiteRule>) {
+        let trust = ProxyTrust::read(&self.scope);
         let merges =
             self.scope.own.iter().chain(self.scope.main).any(|one| one.name == "authmerging");
         let mut later: Vec<LaterSection> = Vec::new();
@@ -121,12 +141,12 @@ impl<'t> HostWriter<'_, 't> {
                 .iter()
                 .filter(|one| one.name == "if" || one.name == "elseif" || one.name == "else");
             for one in conditional.clone() {
-                if let Some(access) = access::read(one.inner(), self.notes) {
+                if let Some(access) = access::read_conditional(one.inner(), &trust, self.notes) {
                     one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
                     out.push(refusal(&section.path.when, &[], &access, one));
                 }
             }
-            let Some(access) = access::read(inner, self.notes) else { continue };
+            let Some(access) = access::read(inner, &trust, self.notes) else { continue };
             let elsewhere = if merged { Vec::new() } else { replacing(&later, access.kinds) };
             out.push(refusal(&section.path.when, &elsewhere, &access, section.statement));
             if !merged {
@@ -134,7 +154,7 @@ impl<'t> HostWriter<'_, 't> {
             }
         }
         for one in self.scope.all(&["if", "elseif", "else"]) {
-            if let Some(access) = access::read(one.inner(), self.notes) {
+            if let Some(access) = access::read_conditional(one.inner(), &trust, self.notes) {
                 one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
                 out.push(refusal(&RuleCondition::Is(true), &[], &access, one));
             }
@@ -143,8 +163,8 @@ impl<'t> HostWriter<'_, 't> {
         for one in self.scope.all(&["proxy", "proxymatch"]) {
             one.words_from(0);
             one.settle_converted(self.notes);
-            if let Some(access) = access::read(one.inner(), self.notes) {
-                let applied = self.scope.own_first(&["proxypass", "proxypassmatch"]);
+            if let Some(access) = access::read(one.inner(), &trust, self.notes) {
+                let applied = self.scope.all(&["proxypass", "proxypassmatch", "rewriterule"]);
                 let is_used = !applied.is_empty() || !sections.is_empty();
                 if is_used {
                     let elsewhere = replacing(&later, access.kinds);
@@ -153,7 +173,7 @@ impl<'t> HostWriter<'_, 't> {
             }
         }
         let scope = self.scope;
-        let is_file = |one: &&ConfigStatement| one.name.starts_with("include");
+        let is_file = |one: &&ConfigStatement| one.name.starts_with("include") || one.name == "use";
         let outer = scope.main.iter().filter(|one| !is_file(one));
         for one in outer.chain(scope.own).filter(|one| access::is_guard(one)) {
             let reason = "nothing is known of what it asks for: the virtual host is closed";
@@ -168,7 +188,7 @@ impl<'t> HostWriter<'_, 't> {
         }
     }
 
-    /// `ProxyPass` of sections, the last one first, and then those of the server in order.
+    /// `ProxyPass` of sections, the last one first, and then those of the main server and of the virtual host in order.
     fn forward_rules(
         &mut self,
         sections: &[LocationSection<'t>],
@@ -180,7 +200,9 @@ impl<'t> HostWriter<'_, 't> {
                 match one.name.as_str() {
                     "proxypass" | "proxypassmatch" => {
                         let words = one.words_from(0).to_vec();
+                        self.section = Some(section.statement);
                         out.extend(self.proxy_pass(one, section.path.clone(), &words));
+                        self.section = None;
                     }
                     "sethandler" if one.word(0) != "none" => {
                         let status = if one.word(0).starts_with("proxy:") { 502 } else { 404 };
@@ -204,7 +226,7 @@ impl<'t> HostWriter<'_, 't> {
                 }
             }
         }
-        for one in self.scope.own_first(&["proxypass", "proxypassmatch"]) {
+        for one in self.scope.all(&["proxypass", "proxypassmatch"]) {
             let words = one.words_from(1).to_vec();
             let path = match one.name.as_str() {
                 "proxypassmatch" => SectionPath::found_by(one.word(0)),
@@ -243,7 +265,9 @@ impl<'t> HostWriter<'_, 't> {
                 for RuleVariant { rule, fields } in variants {
                     let mut changed = fields.clone();
                     fields::apply(&inner, &mut changed, self.notes);
-                    let narrowed = rule.clone().with_condition(&section.path.when);
+                    // The rule's own expression stays the first one, whose groups its target takes.
+                    let mut narrowed = rule.clone();
+                    narrowed.when = narrowed.when.and(section.path.when.clone());
                     let inner_rule = if covers { rule.clone() } else { narrowed };
                     next.push(RuleVariant { rule: inner_rule, fields: changed });
                     if !covers {

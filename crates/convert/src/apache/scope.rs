@@ -68,6 +68,8 @@ pub struct SectionPath {
     pub when: RuleCondition,
     /// The beginning without a slash at its end, where that is all. Empty for every path.
     pub prefix: Option<String>,
+    /// The path ends with a slash, which what follows comes behind.
+    pub is_folder: bool,
 }
 
 impl SectionPath {
@@ -81,13 +83,18 @@ impl SectionPath {
                 format!("the path `{path}` cannot be written"),
                 "`path-regex`",
             );
-            return SectionPath { when: RuleCondition::Unknown(why), prefix: None };
+            return SectionPath {
+                when: RuleCondition::Unknown(why),
+                prefix: None,
+                is_folder: false,
+            };
         } else if path.ends_with('/') {
             RuleCondition::texts("path", &[format!("{path}*")])
         } else {
             RuleCondition::texts("path", &[path.to_owned(), format!("{path}/*")])
         };
-        SectionPath { when, prefix: Some(prefix) }
+        let is_folder = path.ends_with('/') && !prefix.is_empty();
+        SectionPath { when, prefix: Some(prefix), is_folder }
     }
 
     /// The paths that an expression finds something in.
@@ -98,7 +105,7 @@ impl SectionPath {
             }
             _ => RuleCondition::texts("path-regex", &[whole_path(expression, false)]),
         };
-        SectionPath { when, prefix: None }
+        SectionPath { when, prefix: None, is_folder: false }
     }
 
     /// The paths of `<Location>` and `<LocationMatch>`.
@@ -108,8 +115,9 @@ impl SectionPath {
             (_, "~") => SectionPath::found_by(section.word(1)),
             (_, path) if path.contains(['*', '?']) && !path.contains(['[', '%', '{', '\\']) => {
                 let regex = escape_regex(path).replace("\\*", "[^/]*").replace("\\?", "[^/]");
-                let when = RuleCondition::texts("path-regex", &[format!("{regex}(?:/.*)?")]);
-                SectionPath { when, prefix: None }
+                // Unlike a plain path, a pattern does not reach below what it fits.
+                let when = RuleCondition::texts("path-regex", &[regex]);
+                SectionPath { when, prefix: None, is_folder: false }
             }
             (_, path) => SectionPath::below(path),
         }

@@ -11,6 +11,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::balancer::BalancerPools;
+use super::client_networks::{TRUSTED_PROXIES, network};
 use super::host::HostWriter;
 use super::listen::{HttpdListener, VirtualHost};
 use super::scope::ServerScope;
@@ -36,25 +37,31 @@ impl<'t> HostServiceWriter<'_, 't> {
         let hosts: Vec<&VirtualHost<'t>> =
             listener.hosts.iter().filter_map(|at| self.hosts.get(*at)).collect();
         let Some(default) = hosts.first().copied() else { return };
-        let secure = tls::is_on(default);
-        for odd in hosts.iter().filter(|host| tls::is_on(host) != secure) {
+        let is_https = listener.is_https;
+        let secure = tls::is_on(default, is_https);
+        for odd in hosts.iter().filter(|host| tls::is_on(host, is_https) != secure) {
             let reason =
                 "TLS is spoken at a whole listener or not at all: the virtual host answers 502";
             odd.statement.leave_out(reason, "a listener of its own", self.notes);
         }
         let mut rules = Vec::new();
         for (at, host) in hosts.iter().enumerate() {
-            // The default virtual host takes every name that no other one has.
+            // The default virtual host takes every name that no other one has, and its own before others.
             let when = names_condition(host);
-            let has_wildcards =
-                |host: &&VirtualHost<'_>| host.names.iter().any(|name| name.contains(['*', '?']));
-            if at > 0 || hosts.iter().skip(1).any(has_wildcards) {
+            let is_before = |other: &&VirtualHost<'_>| {
+                let wild = |name: &String| name.contains(['*', '?']);
+                other.names.iter().any(|name| wild(name) || default.names.contains(name))
+            };
+            if at > 0 || hosts.iter().skip(1).any(is_before) {
                 let Some(when) = when else { continue };
-                let own = self.host_rules(host, secure, listener.port);
+                let own = match secure && tls::asks_otherwise(&hosts, at) {
+                    true => vec![closed(host)],
+                    false => self.host_rules(host, secure, listener),
+                };
                 rules.extend(own.into_iter().map(|rule| rule.with_condition(&when)));
             }
         }
-        rules.extend(self.host_rules(default, secure, listener.port));
+        rules.extend(self.host_rules(default, secure, listener));
         let label = default.names.first().map_or("web", String::as_str);
         let label = if secure { format!("{label}-tls") } else { label.to_owned() };
         let name = self.names.unique_name(&label);
@@ -79,16 +86,22 @@ impl<'t> HostServiceWriter<'_, 't> {
         self.write_compression(&mut service, &hosts);
         self.document.push(service);
         self.write_limits(&path, &scope);
+        self.write_body_limit(&path, &hosts);
         if secure {
             tls::write(&path, &hosts, self.document, self.notes);
         }
         write_rules(&name, rules, secure, self.document, self.notes);
     }
 
-    fn host_rules(&mut self, host: &VirtualHost<'t>, secure: bool, port: u16) -> Vec<SiteRule> {
+    fn host_rules(
+        &mut self,
+        host: &VirtualHost<'t>,
+        secure: bool,
+        listener: &HttpdListener,
+    ) -> Vec<SiteRule> {
         host.statement.words_from(0);
         host.statement.settle_converted(self.notes);
-        if tls::is_on(host) != secure {
+        if tls::is_on(host, listener.is_https) != secure {
             return vec![SiteRule::answer(RuleCondition::Is(true), 502, host.source, "")];
         }
         let server_name = host.names.first().map_or("", String::as_str);
@@ -97,7 +110,8 @@ impl<'t> HostServiceWriter<'_, 't> {
             pools: self.pools,
             notes: self.notes,
             server_name,
-            port,
+            port: listener.port,
+            section: None,
             is_too_large: false,
         };
         writer.rules(host.statement)
@@ -132,18 +146,15 @@ impl<'t> HostServiceWriter<'_, 't> {
             service.set_required("accept-proxy", value::table(&from), SourcePlace::NONE);
         }
         let Some(header) = scope.get("remoteipheader") else { return };
-        let trusted = scope.all(&["remoteiptrustedproxy", "remoteipinternalproxy"]);
-        let networks: Vec<String> = trusted
+        let networks: Vec<String> = scope
+            .all(&TRUSTED_PROXIES)
             .iter()
             .flat_map(|one| {
                 let words = one.words_from(0).to_vec();
                 one.settle_converted(self.notes);
                 words
             })
-            .filter(|word| {
-                word.contains(['.', ':'])
-                    && !word.contains(|c: char| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit())
-            })
+            .filter_map(|word| network(&word))
             .collect();
         let usual = header.word(0).eq_ignore_ascii_case("x-forwarded-for");
         if usual && !networks.is_empty() {
@@ -225,6 +236,29 @@ impl<'t> HostServiceWriter<'_, 't> {
         service.set("compress", value::table(&pairs), source);
     }
 
+    /// `LimitRequestBody`, where all virtual hosts of the listener have the same.
+    fn write_body_limit(&mut self, path: &str, hosts: &[&VirtualHost<'t>]) {
+        let found: Vec<_> = hosts.iter().map(|host| host.scope.get("limitrequestbody")).collect();
+        let Some(first) = found.first().copied().flatten() else { return };
+        let is_same = found.iter().all(|one| one.is_some_and(|one| one.peek(0) == first.peek(0)));
+        let bytes = first.peek(0).parse::<u64>().ok().filter(|bytes| is_same && *bytes > 0);
+        let Some(bytes) = bytes else { return };
+        found.iter().flatten().for_each(|one| {
+            one.words_from(0);
+            one.settle_converted(self.notes);
+        });
+        let limits = format!("{path}.limit");
+        let value = value::quote(&format!("{bytes}B"));
+        match self.document.find(&limits) {
+            Some(table) => table.set("body-bytes", value, first.source),
+            None => {
+                let mut table = TomlTable::new(limits, SourcePlace::NONE, "");
+                table.set("body-bytes", value, first.source);
+                self.document.push(table);
+            }
+        }
+    }
+
     fn write_limits(&mut self, path: &str, scope: &ServerScope<'_>) {
         let between = scope.seconds("timeout", self.notes).unwrap_or(TIMEOUT);
         let idle = scope.seconds("keepalivetimeout", self.notes).unwrap_or(KEEP_ALIVE);
@@ -269,6 +303,17 @@ impl<'t> HostServiceWriter<'_, 't> {
         if !limits.entries.is_empty() {
             self.document.push(limits);
         }
+    }
+}
+
+/// A virtual host that asks for other certificates than its listener does.
+fn closed(host: &VirtualHost<'_>) -> SiteRule {
+    let keys = vec![KeyValue::new("deny", "true")];
+    SiteRule {
+        when: RuleCondition::Is(true),
+        keys,
+        source: host.source,
+        text: host.statement.text(),
     }
 }
 

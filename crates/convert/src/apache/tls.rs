@@ -10,14 +10,29 @@ use crate::value::{self, KeyValue};
 use super::listen::VirtualHost;
 
 /// Certificates of clients that a virtual host asks for.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct VerifyClientDemand {
     keys: Vec<KeyValue>,
 }
 
 /// Whether a virtual host speaks TLS.
-pub fn is_on(host: &VirtualHost<'_>) -> bool {
-    host.scope.get("sslengine").is_some_and(|one| one.word(0).eq_ignore_ascii_case("on"))
+///
+/// `is_https`: its listener is one of HTTPS, which suffices where a certificate is named.
+pub fn is_on(host: &VirtualHost<'_>, is_https: bool) -> bool {
+    match host.scope.get("sslengine") {
+        Some(engine) => engine.word(0).eq_ignore_ascii_case("on"),
+        None => is_https && host.scope.get("sslcertificatefile").is_some(),
+    }
+}
+
+/// Whether a virtual host asks clients for other certificates than an earlier one that asks. A listener asks alike.
+pub fn asks_otherwise(hosts: &[&VirtualHost<'_>], at: usize) -> bool {
+    let mut unheard = ConversionNotes::new("");
+    let mut demands =
+        hosts[..=at].iter().filter_map(|host| demand(host, &mut unheard).ok().flatten());
+    let first = demands.next();
+    let own = demand(hosts[at], &mut ConversionNotes::new("")).ok().flatten();
+    own.is_some() && own != first
 }
 
 /// Writes the table of a service. Without a certificate validation removes the service.
@@ -137,6 +152,13 @@ fn demand(
         _ => "required",
     };
     let Some(ca) = host.scope.get("sslcacertificatefile") else { return Err(verify.source) };
+    // Who is revoked would be asked from somebody else.
+    if let Some(ocsp) = host.scope.get("sslocspenable") {
+        if !ocsp.word(0).eq_ignore_ascii_case("off") {
+            return Err(ocsp.source);
+        }
+        ocsp.settle_converted(notes);
+    }
     let mut keys = vec![
         KeyValue::new("ca", value::quote(ca.word(0))),
         KeyValue::new("verify", value::quote(verification)),

@@ -2,12 +2,40 @@
 
 use crate::certificate_file::key_path;
 use crate::notes::ConversionNotes;
+use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
+use super::proxy_url::ProxyPassUrl;
 use super::scope::ServerScope;
 
 /// The `tls` of a pool. `None`: it is not spoken, or cannot be written.
-pub fn read(scope: &ServerScope<'_>, notes: &mut ConversionNotes) -> Option<String> {
+pub fn read(
+    scope: &ServerScope<'_>,
+    url: &ProxyPassUrl,
+    notes: &mut ConversionNotes,
+) -> Option<String> {
+    // A section of the target says how it is spoken to, before the server does.
+    for section in scope.all(&["proxy", "proxymatch"]).into_iter().rev() {
+        let inner = section.inner();
+        if !inner.iter().any(|one| one.name.starts_with("sslproxy")) {
+            continue;
+        }
+        if section.name == "proxymatch" {
+            section.leave_out("expressions of targets are not read: 502", "`tls.ca`", notes);
+            return None;
+        }
+        let begins = section.peek(0).trim_end_matches('*').to_ascii_lowercase();
+        let target = format!("{}://{}{}", url.scheme, url.authority, url.path);
+        if target.starts_with(&begins) || begins.trim_end_matches('/') == target {
+            let around: Vec<ConfigStatement> =
+                scope.main.iter().chain(scope.own).cloned().collect();
+            return read_scope(&ServerScope { own: inner, main: &around }, notes);
+        }
+    }
+    read_scope(scope, notes)
+}
+
+fn read_scope(scope: &ServerScope<'_>, notes: &mut ConversionNotes) -> Option<String> {
     if scope.word("sslproxyengine", notes).as_deref() != Some("on") {
         return None;
     }

@@ -5,7 +5,7 @@ use convert::notes::NoteKind;
 use convert::run::convert;
 
 /// Lines of a virtual host, what the output has to contain, and whether something is left out.
-type ApacheCase = (&'static str, &'static str, bool);
+pub type ApacheCase = (&'static str, &'static str, bool);
 
 const HOSTS: &[ApacheCase] = &[
     ("", "timeout = { connect = \"1m\", first-byte = \"1m\", between-bytes = \"1m\"", false),
@@ -155,7 +155,7 @@ const ACCESS: &[ApacheCase] = &[
     ("OIDCX y", "path = [\"/a\", \"/a/*\"] } deny = true", true),
 ];
 
-fn check(lines: &str, written: &str, left: bool) {
+pub fn check(lines: &str, written: &str, left: bool) {
     let text = format!("Listen 80\n<VirtualHost *:80>\n{lines}\n</VirtualHost>\n");
     let converted = convert(&text, "x", Dialect::Apache);
     let toml = converted.text.clone().unwrap_or_else(|| panic!("{text}: {converted:?}"));
