@@ -19,7 +19,8 @@ pub fn capture(bytes: &[u8]) {
     let report = build_report(analysis.finish(), source);
     for transaction in report.connections.iter().flat_map(|one| &one.transactions) {
         let owners = &transaction.owners;
-        let by_owner = owners.client + owners.network + owners.server + owners.balancer;
+        let by_owner =
+            owners.client + owners.network + owners.server + owners.balancer + owners.unknown;
         let place = &transaction.location;
         let by_place = place.request + place.server + place.response;
         for sum in [by_owner, by_place] {
@@ -44,6 +45,9 @@ pub const WORDS: &[&[u8]] = &[
     b"\x81\x00",
     b"\x88\x64\x11\x00",
     b"\x88\x47",
+    b"\x12\xb5\x00\x40\x00\x00\x08\x00\x00\x00",
+    b"\x10\x00\x88\xbe",
+    b"\xaa\xaa\x03\x00\x00\x00\x08\x00",
     b"\x01\x01\x08\x0a",
     b"\x05\x0a",
     b"GET / HTTP/1.1\r\n\r\n",

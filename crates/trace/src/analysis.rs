@@ -17,6 +17,7 @@ use crate::ledger::{
 use crate::link::{self, NonTcpFrame};
 use crate::packet::TcpPacket;
 use crate::scene::ConnectionScene;
+use crate::unread_frames::UnreadFrames;
 
 /// Limits and options of an analysis.
 #[derive(Clone, Debug)]
@@ -85,6 +86,7 @@ pub struct CaptureFacts {
 pub struct Analysis {
     settings: AnalysisSettings,
     facts: CaptureFacts,
+    unread: UnreadFrames,
     table: ConnectionTable,
     connections: Vec<AnalysedConnection>,
     events: usize,
@@ -95,6 +97,8 @@ pub struct Analysis {
 pub struct AnalysedCapture {
     /// Counts over the capture.
     pub facts: CaptureFacts,
+    /// Frames without TCP that could be read.
+    pub unread: UnreadFrames,
     /// Connections in the order of their first packets.
     pub connections: Vec<AnalysedConnection>,
 }
@@ -150,14 +154,15 @@ impl Analysis {
 
     #[cold]
     fn count_skipped(&mut self, other: NonTcpFrame) {
+        self.unread.count(other);
         let facts = &mut self.facts;
         match other {
             NonTcpFrame::Link(number) => {
                 facts.unknown_link += 1;
                 facts.unknown_link_type = number;
             }
-            NonTcpFrame::NotIp => facts.not_ip += 1,
-            NonTcpFrame::NotTcp => facts.not_tcp += 1,
+            NonTcpFrame::NotIp(_) => facts.not_ip += 1,
+            NonTcpFrame::NotTcp(_) => facts.not_tcp += 1,
             NonTcpFrame::Fragment => facts.fragments += 1,
             NonTcpFrame::Broken => facts.broken += 1,
             NonTcpFrame::TooDeep => facts.too_deep += 1,
@@ -166,7 +171,7 @@ impl Analysis {
 
     #[inline]
     fn add_packet(&mut self, packet: &TcpPacket<'_>) {
-        let found = self.table.find(packet);
+        let found = self.table.find(packet).or_else(|| self.find_other_way(packet));
         let known = found
             .filter(|place| !self.connections[*place as usize].conversation.is_replaced_by(packet));
         let place = match known {
@@ -185,6 +190,18 @@ impl Analysis {
         if self.events > self.settings.max_events {
             self.make_room();
         }
+    }
+
+    /// The connection whose other direction takes another path: with other tags or another tunnel.
+    #[cold]
+    fn find_other_way(&mut self, packet: &TcpPacket<'_>) -> Option<u32> {
+        let place = self.table.find_any_path(packet)?;
+        let known = &self.connections[place as usize].conversation;
+        if !known.is_answered_by(packet) {
+            return None;
+        }
+        self.table.add_path(packet, place);
+        Some(place)
     }
 
     /// The index of a new connection. `None` if the maximum is reached.
@@ -269,7 +286,7 @@ impl Analysis {
             }
         }
         self.judge_endings();
-        AnalysedCapture { facts: self.facts, connections: self.connections }
+        AnalysedCapture { facts: self.facts, unread: self.unread, connections: self.connections }
     }
 
     /// Determines which connections failed, and what the capture lacks of them.

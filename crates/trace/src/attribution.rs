@@ -13,6 +13,7 @@ pub mod window_flag;
 
 mod base_round_trip;
 mod exchange;
+mod lag;
 mod link_estimate;
 mod loss_tracker;
 mod pace;

@@ -7,6 +7,9 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use crate::packet::{TcpEndpoint, TcpPacket};
 
+/// Stands for every path. A path is a hash, so that another path equals it once in 2^64.
+const ANY_PATH: u64 = u64::MAX;
+
 /// Both ends in order, and the path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ConnectionKey {
@@ -53,8 +56,22 @@ impl ConnectionTable {
         Some(place)
     }
 
+    /// The place of the last connection between a packet's ends, whatever its path.
+    pub fn find_any_path(&self, packet: &TcpPacket<'_>) -> Option<u32> {
+        let key = ConnectionKey { path: ANY_PATH, ..ConnectionKey::from_packet(packet) };
+        self.places.get(&key).copied()
+    }
+
     /// Gives a packet's connection a place; replaces an earlier one.
     pub fn insert(&mut self, packet: &TcpPacket<'_>, place: u32) {
+        let key = ConnectionKey::from_packet(packet);
+        self.places.insert(key, place);
+        self.places.insert(ConnectionKey { path: ANY_PATH, ..key }, place);
+        self.last = None;
+    }
+
+    /// Adds another path of a connection.
+    pub fn add_path(&mut self, packet: &TcpPacket<'_>, place: u32) {
         self.places.insert(ConnectionKey::from_packet(packet), place);
         self.last = None;
     }

@@ -27,6 +27,9 @@ pub struct Handshake {
     pub syn_acks: u32,
 }
 
+/// How far apart the numbers of one connection are when its second path begins: what a first window holds.
+const NEAR: i32 = 1 << 20;
+
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionEnd {
@@ -138,6 +141,19 @@ impl Conversation {
         known.is_some_and(|base| base != packet.seq.wrapping_add(1))
     }
 
+    /// Whether a packet on another path belongs to this connection: nothing of its side was captured yet, and what it
+    /// acknowledges, or is acknowledged, was.
+    pub fn is_answered_by(&self, packet: &TcpPacket<'_>) -> bool {
+        let side = self.side(packet);
+        let there = &self.directions[side.peer().index()];
+        let is_new = self.directions[side.index()].counts.packets == 0;
+        let is_near = there.base().is_some_and(|base| {
+            let ahead = packet.ack.wrapping_sub(base).cast_signed();
+            (-NEAR..=NEAR).contains(&ahead)
+        });
+        is_new && packet.has(ACK) && packet.flags & (SYN | ACK) != SYN && is_near
+    }
+
     #[inline]
     fn side(&self, packet: &TcpPacket<'_>) -> ConnectionSide {
         if packet.source == self.ends[0] { ConnectionSide::Client } else { ConnectionSide::Server }
@@ -174,11 +190,11 @@ impl Conversation {
         if packet.flags & (SYN | FIN | RST) != 0 || self.handshake.ack_ns.is_none() {
             self.track_state(side, packet);
         }
-        if brought.new > 0 && brought.from < self.shown[side.index()] {
-            let to = brought.from + i64::from(packet.length);
-            unseen::remove_unseen(&mut self.events, side, brought.from, to);
-        }
         if self.recording {
+            if brought.new > 0 && brought.from < self.shown[side.index()] {
+                let to = brought.from + i64::from(packet.length);
+                unseen::remove_unseen(&mut self.events, side, brought.from, to);
+            }
             if packet.length > 0 && !brought.is_probe {
                 self.talk.add_packet(side, brought.from, packet);
             }
@@ -204,7 +220,8 @@ impl Conversation {
 
     /// Bytes of a side that passed and that the capture lacks.
     pub fn missing(&self, side: ConnectionSide) -> MissingBytes {
-        let acked = self.directions[side.peer().index()].acked;
+        // An acknowledgement of what was never sent shows nothing.
+        let acked = self.directions[side.peer().index()].acked.min(self.reached_offset(side) + 1);
         self.directions[side.index()].missing(acked)
     }
 

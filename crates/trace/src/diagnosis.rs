@@ -60,6 +60,7 @@ pub fn diagnose<C: ConnectionLookup + ?Sized>(
         most_significant.iter().chain(&findings).find(transport).map(|finding| finding.code);
     TimeDiagnosis {
         total_seconds: seconds(tally.total_ns),
+        pause_seconds: seconds(tally.pause_ns),
         location: (&tally.bands).into(),
         owners: (&tally.bands).into(),
         first_cause: first_cause(&failures, most_significant.as_ref()),

@@ -32,6 +32,7 @@ pub mod report;
 pub mod report_builder;
 pub mod scene;
 pub mod sentence;
+pub mod unread_frames;
 
 mod bytes;
 mod connection_table;

@@ -75,6 +75,8 @@ pub struct LimitTally {
     pub total_ns: i64,
     /// The wait without the path's latency.
     pub working_ns: i64,
+    /// The clients' pauses between turns, which are no part of the wait.
+    pub pause_ns: i64,
     /// Bytes of answers and requests.
     pub bytes: [u64; 2],
     cells: Vec<LimitCell>,
@@ -87,6 +89,7 @@ impl LimitTally {
         self.bands.merge(&TimeBands::from_transaction(transaction));
         self.total_ns += transaction.total_ns();
         self.working_ns += transaction.working_ns();
+        self.pause_ns += transaction.pause_ns;
         let numbers = transaction.request.numbers;
         let server = (TransactionPlace::Server, Limit::ServerThink, transaction.server_ns);
         let unknown = (TransactionPlace::Server, Limit::Unknown, transaction.unknown_ns);
@@ -162,6 +165,7 @@ impl LimitTally {
         self.bands.merge(&other.bands);
         self.total_ns += other.total_ns;
         self.working_ns += other.working_ns;
+        self.pause_ns += other.pause_ns;
         for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
             *mine += theirs;
         }

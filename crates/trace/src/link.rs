@@ -6,6 +6,8 @@
 
 mod ip;
 mod layer;
+mod link_header;
+mod overlay;
 mod tags;
 
 use crate::bytes::{u16_at, u32_at};
@@ -24,7 +26,7 @@ const MAX_LAYERS: usize = 24;
 /// The TCP packet in a frame.
 #[inline]
 pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFrame> {
-    let NextLayer { mut layer, skip } = first_layer(frame)?;
+    let NextLayer { mut layer, skip } = link_header::first_layer(frame)?;
     let mut bytes = frame.bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
     // The rest of the packet on the wire; used only where IP has no length.
     let mut wire = (frame.original_len as usize).max(frame.bytes.len()).saturating_sub(skip);
@@ -36,6 +38,10 @@ pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFr
             }
             FrameLayer::Type(number) => ethertype_layer(number, bytes, &mut path)?,
             FrameLayer::Gre => gre_layer(bytes, &mut path)?,
+            FrameLayer::Udp => overlay::udp_layer(bytes, &mut path)?,
+            FrameLayer::Llc => link_header::llc_layer(bytes)?,
+            FrameLayer::Ppp => link_header::ppp_layer(bytes)?,
+            FrameLayer::Wireless => link_header::wireless_layer(bytes)?,
             FrameLayer::Ip => match ip::parse_ip(bytes, wire, &mut path)? {
                 IpPayload::Tcp(carried) => return Ok(carried),
                 IpPayload::Tunnel(next) => next,
@@ -46,22 +52,6 @@ pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFr
         wire = wire.saturating_sub(next.skip);
     }
     Err(NonTcpFrame::TooDeep)
-}
-
-/// The first layer of a frame, and the length of its link header.
-#[inline]
-fn first_layer(frame: &CapturedFrame<'_>) -> Result<NextLayer, NonTcpFrame> {
-    let bytes = frame.bytes;
-    Ok(match frame.link {
-        1 => NextLayer { layer: FrameLayer::Ethernet, skip: 0 },
-        // Raw IP, under its several numbers.
-        12 | 14 | 101 | 228 | 229 => NextLayer { layer: FrameLayer::Ip, skip: 0 },
-        // Loopback: four bytes with the address family, in the byte order of the capturing machine.
-        0 | 108 => NextLayer { layer: FrameLayer::Ip, skip: 4 },
-        113 => NextLayer { layer: FrameLayer::Type(u16_at(bytes, 14, true)), skip: 16 },
-        276 => NextLayer { layer: FrameLayer::Type(u16_at(bytes, 0, true)), skip: 20 },
-        other => return Err(NonTcpFrame::Link(other)),
-    })
 }
 
 /// The layer behind the type of an Ethernet frame.
@@ -81,13 +71,15 @@ fn ethertype_layer(
             path.add(tags::PPPOE, u64::from(u16_at(bytes, 2, true)));
             match u16_at(bytes, 6, true) {
                 0x0021 | 0x0057 => Ok(NextLayer { layer: FrameLayer::Ip, skip: 8 }),
-                _ => Err(NonTcpFrame::NotIp),
+                _ => Err(NonTcpFrame::NotIp(number)),
             }
         }
         0x8847 | 0x8848 => mpls_layer(bytes),
         // Ethernet bridged in GRE.
         0x6558 => Ok(NextLayer { layer: FrameLayer::Ethernet, skip: 0 }),
-        _ => Err(NonTcpFrame::NotIp),
+        // A length instead of a type (IEEE 802.3).
+        0..=1_500 => Ok(NextLayer { layer: FrameLayer::Llc, skip: 0 }),
+        _ => Err(NonTcpFrame::NotIp(number)),
     }
 }
 
@@ -99,7 +91,7 @@ fn mpls_layer(bytes: &[u8]) -> Result<NextLayer, NonTcpFrame> {
         Some(4 | 6) => Ok(NextLayer { layer: FrameLayer::Ip, skip }),
         // A control word (RFC 4385) before a bridged frame.
         Some(0) => Ok(NextLayer { layer: FrameLayer::Ethernet, skip: skip + 4 }),
-        _ => Err(NonTcpFrame::NotIp),
+        _ => Err(NonTcpFrame::NotIp(0x8847)),
     }
 }
 
@@ -107,7 +99,7 @@ fn mpls_layer(bytes: &[u8]) -> Result<NextLayer, NonTcpFrame> {
 fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<NextLayer, NonTcpFrame> {
     let flags = u16_at(bytes, 0, true);
     if bytes.len() < 4 || flags & 0x4007 != 0 {
-        return Err(if bytes.len() < 4 { NonTcpFrame::Broken } else { NonTcpFrame::NotTcp });
+        return Err(if bytes.len() < 4 { NonTcpFrame::Broken } else { NonTcpFrame::NotTcp(47) });
     }
     let mut skip = 4;
     if flags & 0x8000 != 0 {
@@ -117,10 +109,17 @@ fn gre_layer(bytes: &[u8], path: &mut PathTags) -> Result<NextLayer, NonTcpFrame
         path.add(tags::GRE_KEY, u64::from(u32_at(bytes, skip, true)));
         skip += 4;
     }
-    if flags & 0x1000 != 0 {
+    let has_sequence = flags & 0x1000 != 0;
+    if has_sequence {
         skip += 4;
     }
-    Ok(NextLayer { layer: FrameLayer::Type(u16_at(bytes, 2, true)), skip })
+    let number = u16_at(bytes, 2, true);
+    if matches!(number, 0x88be | 0x22eb) {
+        let behind = bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
+        let mirrored = overlay::erspan_layer(number, behind, has_sequence)?;
+        return Ok(NextLayer { skip: skip + mirrored.skip, ..mirrored });
+    }
+    Ok(NextLayer { layer: FrameLayer::Type(number), skip })
 }
 
 #[cfg(test)]

@@ -79,8 +79,33 @@ pub struct CaptureReport {
     pub missing_pieces: u64,
     /// Connections of which only one direction was captured; nothing is blamed on the other.
     pub one_way_connections: u64,
+    /// Frames without TCP that could be read, by what they are.
+    pub unread: Vec<UnreadReport>,
     /// The damage of the file, which was analysed up to there.
     pub damage: Option<String>,
+}
+
+/// Frames of one kind that were seen and not read.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnreadReport {
+    /// The kind of number: `link-type`, `ethernet-type` or `ip-protocol`.
+    pub kind: &'static str,
+    pub number: u16,
+    pub name: String,
+    pub frames: u64,
+}
+
+impl CaptureReport {
+    /// Whether it has frames, and TCP in none of them.
+    pub fn is_unreadable(&self) -> bool {
+        self.frames > 0 && self.tcp_packets == 0 && self.filtered == 0
+    }
+
+    /// What was seen instead of TCP, as text.
+    pub fn describe_unread(&self) -> String {
+        let all = self.unread.iter().map(|one| format!("{} of {}", one.frames, one.name));
+        all.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl TimeDiagnosis {

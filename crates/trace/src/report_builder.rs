@@ -2,7 +2,7 @@
 //!
 //! Connections are sorted by their users' wait; when there are too many, the slowest stay.
 
-use crate::analysis::{AnalysedCapture, CaptureFacts};
+use crate::analysis::AnalysedCapture;
 use crate::diagnosis::diagnose;
 use crate::failure_tally::FailureTally;
 use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
@@ -61,7 +61,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     let reported = reported.into_iter().map(one).collect();
     TraceReport {
         schema: SCHEMA,
-        capture: capture_report(&analysed.facts, &source),
+        capture: capture_report(&analysed, &source),
         files: source.files,
         connections_total,
         connections_left_out,
@@ -75,7 +75,8 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     }
 }
 
-fn capture_report(facts: &CaptureFacts, source: &CaptureSource) -> CaptureReport {
+fn capture_report(analysed: &AnalysedCapture, source: &CaptureSource) -> CaptureReport {
+    let facts = &analysed.facts;
     CaptureReport {
         frames: facts.frames,
         captured_bytes: facts.captured_bytes,
@@ -97,6 +98,7 @@ fn capture_report(facts: &CaptureFacts, source: &CaptureSource) -> CaptureReport
         missing_bytes: facts.missing_bytes,
         missing_pieces: facts.missing_pieces,
         one_way_connections: facts.one_way_connections,
+        unread: analysed.unread.report(),
         damage: source.damage.clone(),
     }
 }

@@ -48,6 +48,21 @@ fn a_damaged_file_is_analysed_up_to_the_damage() {
 }
 
 #[test]
+fn a_capture_without_tcp_names_what_it_has_and_ends_with_two() {
+    let dir = tests::e2e::dir::TestDir::new();
+    let file = dir.path().join("arp.pcap");
+    let mut bytes: Vec<u8> =
+        [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    bytes.extend([1_u32, 0, 42, 42].map(u32::to_le_bytes).concat());
+    bytes.extend([[2; 12].as_slice(), &[8, 6], &[0; 28]].concat());
+    std::fs::write(&file, bytes).unwrap();
+    let output = explain(&[&file.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("1 of ARP"), "{text}");
+}
+
+#[test]
 fn the_page_asks_nothing_of_any_network() {
     let dir = tests::e2e::dir::TestDir::new();
     let page = dir.path().join("slow.html");

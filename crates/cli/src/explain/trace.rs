@@ -2,6 +2,7 @@
 //!
 //! Reads files and passes them to the analysis, whose results are printed. Nothing is calculated here.
 
+mod connections;
 mod pool;
 mod read;
 mod render;

@@ -1,7 +1,8 @@
 //! The round trip without a queue of our own, as it changes over time.
 //!
-//! The shortest sample of a connection may be of another path: one fast handshake must not make all later time a queue.
-//! While little is in flight there is no queue, so such samples around a time show the path as it is then. Where always
+//! The shortest sample of a connection may be of another path, or the path's delay varies: one fast handshake must not make
+//! all later time a queue. While little is in flight there is no queue, so such samples around a time show the path as it
+//! is then. Where always
 //! as much is in flight nothing shows the difference, and the shortest sample counts.
 
 use super::path::RoundTripSample;
@@ -16,20 +17,21 @@ pub struct BaseRoundTrip {
     shortest_ns: i64,
 }
 
-/// The least samples with little in flight that change a base.
-const FEW: u64 = 3;
+/// Fewer samples with little in flight change no base.
+const FEW: usize = 8;
 /// The length of a stretch, nanoseconds. With its neighbours it covers the ten seconds of BBR's filter.
 const STRETCH_NS: i64 = 5_000_000_000;
 /// More stretches are made longer instead.
 const MAX_STRETCHES: i64 = 4_096;
+/// Samples of a stretch that are compared: bounds the memory.
+const MAX_COMPARED: usize = 64;
 
 /// Samples of a stretch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 struct StretchSamples {
     most_in_flight: i64,
-    /// The shortest round trip with little in flight, nanoseconds.
-    shortest_ns: i64,
-    count: u64,
+    /// Round trips with little in flight, nanoseconds.
+    round_trips: Vec<i64>,
 }
 
 impl BaseRoundTrip {
@@ -43,25 +45,22 @@ impl BaseRoundTrip {
         let place = |sample: &RoundTripSample| {
             usize::try_from((sample.time_ns - first_ns) / stretch_ns).unwrap_or(0)
         };
-        let none = StretchSamples { most_in_flight: 0, shortest_ns: i64::MAX, count: 0 };
-        let mut stretches = vec![none; place(last) + 1];
+        let mut stretches = vec![StretchSamples::default(); place(last) + 1];
         for sample in samples {
             let stretch = &mut stretches[place(sample)];
             stretch.most_in_flight = stretch.most_in_flight.max(sample.in_flight);
         }
         for sample in samples {
             let stretch = &mut stretches[place(sample)];
-            if sample.in_flight * 2 <= stretch.most_in_flight {
-                stretch.shortest_ns = stretch.shortest_ns.min(sample.round_trip_ns);
-                stretch.count += 1;
+            let is_little = sample.in_flight * 2 <= stretch.most_in_flight;
+            if is_little && stretch.round_trips.len() < MAX_COMPARED {
+                stretch.round_trips.push(sample.round_trip_ns);
             }
         }
-        let around = |at: usize| &stretches[at.saturating_sub(1)..(at + 2).min(stretches.len())];
         let base = |at: usize| {
-            let enough = around(at).iter().map(|stretch| stretch.count).sum::<u64>() >= FEW;
-            let shortest = around(at).iter().map(|stretch| stretch.shortest_ns).min();
-            shortest
-                .filter(|ns| enough && *ns < i64::MAX)
+            let around = &stretches[at.saturating_sub(1)..(at + 2).min(stretches.len())];
+            let round_trips = around.iter().flat_map(|stretch| &stretch.round_trips);
+            lower_quartile(round_trips.copied().collect())
                 .map_or(shortest_ns, |ns| ns.max(shortest_ns))
         };
         let bases = (0..stretches.len()).map(base).collect();
@@ -70,10 +69,15 @@ impl BaseRoundTrip {
 
     /// The base at a time.
     pub fn at(&self, time_ns: i64) -> i64 {
-        let length = self.stretch_ns.max(1);
-        let at = usize::try_from((time_ns - self.first_ns) / length).unwrap_or(0);
+        let at = usize::try_from((time_ns - self.first_ns) / self.stretch_ns.max(1)).unwrap_or(0);
         self.bases.get(at).or(self.bases.last()).copied().unwrap_or(self.shortest_ns)
     }
+}
+
+/// Above the shortest, which a path whose delay varies shows now and then; below what a growing queue adds.
+fn lower_quartile(mut round_trips: Vec<i64>) -> Option<i64> {
+    let at = round_trips.len() / 4;
+    (round_trips.len() >= FEW).then(|| *round_trips.select_nth_unstable(at).1)
 }
 
 #[cfg(test)]
@@ -87,19 +91,19 @@ mod tests {
         BaseRoundTrip::from_samples(&samples, 10 * MS).at(60_000 * MS)
     }
 
-    fn sample(second: i64, in_flight: i64, round_trip_ms: i64) -> RoundTripSample {
+    fn sample(tenth: i64, in_flight: i64, round_trip_ms: i64) -> RoundTripSample {
         let round_trip_ns = round_trip_ms * MS;
-        RoundTripSample { time_ns: second * 1_000 * MS, round_trip_ns, in_flight, lone: false }
+        RoundTripSample { time_ns: tenth * 100 * MS, round_trip_ns, in_flight, lone: false }
     }
 
     #[test]
     fn a_longer_path_is_no_queue_and_a_queue_is_no_longer_path() {
-        let longer: Vec<_> = (1..120).map(|at| sample(at, at % 10 * 1_000 + 1_000, 30)).collect();
+        let longer: Vec<_> = (10..1200).map(|at| sample(at, at % 10 * 1_000 + 1_000, 30)).collect();
         assert_eq!(base_of(&longer), 30 * MS);
         let queue: Vec<_> =
-            (1..120).map(|at| sample(at, at % 10 * 1_000 + 1_000, 10 + at % 10 * 4)).collect();
-        assert_eq!(base_of(&queue), 10 * MS);
-        let steady: Vec<_> = (1..120).map(|at| sample(at, 60_000, 300)).collect();
+            (10..1200).map(|at| sample(at, at % 10 * 1_000 + 1_000, 10 + at % 10 * 4)).collect();
+        assert!(base_of(&queue) <= 14 * MS, "{}", base_of(&queue));
+        let steady: Vec<_> = (10..1200).map(|at| sample(at, 60_000, 300)).collect();
         assert_eq!(base_of(&steady), 10 * MS, "always as much in flight");
         assert_eq!(base_of(&[]), 10 * MS);
     }

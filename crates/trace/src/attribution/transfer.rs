@@ -5,6 +5,7 @@
 
 use model::limit::Limit;
 
+use super::lag;
 use super::link_estimate::LinkEstimate;
 use super::rounds::{FlightSample, RoundShape, TransferRounds};
 use super::sender::{SenderView, SentSegment};
@@ -132,7 +133,9 @@ impl<'a> TransferSlicer<'a> {
             }
         }
         let rounds = TransferRounds::from_flights(&flights, of.round_trip_ns);
-        let varies_ns = of.jitter_ns.unwrap_or(0).min(of.near_ns);
+        let is_bulk = rounds.peak > 4 * of.segment;
+        let lag_ns = || if is_bulk { lag::usual_lag(sender, of.first..=of.last) } else { 0 };
+        let varies_ns = of.jitter_ns.unwrap_or_else(lag_ns).min(of.near_ns);
         let trigger_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100).max(varies_ns);
         TransferSlicer {
             transfer: of,
@@ -229,7 +232,7 @@ impl<'a> TransferSlicer<'a> {
         let of = self.transfer;
         let sender = self.transfer.sender;
         let small = gap.earlier.to - gap.earlier.from < of.segment && !gap.lossy;
-        if !small || !gap.triggered || gap.from_ns != gap.earlier.time_ns {
+        if !small || gap.from_ns != gap.earlier.time_ns {
             return None;
         }
         let covering = sender.acks.partition_point(|ack| ack.ack < sender.high[at]);
@@ -240,7 +243,9 @@ impl<'a> TransferSlicer<'a> {
         let in_force = self.acks_known.checked_sub(1).map(|at| &sender.acks[at]);
         let room = in_force.map_or(i64::MAX, |ack| ack.edge - gap.high);
         let open = room >= of.segment.min(of.to - gap.high);
-        let is_let_go = (0..=self.trigger_ns).contains(&since);
+        // The way between sender and capture may take longer at times, but not so much longer as the wait itself.
+        let is_near = since <= self.trigger_ns || (since <= of.near_ns && since * 4 <= took);
+        let is_let_go = since >= 0 && is_near;
         if !is_let_go || !open {
             return None;
         }

@@ -16,6 +16,8 @@ pub struct PcapReader {
     unit_ns: i64,
     snaplen: u32,
     link: u16,
+    /// Minor version: before 2.3 the two lengths of a record were the other way round, and in 2.3 for some programs.
+    minor: u16,
 }
 
 /// Bytes of the file header and of a packet record's header (draft-ietf-opsawg-pcap, sections 4 and 5).
@@ -46,7 +48,8 @@ impl PcapReader {
         let header = blocks.consume(HEADER);
         // The upper half of the link type describes frame check sequences, which are not used here.
         let link = u16_at(header, if big { 22 } else { 20 }, big);
-        Ok(Some(PcapReader { big, unit_ns, snaplen: u32_at(header, 16, big), link }))
+        let minor = u16_at(header, 6, big);
+        Ok(Some(PcapReader { big, unit_ns, snaplen: u32_at(header, 16, big), link, minor }))
     }
 
     #[inline]
@@ -66,8 +69,9 @@ impl PcapReader {
         let field = |at| u32_at(header, at, self.big);
         let seconds = field(0);
         let fraction = field(4);
-        let captured_length = field(8);
-        let original_len = field(12);
+        let is_swapped = self.minor < 3 || (self.minor == 3 && field(8) > field(12));
+        let captured_length = field(if is_swapped { 12 } else { 8 });
+        let original_len = field(if is_swapped { 8 } else { 12 });
         if captured_length as usize > MAX_RECORD - RECORD {
             let expected = "at most 4 MiB";
             return Err(CaptureDamage::Length {

@@ -20,6 +20,7 @@ const TCP: u8 = 6;
 const V4: u8 = 4;
 const V6: u8 = 41;
 const GRE: u8 = 47;
+pub const UDP: u8 = 17;
 
 /// Extension headers that are skipped at most (RFC 8200, 4.1).
 /// The RFC recommends each at most once, and destination options twice.
@@ -35,7 +36,7 @@ pub fn parse_ip<'a>(
     match bytes.first().map(|byte| byte >> 4) {
         Some(4) => parse_ipv4(bytes, wire, path),
         Some(6) => parse_ipv6(bytes, wire, path),
-        Some(_) => Err(NonTcpFrame::NotIp),
+        Some(_) => Err(NonTcpFrame::NotIp(0)),
         None => Err(NonTcpFrame::Broken),
     }
 }
@@ -135,7 +136,8 @@ fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcp
     match protocol {
         V4 | V6 => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Ip, skip })),
         GRE => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Gre, skip })),
-        _ => Err(NonTcpFrame::NotTcp),
+        UDP => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Udp, skip })),
+        _ => Err(NonTcpFrame::NotTcp(protocol)),
     }
 }
 

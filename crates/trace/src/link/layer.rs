@@ -4,10 +4,10 @@
 pub enum NonTcpFrame {
     /// The link type is unknown.
     Link(u16),
-    /// No IP: ARP and the like.
-    NotIp,
-    /// IP, but neither TCP nor a known tunnel.
-    NotTcp,
+    /// No IP: ARP and the like, by the number of an Ethernet frame's type; 0: there is no such number.
+    NotIp(u16),
+    /// IP, but neither TCP nor a known tunnel, by IANA's number of the protocol.
+    NotTcp(u8),
     Fragment,
     /// Cut or broken before TCP.
     Broken,
@@ -23,6 +23,13 @@ pub enum FrameLayer {
     /// An IP header of either version.
     Ip,
     Gre,
+    Udp,
+    /// Logical link control of IEEE 802.2.
+    Llc,
+    /// The protocol field of PPP.
+    Ppp,
+    /// IEEE 802.11.
+    Wireless,
 }
 
 /// The layer behind another one.

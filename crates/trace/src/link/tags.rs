@@ -7,6 +7,8 @@ pub const VLAN: u64 = 1;
 pub const PPPOE: u64 = 2;
 /// The key of a GRE tunnel.
 pub const GRE_KEY: u64 = 3;
+/// The network number of VXLAN or Geneve.
+pub const OVERLAY: u64 = 5;
 /// A tunnel between two addresses.
 const TUNNEL: u64 = 4;
 

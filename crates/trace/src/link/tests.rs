@@ -33,6 +33,19 @@ fn ethernet(kind: u16, inside: &[u8]) -> Vec<u8> {
     [&[2; 12][..], &kind.to_be_bytes(), inside, &[0; 8]].concat()
 }
 
+/// A subnetwork header before IPv4.
+const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+fn plain(reversed: bool) -> Vec<u8> {
+    ethernet(0x0800, &v4(6, reversed, &tcp(reversed)))
+}
+
+fn udp(port: u16, head: &[u8], inside: &[u8]) -> Vec<u8> {
+    let length = (8 + head.len() + inside.len()) as u16;
+    let fields = [40_000_u16, port, length, 0].map(u16::to_be_bytes);
+    [&fields.concat()[..], head, inside].concat()
+}
+
 /// Finds the TCP packet; returns its payload length and path.
 fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
     let frame = CapturedFrame { time_ns: 0, link, bytes, original_len: bytes.len() as u32 };
@@ -45,7 +58,7 @@ fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
 type FrameWrapper = fn(bool) -> (u16, Vec<u8>);
 
 /// Every wrapping, by name.
-const WRAPS: [(&str, FrameWrapper); 17] = [
+const WRAPS: [(&str, FrameWrapper); 33] = [
     ("ethernet", |r| (1, ethernet(0x0800, &v4(6, r, &tcp(r))))),
     ("ethernet v6", |r| (1, ethernet(0x86dd, &v6(6, r, &tcp(r))))),
     ("vlan", |r| (1, ethernet(0x8100, &[&[0, 5, 8, 0][..], &v4(6, r, &tcp(r))].concat()))),
@@ -75,6 +88,47 @@ const WRAPS: [(&str, FrameWrapper); 17] = [
         let head = [0x20, 0, 8, 0, 0, 0, 0, 42];
         (1, ethernet(0x0800, &v4(47, r, &[&head[..], &v4(6, r, &tcp(r))].concat())))
     }),
+    ("vxlan", |r| {
+        (1, ethernet(0x0800, &v4(17, r, &udp(4_789, &[8, 0, 0, 0, 0, 0, 9, 0], &plain(r)))))
+    }),
+    ("vxlan of linux", |r| (101, v4(17, r, &udp(8_472, &[8, 0, 0, 0, 0, 0, 9, 0], &plain(r))))),
+    ("geneve", |r| (101, v4(17, r, &udp(6_081, &[0, 0, 0x65, 0x58, 0, 0, 9, 0], &plain(r))))),
+    ("geneve with options", |r| {
+        let head = [1, 0, 0x65, 0x58, 0, 0, 9, 0, 1, 2, 3, 4];
+        (101, v4(17, r, &udp(6_081, &head, &plain(r))))
+    }),
+    ("erspan I", |r| (101, v4(47, r, &[&[0, 0, 0x88, 0xbe][..], &plain(r)].concat()))),
+    ("erspan II", |r| {
+        let head = [0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 5, 0, 0, 0, 0, 0, 0];
+        (101, v4(47, r, &[&head[..], &plain(r)].concat()))
+    }),
+    ("erspan III", |r| {
+        let head = [0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        (101, v4(47, r, &[&head[..], &plain(r)].concat()))
+    }),
+    ("ppp", |r| (9, [&[0xff, 3, 0, 0x21][..], &v4(6, r, &tcp(r))].concat())),
+    ("ppp in short", |r| (9, [&[0x21][..], &v4(6, r, &tcp(r))].concat())),
+    ("hdlc of cisco", |r| (104, [&[0x0f, 0, 8, 0][..], &v4(6, r, &tcp(r))].concat())),
+    ("pppoe alone", |r| (51, [&[0x11, 0, 0, 3, 0, 60, 0, 0x21][..], &v4(6, r, &tcp(r))].concat())),
+    ("fddi", |r| (10, [&[0x50; 13][..], &SNAP, &v4(6, r, &tcp(r))].concat())),
+    ("802.3", |r| (1, ethernet(0x40, &[&SNAP[..], &v4(6, r, &tcp(r))].concat()))),
+    ("802.11", |r| {
+        let mut head = [0; 26];
+        head[0] = 0x88;
+        (105, [&head[..], &SNAP, &v4(6, r, &tcp(r))].concat())
+    }),
+    ("nflog", |r| {
+        let packet = v4(6, r, &tcp(r));
+        let length = (packet.len() as u16 + 4).to_le_bytes();
+        let head = [2, 0, 0, 0, 8, 0, 1, 0, 0, 0, 0, 0, length[0], length[1], 9, 0];
+        (239, [&head[..], &packet].concat())
+    }),
+    ("pktap", |r| {
+        let mut head = [0; 108];
+        head[0] = 108;
+        head[8] = 1;
+        (258, [&head[..], &plain(r)].concat())
+    }),
 ];
 
 #[test]
@@ -88,7 +142,7 @@ fn every_wrapping_is_peeled_and_has_one_path_both_ways() {
         assert_eq!(found(back.0, &back.1), Ok(one), "{name}: another path back");
         paths.insert(one.1);
     }
-    assert_eq!(paths.len(), 7, "tags and ends of tunnels are told apart, the rest has the path 0");
+    assert_eq!(paths.len(), 8, "tags and ends of tunnels are told apart, the rest has the path 0");
 }
 
 #[test]
@@ -112,8 +166,8 @@ fn lengths_left_to_the_card_are_those_of_the_wire() {
 
 #[test]
 fn frames_without_tcp_have_a_reason() {
-    assert_eq!(found(1, &ethernet(0x0806, &[0; 28])), Err(NonTcpFrame::NotIp));
-    assert_eq!(found(1, &ethernet(0x0800, &v4(17, false, &[0; 8]))), Err(NonTcpFrame::NotTcp));
+    assert_eq!(found(1, &ethernet(0x0806, &[0; 28])), Err(NonTcpFrame::NotIp(0x0806)));
+    assert_eq!(found(1, &ethernet(0x0800, &v4(17, false, &[0; 8]))), Err(NonTcpFrame::NotTcp(17)));
     assert_eq!(found(147, &[0; 60]), Err(NonTcpFrame::Link(147)));
     let mut later = v4(6, false, &tcp(false));
     later[7] = 9;

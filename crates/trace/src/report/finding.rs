@@ -11,6 +11,8 @@ use super::failure::{FailureFinding, FirstCause};
 pub struct TimeDiagnosis {
     /// The users' wait in all transactions together.
     pub total_seconds: f64,
+    /// The clients' pauses between turns (`CLIENT_THINK`), which are no part of the wait.
+    pub pause_seconds: f64,
     /// Where it went by.
     pub location: TimeLocation,
     pub owners: TimeOwners,

@@ -25,6 +25,7 @@ pub struct PlantedPacket {
     pub scale: Option<u8>,
     pub ip_id: u16,
     pub ttl: u8,
+    pub vlan: Option<u16>,
     pub payload: Vec<u8>,
 }
 
@@ -43,7 +44,12 @@ impl PlantedPacket {
         }
         let header = 20 + options.len();
         let total = (20 + header + self.payload.len()) as u16;
-        let mut out = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+        let mut out = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+        if let Some(vlan) = self.vlan {
+            out.extend([0x81, 0]);
+            out.extend(vlan.to_be_bytes());
+        }
+        out.extend([8, 0, 0x45, 0]);
         out.extend(total.to_be_bytes());
         out.extend(self.ip_id.to_be_bytes());
         out.extend([0x40, 0, self.ttl, 6, 0, 0]);

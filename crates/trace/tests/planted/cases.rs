@@ -138,6 +138,16 @@ pub const ROWS: &[CauseRow] = &[
         },
     },
     CauseRow {
+        name: "Nagle's algorithm alone",
+        causes: &["NAGLE client"],
+        partial: &[],
+        plan: |of| {
+            of.hosts[0].nagle = true;
+            let request = pieces(2, 0, 200);
+            of.exchanges = vec![PlannedExchange { request, ..exchange(0, 0, 500) }; 8];
+        },
+    },
+    CauseRow {
         name: "many short turns over a long path",
         causes: &["LATENCY network"],
         partial: &[],

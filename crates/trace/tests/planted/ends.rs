@@ -69,3 +69,22 @@ fn both_ends_agree_by_clocks_that_differ() {
     let wrong = differences(WRONG);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn the_first_cause_stays_while_the_delay_varies() {
+    let mut wrong = Vec::new();
+    for row in ROWS.iter().filter(|row| !row.causes.contains(&"")) {
+        // Where a varying delay bunches packets, their arrivals do not show a link's rate.
+        let ends: &[i64] = if row.name == "a slow link" { &[100] } else { &[0, 100] };
+        for &percent in ends {
+            let mut settings = planned(row, false);
+            settings.jitter_ns = 20 * MS;
+            settings.capture_percent = percent;
+            let found = first_cause(&analyse(&TcpModel::run(&settings)));
+            if !row.causes.contains(&found.as_str()) {
+                wrong.push(format!("{} at {percent} %: {found}, not {:?}", row.name, row.causes));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -11,5 +11,6 @@ mod failure_rows;
 mod failures;
 mod host;
 mod model;
+mod rules;
 mod script;
 mod streams;

@@ -287,6 +287,7 @@ impl TcpModel {
             scale: host.scale,
             ip_id: self.ids[from],
             ttl: 64,
+            vlan: None,
             payload: self.streams[from][start.min(self.streams[from].len())..]
                 [..segment.length.min(self.streams[from].len().saturating_sub(start))]
                 .to_vec(),

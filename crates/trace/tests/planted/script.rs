@@ -107,6 +107,7 @@ impl ScriptedConnection {
             scale: (flags & SYN != 0).then_some(7),
             ip_id,
             ttl: 64,
+            vlan: None,
             payload: payload.to_vec(),
         });
         let counts = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);

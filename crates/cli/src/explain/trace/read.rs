@@ -28,7 +28,14 @@ impl TraceReader<'_> {
     /// Reads files, one after the other, into one report.
     pub fn read_report(&self, files: &[PathBuf]) -> Result<TraceReport, CommandError> {
         let (analysis, source) = self.analyse(files, self.settings)?;
-        Ok(report_builder::build_report(analysis.finish(), source))
+        let report = report_builder::build_report(analysis.finish(), source);
+        if report.capture.is_unreadable() {
+            let names = report.files.join(", ");
+            let seen = report.capture.describe_unread();
+            let seen = if seen.is_empty() { "nothing whole".to_owned() } else { seen };
+            return Err(CommandError::Unusable(format!("no TCP can be read in {names}: {seen}")));
+        }
+        Ok(report)
     }
 
     /// Reads the files again for the packets of one connection.

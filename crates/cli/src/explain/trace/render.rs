@@ -7,6 +7,7 @@ use trace::report::{
     TransactionReport,
 };
 
+use super::connections::render_connections;
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{TextTable, left, right};
@@ -27,6 +28,7 @@ pub fn render_report(report: &TraceReport, width: usize, paint: Paint) -> String
     }
     out.push_str(&render_findings(&report.verdict, report, width, paint));
     out.push_str(&render_slowest(report, width, paint));
+    out.push_str(&render_connections(report, width, paint));
     out
 }
 
@@ -42,18 +44,33 @@ fn render_head(report: &TraceReport, paint: Paint) -> String {
         count(report.transactions_total),
         span(report.verdict.total_seconds),
     );
-    let mut note = |number: u64, text: &str| {
-        if number > 0 {
-            out.push_str(&format!("{} {text}\n", count(number)));
-        }
-    };
-    note(capture.duplicates, "packets are in the capture twice, and counted once");
-    note(capture.drops, "packets were lost by the capturing program");
-    note(capture.unknown_link, "packets are of links that are not known");
-    note(capture.broken, "packets are cut or broken before the end of TCP's header");
-    note(capture.fragments, "later fragments were passed over");
-    note(capture.beyond_limit, "packets are of connections beyond the limit, and only counted");
-    note(capture.one_way_connections, "connections were captured in one direction only");
+    out.push_str(&render_notes(report));
+    if let Some(damage) = &capture.damage {
+        let text = plain(&format!("Damaged: {damage}. What came before was analysed."));
+        out.push_str(&format!("{}\n", paint.text(Colour::Bad, &text)));
+    }
+    out.push('\n');
+    out
+}
+
+/// What else is to be known about the capture, a line each.
+fn render_notes(report: &TraceReport) -> String {
+    let capture = &report.capture;
+    let counted = [
+        (capture.duplicates, "packets are in the capture twice, and counted once"),
+        (capture.drops, "packets were lost by the capturing program"),
+        (capture.broken, "packets are cut or broken before the end of TCP's header"),
+        (capture.fragments, "later fragments were passed over"),
+        (capture.beyond_limit, "packets are of connections beyond the limit, and only counted"),
+        (capture.one_way_connections, "connections were captured in one direction only"),
+    ];
+    let mut out = String::new();
+    for (number, text) in counted.into_iter().filter(|(number, _)| *number > 0) {
+        out.push_str(&format!("{} {text}\n", count(number)));
+    }
+    if !capture.unread.is_empty() {
+        out.push_str(&format!("not TCP, or not read: {}\n", plain(&capture.describe_unread())));
+    }
     if capture.missing_pieces > 0 {
         out.push_str(&format!(
             "{} bytes in {} places passed, by their acknowledgements, and are not in the capture\n",
@@ -61,11 +78,13 @@ fn render_head(report: &TraceReport, paint: Paint) -> String {
             count(capture.missing_pieces),
         ));
     }
-    if let Some(damage) = &capture.damage {
-        let text = plain(&format!("Damaged: {damage}. What came before was analysed."));
-        out.push_str(&format!("{}\n", paint.text(Colour::Bad, &text)));
+    let pauses = report.verdict.pause_seconds;
+    if pauses > report.verdict.total_seconds / 10.0 {
+        out.push_str(&format!(
+            "clients paused for {} between requests (CLIENT_THINK), which is no part of the wait\n",
+            span(pauses)
+        ));
     }
-    out.push('\n');
     out
 }
 
