@@ -13,7 +13,7 @@ const HTTP1: &[&str] = &["crates/wire/src/http1", "fuzz/src/http1.rs"];
 const HTTP2: &[&str] = &["crates/wire/src/http2", "crates/wire/src/http1", "fuzz/src/http2.rs"];
 const HTTP2_MACHINE: &[&str] = &["crates/wire/src/http2", "fuzz/src/http2_machine.rs"];
 const HTTP3: &[&str] = &["crates/wire/src/http3", "crates/wire/src/http1", "fuzz/src/http3.rs"];
-const PROBE: &[&str] = &["crates/probe/src", "fuzz/src/dialogue.rs", "Cargo.lock#h2"];
+const PROBE: &[&str] = &["crates/probe/src", "crates/wire/src/http2", "fuzz/src/dialogue.rs"];
 const AGENT: &[&str] =
     &["crates/probe/src", "crates/model/src/load_report", "fuzz/src/dialogue.rs"];
 const TRACE: &[&str] = &["crates/trace/src", "fuzz/src/trace.rs", "Cargo.lock#flate2"];

@@ -1,11 +1,10 @@
 //! `grpc.health.v1.Health/Check` (the gRPC health checking protocol): SERVING or not.
 
-use ::http::{HeaderMap, Request, Uri};
 use bytes::{BufMut, Bytes, BytesMut};
-use h2::client::SendRequest;
+use wire::http2::FieldSection;
 
-use crate::dialogue::{ProbeResult, printable_text};
-use crate::http2_dialogue::{Http2Dialogue, Http2ProbeResponse, describe_error, send_request};
+use crate::dialogue::{DialogueStep, ProbeResult, printable_text};
+use crate::http2_dialogue::{Http2Dialogue, Http2ProbeRequest, ResponseEvaluator};
 
 /// Bytes of a reply's message: a health reply needs two.
 const MESSAGE_BYTES: usize = 1_024;
@@ -13,64 +12,64 @@ const PATH: &str = "/grpc.health.v1.Health/Check";
 
 /// Checks the health of a service.
 pub fn new_dialogue(service: &str, host: &str, tls: bool) -> Http2Dialogue {
-    let service = service.to_owned();
-    let host = host.to_owned();
-    Http2Dialogue::new(move |send| run_check(send, service, host, tls))
+    let mut fields = FieldSection::default();
+    fields.push(b":method", b"POST");
+    fields.push(b":scheme", if tls { b"https" } else { b"http" });
+    fields.push(b":authority", host.as_bytes());
+    fields.push(b":path", PATH.as_bytes());
+    fields.push(b"content-type", b"application/grpc");
+    fields.push(b"te", b"trailers");
+    fields.push(b"user-agent", b"steelyard-probe");
+    let request = Http2ProbeRequest { fields, body: Some(encode_request(service)) };
+    let evaluator = HealthEvaluator { service: service.to_owned(), message: Vec::new() };
+    Http2Dialogue::new(request, Box::new(evaluator))
 }
 
-async fn run_check(
-    send: SendRequest<Bytes>,
+/// Reads the health that a server reports.
+struct HealthEvaluator {
     service: String,
-    host: String,
-    tls: bool,
-) -> ProbeResult {
-    let uri = Uri::builder()
-        .scheme(if tls { "https" } else { "http" })
-        .authority(host.as_str())
-        .path_and_query(PATH)
-        .build()
-        .map_err(|error| format!("the request cannot be written: {error}"))?;
-    let request = Request::post(uri)
-        .header("content-type", "application/grpc")
-        .header("te", "trailers")
-        .header("user-agent", "steelyard-probe")
-        .body(())
-        .map_err(|error| format!("the request cannot be written: {error}"))?;
-    let Http2ProbeResponse { status, headers, body: mut stream } =
-        send_request(send, request, Some(encode_request(&service))).await?;
-    if status != 200 {
-        return Err(format!("grpc health: http status {status}"));
-    }
-    check_grpc_status(&headers)?;
-    let mut body = Vec::new();
-    while let Some(part) = stream.data().await {
-        let part = part.map_err(|error| describe_error(&error))?;
-        // Fails only when more is released than was received.
-        let _ = stream.flow_control().release_capacity(part.len());
-        body.extend_from_slice(&part);
-        if body.len() > MESSAGE_BYTES {
-            return Err("grpc health: the answer is too long".to_owned());
+    /// The part of the reply's message that has arrived.
+    message: Vec<u8>,
+}
+
+impl ResponseEvaluator for HealthEvaluator {
+    fn read_head(&mut self, status: u16, fields: &FieldSection) -> DialogueStep {
+        if status != 200 {
+            return DialogueStep::failure(format!("grpc health: http status {status}"));
+        }
+        match check_grpc_status(fields) {
+            Ok(()) => DialogueStep::Wait,
+            Err(failure) => DialogueStep::failure(failure),
         }
     }
-    if let Some(trailers) = stream.trailers().await.map_err(|error| describe_error(&error))? {
-        check_grpc_status(&trailers)?;
+
+    fn read_data(&mut self, part: &[u8]) -> DialogueStep {
+        self.message.extend_from_slice(part);
+        if self.message.len() > MESSAGE_BYTES {
+            return DialogueStep::failure("grpc health: the answer is too long");
+        }
+        DialogueStep::Wait
     }
-    let of = if service.is_empty() { String::new() } else { format!(" {service}") };
-    match serving_status(&body) {
-        Some(1) => Ok(format!("grpc health{of}: serving")),
-        Some(2) => Err(format!("grpc health{of}: not serving")),
-        Some(3) => Err(format!("grpc health{of}: service unknown")),
-        Some(other) => Err(format!("grpc health{of}: status {other}")),
-        None => Err("grpc health: the answer is not a HealthCheckResponse".to_owned()),
+
+    fn read_end(&mut self, trailers: Option<&FieldSection>) -> ProbeResult {
+        trailers.map_or(Ok(()), check_grpc_status)?;
+        let of = if self.service.is_empty() { String::new() } else { format!(" {}", self.service) };
+        match serving_status(&self.message) {
+            Some(1) => Ok(format!("grpc health{of}: serving")),
+            Some(2) => Err(format!("grpc health{of}: not serving")),
+            Some(3) => Err(format!("grpc health{of}: service unknown")),
+            Some(other) => Err(format!("grpc health{of}: status {other}")),
+            None => Err("grpc health: the answer is not a HealthCheckResponse".to_owned()),
+        }
     }
 }
 
 /// A failure in `grpc-status`, which stands in the trailers, or in the headers of a reply without a body.
-fn check_grpc_status(fields: &HeaderMap) -> Result<(), String> {
-    match fields.get("grpc-status").map(|value| value.as_bytes()) {
+fn check_grpc_status(fields: &FieldSection) -> Result<(), String> {
+    match fields.get(b"grpc-status") {
         None | Some(b"0") => Ok(()),
         Some(status) => {
-            let text = fields.get("grpc-message").map(|text| printable_text(text.as_bytes()));
+            let text = fields.get(b"grpc-message").map(printable_text);
             let text = text.map(|text| format!(": {text}")).unwrap_or_default();
             Err(format!("grpc health: {}{text}", status_name(status)))
         }

@@ -2,57 +2,54 @@
 
 use std::sync::Arc;
 
-use ::http::{Method, Request, Uri};
-use bytes::Bytes;
-use h2::client::SendRequest;
+use wire::http2::FieldSection;
 
 use crate::dialogue::{DialogueStep, ProbeResult};
-use crate::http_response::ExpectedResponse;
-use crate::http2_dialogue::{Http2Dialogue, Http2ProbeResponse, describe_error, send_request};
+use crate::http_response::{ExpectedResponse, ResponseCheck};
+use crate::http2_dialogue::{Http2Dialogue, Http2ProbeRequest, ResponseEvaluator};
 
 pub fn new_dialogue(wanted: Arc<ExpectedResponse>, host: &str, tls: bool) -> Http2Dialogue {
-    let host = host.to_owned();
-    Http2Dialogue::new(move |send| run_request(send, wanted, host, tls))
+    let request = build_request(&wanted, host, tls);
+    let body = wanted.begin_body();
+    Http2Dialogue::new(request, Box::new(ExpectedEvaluator { wanted, body, status: 0 }))
 }
 
-async fn run_request(
-    send: SendRequest<Bytes>,
+/// Compares a response with what is expected.
+struct ExpectedEvaluator {
     wanted: Arc<ExpectedResponse>,
-    host: String,
-    tls: bool,
-) -> ProbeResult {
-    let request = build_request(&wanted, &host, tls)?;
-    let Http2ProbeResponse { status, body: mut stream, .. } =
-        send_request(send, request, None).await?;
-    if let Some(verdict) = wanted.check_status(status) {
-        return verdict;
-    }
-    let mut body = wanted.begin_body();
-    while let Some(part) = stream.data().await {
-        let part = part.map_err(|error| describe_error(&error))?;
-        // Ignored: a failure shows as a timeout, because the window stays closed.
-        let _ = stream.flow_control().release_capacity(part.len());
-        if let DialogueStep::Done(verdict) = wanted.check_body_part(&mut body, &part, status) {
-            return verdict;
-        }
-    }
-    wanted.check_whole_body(&mut body, status)
+    body: ResponseCheck,
+    status: u16,
 }
 
-fn build_request(wanted: &ExpectedResponse, host: &str, tls: bool) -> Result<Request<()>, String> {
-    let own = |error: &dyn std::fmt::Display| format!("the request cannot be written: {error}");
-    let uri = Uri::builder()
-        .scheme(if tls { "https" } else { "http" })
-        .authority(host)
-        .path_and_query(wanted.request.path.as_str())
-        .build()
-        .map_err(|error| own(&error))?;
-    let method =
-        Method::from_bytes(wanted.request.method.as_bytes()).map_err(|error| own(&error))?;
-    let mut request = Request::builder().method(method).uri(uri);
-    request = request.header("user-agent", "steelyard-probe");
-    for field in &wanted.request.headers {
-        request = request.header(field.name.to_ascii_lowercase(), &field.value);
+impl ResponseEvaluator for ExpectedEvaluator {
+    fn read_head(&mut self, status: u16, _: &FieldSection) -> DialogueStep {
+        self.status = status;
+        self.wanted.check_status(status).map_or(DialogueStep::Wait, DialogueStep::Done)
     }
-    request.body(()).map_err(|error| own(&error))
+
+    fn read_data(&mut self, part: &[u8]) -> DialogueStep {
+        self.wanted.check_body_part(&mut self.body, part, self.status)
+    }
+
+    fn read_end(&mut self, _: Option<&FieldSection>) -> ProbeResult {
+        self.wanted.check_whole_body(&mut self.body, self.status)
+    }
+}
+
+fn build_request(wanted: &ExpectedResponse, host: &str, tls: bool) -> Http2ProbeRequest {
+    let mut fields = FieldSection::default();
+    fields.push(b":method", wanted.request.method.as_bytes());
+    fields.push(b":scheme", if tls { b"https" } else { b"http" });
+    fields.push(b":authority", host.as_bytes());
+    fields.push(b":path", wanted.request.path.as_bytes());
+    let named = |name: &str| {
+        wanted.request.headers.iter().any(|field| field.name.eq_ignore_ascii_case(name))
+    };
+    if !named("user-agent") {
+        fields.push(b"user-agent", b"steelyard-probe");
+    }
+    for field in &wanted.request.headers {
+        fields.push_lowercase(field.name.as_bytes(), field.value.as_bytes());
+    }
+    Http2ProbeRequest { fields, body: None }
 }

@@ -6,6 +6,7 @@ use super::support::{DialogueRun, plan, play};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
@@ -55,6 +56,12 @@ fn http2() {
     assert!(bad(&kind, &[]).contains("closed"));
     let old = play(&plan(&kind), &[b"HTTP/1.1 400 Bad Request\r\n\r\n"], true);
     assert!(old.result.unwrap().unwrap_err().contains("older version"));
+    let other = play(&plan(&kind), &[b"SSH-2.0-OpenSSH_9.2\r\n"], true);
+    assert_eq!(other.result, Some(Err("the answer is not HTTP/2".into())));
+    let malformed = frame(HEADERS, END_HEADERS | END_STREAM, 1, &field(":own", "x"));
+    assert!(bad(&kind, &[malformed]).contains("malformed answer"));
+    let refused = frame(RESET, 0, 1, &[0, 0, 0, 7]);
+    assert!(bad(&kind, &[refused]).contains("refused-stream"));
     let body = ProbeKind::Http2(HttpProbe {
         expect: Some(Pattern::new("^ready$").unwrap()),
         ..HttpProbe::get("/")
