@@ -7,6 +7,7 @@ use super::field::{FieldRole, field_role, length};
 use super::priority::StreamPriority;
 use crate::field_section::FieldSection;
 use crate::http1::Defect;
+use crate::http1::token::{is_token, trim};
 
 /// What the machine has to know of a head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub(super) fn check_request(
             Some(_) => Err(Defect::Http2Protocol),
         }
     })?;
+    check_pseudo_values(&pseudo)?;
     let method = pseudo.method.ok_or(Defect::PseudoMissing)?;
     let connect = method == b"CONNECT";
     // RFC 9113 §8.5: CONNECT names no scheme and no path, unless it is extended (RFC 8441 §4).
@@ -67,6 +69,30 @@ pub(super) fn check_request(
         return Err(Defect::PseudoMissing);
     }
     Ok(HeadFacts { is_head: method == b"HEAD", ..facts })
+}
+
+/// Checks that pseudo-header fields hold nothing but what their names say (RFC 9113 §8.3.1). Which forms of a target are
+/// served is decided when the head is written.
+fn check_pseudo_values(pseudo: &RequestPseudo<'_>) -> Result<(), Defect> {
+    let scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let authority = |byte: &u8| byte.is_ascii_graphic() && !b"/?#\\".contains(byte);
+    if pseudo.method.is_some_and(|method| !is_token(method)) {
+        return Err(Defect::BadMethod);
+    }
+    if pseudo.scheme.is_some_and(|text| !text.iter().all(scheme)) {
+        return Err(Defect::TargetScheme);
+    }
+    if pseudo.authority.is_some_and(|text| !text.iter().all(authority)) {
+        return Err(Defect::BadHost);
+    }
+    let Some(path) = pseudo.path else { return Ok(()) };
+    if !(path.starts_with(b"/") || path == b"*" || path.is_empty()) {
+        return Err(Defect::TargetForm);
+    }
+    if !path.iter().all(u8::is_ascii_graphic) {
+        return Err(Defect::TargetByte);
+    }
+    Ok(())
 }
 
 /// Checks the head of a response.
@@ -102,7 +128,6 @@ fn check_fields<'f>(
     mut take_pseudo: impl FnMut(&'f [u8], &'f [u8]) -> Result<(), Defect>,
 ) -> Result<HeadFacts, Defect> {
     let mut facts = HeadFacts::default();
-    let mut lengths = 0;
     let mut regular = false;
     for (name, value) in fields.iter() {
         if name.first() == Some(&b':') {
@@ -114,16 +139,27 @@ fn check_fields<'f>(
             continue;
         }
         regular = true;
-        match field_role(name, value)? {
+        // Blanks around a value are found when the head is written.
+        match field_role(name, trim(value))? {
             FieldRole::Length => {
-                lengths += 1;
-                facts.content_length = length(value).filter(|_| lengths == 1);
+                let length = content_length(value)?;
+                if facts.content_length.replace(length).is_some_and(|before| before != length) {
+                    return Err(Defect::LengthRepeated);
+                }
             }
             _ if name == b"priority" => facts.priority = Some(StreamPriority::parse(value)),
             _ => {}
         }
     }
     Ok(facts)
+}
+
+/// The value of a Content-Length: digits alone (RFC 9110 §8.6).
+fn content_length(value: &[u8]) -> Result<u64, Defect> {
+    if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(Defect::BadLength);
+    }
+    length(value).ok_or(Defect::LengthOverflow)
 }
 
 #[cfg(test)]
@@ -142,7 +178,7 @@ mod tests {
 
     #[test]
     fn requests_are_checked() {
-        use Defect::{BadName, BadValue, HopByHop, Http2Protocol, PseudoMissing};
+        use Defect::{BadLength, BadName, BadValue, HopByHop, Http2Protocol, PseudoMissing};
         let rows: [(FieldRows, Result<(), Defect>); 24] = [
             (&[], Err(PseudoMissing)),
             (&GET, Ok(())),
@@ -163,11 +199,11 @@ mod tests {
             (&[GET[0], GET[1], GET[2], ("a b", "x")], Err(BadName)),
             (&[GET[0], GET[1], GET[2], ("", "x")], Err(BadName)),
             (&[GET[0], GET[1], GET[2], ("a", "x\r\ny")], Err(BadValue)),
-            (&[GET[0], GET[1], GET[2], ("a", " x")], Err(BadValue)),
+            (&[GET[0], GET[1], GET[2], ("a", " x")], Ok(())),
             (&[GET[0], GET[1], GET[2], ("connection", "close")], Err(HopByHop)),
             (&[GET[0], GET[1], GET[2], ("te", "gzip")], Err(HopByHop)),
             (&[GET[0], GET[1], GET[2], ("te", "trailers")], Ok(())),
-            (&[GET[0], GET[1], GET[2], ("content-length", "x")], Ok(())),
+            (&[GET[0], GET[1], GET[2], ("content-length", "x")], Err(BadLength)),
         ];
         for (rows, wanted) in rows {
             assert_eq!(check_request(&section(rows), true).map(|_| ()), wanted, "{rows:?}");
@@ -177,12 +213,49 @@ mod tests {
     }
 
     #[test]
+    fn pseudo_header_fields_hold_nothing_else() {
+        let rows = [
+            (":method", "GET /x HTTP/1.1\r\nx:", Defect::BadMethod),
+            (":method", "", Defect::BadMethod),
+            (":scheme", "http://a/", Defect::TargetScheme),
+            (":authority", "a.example/x", Defect::BadHost),
+            (":authority", "a.example\r\nx: y", Defect::BadHost),
+            (":path", "x", Defect::TargetForm),
+            (":path", "http://a/", Defect::TargetForm),
+            (":path", "/ HTTP/1.1\r\nx: y", Defect::TargetByte),
+        ];
+        for (name, value, defect) in rows {
+            let with = GET.map(|field| if field.0 == name { (name, value) } else { field });
+            let mut with = with.to_vec();
+            if !with.contains(&(name, value)) {
+                with.push((name, value));
+            }
+            assert_eq!(check_request(&section(&with), true), Err(defect), "{name} {value:?}");
+        }
+        for (name, value) in [(":path", "*"), (":path", "/#a"), (":scheme", "ftp")] {
+            let with = GET.map(|field| if field.0 == name { (name, value) } else { field });
+            assert!(check_request(&section(&with), true).is_ok(), "{name} {value:?}");
+        }
+    }
+
+    #[test]
     fn what_is_read_of_a_request() {
         let read =
             |more: &[(&str, &str)]| check_request(&section(&[&GET[..], more].concat()), true);
         assert_eq!(read(&[("content-length", "7")]).unwrap().content_length, Some(7));
         let twice = [("content-length", "7"), ("content-length", "7")];
-        assert_eq!(read(&twice).unwrap().content_length, None);
+        assert_eq!(read(&twice).unwrap().content_length, Some(7));
+        let differing = [("content-length", "7"), ("content-length", "8")];
+        assert_eq!(read(&differing), Err(Defect::LengthRepeated));
+        for (value, defect) in [
+            ("+5", Defect::BadLength),
+            (" 5", Defect::BadLength),
+            ("5, 5", Defect::BadLength),
+            ("", Defect::BadLength),
+            ("18446744073709551621", Defect::LengthOverflow),
+        ] {
+            assert_eq!(read(&[("content-length", value)]), Err(defect), "{value:?}");
+        }
         assert_eq!(read(&[("priority", "u=1")]).unwrap().priority.unwrap().urgency, 1);
         let head = [(":method", "HEAD"), GET[1], GET[2]];
         assert!(check_request(&section(&head), true).unwrap().is_head);

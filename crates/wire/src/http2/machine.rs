@@ -52,6 +52,7 @@ pub struct MachineLimits {
 struct PartialBlock {
     stream: u32,
     end_stream: bool,
+    depends_on_itself: bool,
     bytes: Vec<u8>,
 }
 

@@ -22,6 +22,11 @@ impl Http2Machine {
         self.shutdown = ShutdownStage::Announced;
     }
 
+    /// Whether a shutdown is complete: its last GOAWAY was queued, and no stream is open.
+    pub fn is_drained(&self) -> bool {
+        matches!(self.shutdown, ShutdownStage::Final(_)) && self.active == 0
+    }
+
     /// Ends the connection at once, for a reason of the application. All streams end.
     pub fn abort(&mut self, code: ErrorCode) {
         if self.failed {

@@ -117,7 +117,7 @@ impl Http2Machine {
                     self.violate(violation);
                 }
             }
-            FrameType::Priority | FrameType::Unknown => self.ignore(header.length),
+            FrameType::Unknown => self.ignore(header.length),
             _ if header.length == 0 => self.receive_frame(header, &[]),
             _ => self.input.phase = InputPhase::Payload(header),
         }
@@ -150,7 +150,8 @@ impl Http2Machine {
             FrameType::PriorityUpdate => self.receive_priority(payload),
             // Server push is switched off (RFC 9113 §8.4), and clients never push.
             FrameType::Push => Err(FrameViolation::PROTOCOL),
-            FrameType::Data | FrameType::Priority | FrameType::Unknown => Ok(()),
+            FrameType::Priority => self.check_dependency(header.stream, payload),
+            FrameType::Data | FrameType::Unknown => Ok(()),
         };
         if let Err(violation) = received {
             self.violate(violation);
@@ -300,6 +301,18 @@ impl Http2Machine {
         }
         self.window_opened(stream);
         Ok(())
+    }
+
+    /// The deprecated priority of a PRIORITY frame has no effect, but a stream cannot depend on itself (RFC 7540 §5.3.1).
+    fn check_dependency(&self, stream: u32, payload: &[u8]) -> Result<(), FrameViolation> {
+        if number(payload) & MAX_31_BITS != stream {
+            return Ok(());
+        }
+        let known = self.streams.contains_key(&stream);
+        match known || self.absent_stream(stream) != AbsentStream::Idle {
+            true => Err(FrameViolation::stream(stream, ErrorCode::PROTOCOL_ERROR)),
+            false => Err(FrameViolation::PROTOCOL),
+        }
     }
 
     fn receive_priority(&mut self, payload: &[u8]) -> Result<(), FrameViolation> {

@@ -50,6 +50,7 @@ impl Http2Machine {
     /// Whether a stream takes the data. `Ok(false)`: the data is discarded.
     fn admit_data(&mut self, header: Http2FrameHeader) -> Result<bool, FrameViolation> {
         let stream = header.stream;
+        let reset_here = self.was_reset_here(stream);
         let Some(record) = self.streams.get_mut(&stream) else {
             return match self.absent_stream(stream) {
                 AbsentStream::Idle => Err(FrameViolation::PROTOCOL),
@@ -57,6 +58,9 @@ impl Http2Machine {
                 AbsentStream::Closed => Err(FrameViolation::STREAM_CLOSED),
             };
         };
+        if record.reset && !reset_here {
+            return Err(FrameViolation::stream(stream, ErrorCode::STREAM_CLOSED));
+        }
         if record.reset {
             return Ok(false);
         }

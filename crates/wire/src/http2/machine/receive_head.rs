@@ -9,7 +9,9 @@ use crate::http2::abuse::AbuseKind;
 use crate::http2::error_code::{ErrorCode, FrameViolation, StreamViolation};
 use crate::http2::event::Http2Event;
 use crate::http2::flow_control::{InboundWindow, OutboundWindow};
-use crate::http2::frames::{Http2FrameHeader, MAX_PAYLOAD, append_reset, field_fragment, flag};
+use crate::http2::frames::{
+    Http2FrameHeader, MAX_31_BITS, MAX_PAYLOAD, append_reset, field_fragment, flag, number,
+};
 use crate::http2::head_rules::{HeadFacts, check_request, check_response, check_trailers};
 use crate::http2::hpack::DecodedSize;
 use crate::http2::settings::ConnectionRole;
@@ -19,6 +21,7 @@ use crate::http2::stream_record::{StreamHalf, StreamRecord};
 struct ReceivedBlock {
     stream: u32,
     end_stream: bool,
+    depends_on_itself: bool,
     fields: FieldSection,
     size: DecodedSize,
 }
@@ -30,13 +33,16 @@ impl Http2Machine {
         payload: &[u8],
     ) -> Result<(), FrameViolation> {
         let fragment = field_fragment(header, payload)?;
-        let stream = header.stream;
-        let end_stream = header.has(flag::END_STREAM);
+        let block = PartialBlock {
+            stream: header.stream,
+            end_stream: header.has(flag::END_STREAM),
+            depends_on_itself: depends_on_itself(header, payload),
+            bytes: Vec::new(),
+        };
         if header.has(flag::END_HEADERS) {
-            return self.receive_block(stream, end_stream, fragment);
+            return self.receive_block(&block, fragment);
         }
-        let bytes = fragment.to_vec();
-        self.partial_block = Some(PartialBlock { stream, end_stream, bytes });
+        self.partial_block = Some(PartialBlock { bytes: fragment.to_vec(), ..block });
         Ok(())
     }
 
@@ -56,7 +62,7 @@ impl Http2Machine {
         }
         block.bytes.extend_from_slice(payload);
         if header.has(flag::END_HEADERS) {
-            return self.receive_block(block.stream, block.end_stream, &block.bytes);
+            return self.receive_block(&block, &block.bytes);
         }
         self.partial_block = Some(block);
         Ok(())
@@ -66,31 +72,34 @@ impl Http2Machine {
         self.limits.header_list_bytes as usize + MAX_PAYLOAD
     }
 
-    fn receive_block(
-        &mut self,
-        stream: u32,
-        end_stream: bool,
-        block: &[u8],
-    ) -> Result<(), FrameViolation> {
+    fn receive_block(&mut self, header: &PartialBlock, block: &[u8]) -> Result<(), FrameViolation> {
+        let PartialBlock { stream, end_stream, depends_on_itself, .. } = *header;
         let mut fields = self.spare_sections.pop().unwrap_or_default();
         let most = self.limits.header_list_bytes as usize;
         let size = self
             .decoder
             .decode(block, most, &mut fields)
             .map_err(|_| FrameViolation::Connection(ErrorCode::COMPRESSION_ERROR))?;
-        let block = ReceivedBlock { stream, end_stream, fields, size };
+        let block = ReceivedBlock { stream, end_stream, depends_on_itself, fields, size };
         let Some(record) = self.streams.get(&stream) else {
             return self.receive_first_block(block);
         };
         match record.remote {
-            _ if record.reset => {
+            _ if record.reset && self.was_reset_here(stream) => {
                 self.recycle(block.fields);
                 Ok(())
             }
+            _ if record.reset => Err(FrameViolation::stream(stream, ErrorCode::STREAM_CLOSED)),
             StreamHalf::Closed => Err(FrameViolation::stream(stream, ErrorCode::STREAM_CLOSED)),
             StreamHalf::Body => self.receive_trailers(block),
             StreamHalf::Head => self.receive_response(block),
         }
+    }
+
+    /// Whether frames of a stream that was reset may still be in flight: this side has reset the stream. After its own
+    /// RST_STREAM the peer may send nothing (RFC 9113 §5.1).
+    pub(super) fn was_reset_here(&self, stream: u32) -> bool {
+        stream <= self.forgotten_reset || self.recently_reset.contains(&stream)
     }
 
     /// Handles a block of a stream without a record.
@@ -116,7 +125,7 @@ impl Http2Machine {
     }
 
     fn receive_request(&mut self, block: ReceivedBlock) {
-        let ReceivedBlock { stream, end_stream, fields, size } = block;
+        let ReceivedBlock { stream, end_stream, depends_on_itself, fields, size } = block;
         self.last_peer_stream = stream;
         if self.active >= self.limits.concurrent_streams as usize {
             self.counters.refused += 1;
@@ -129,7 +138,14 @@ impl Http2Machine {
             self.add_incoming(stream, end_stream, HeadFacts::default());
             return self.events.push_back(Http2Event::HeadTooLarge { stream, end_stream });
         }
-        match check_request(&fields, self.limits.extended_connect) {
+        let checked = check_request(&fields, self.limits.extended_connect);
+        let short = |facts: &HeadFacts| end_stream && facts.content_length.is_some_and(|n| n > 0);
+        let checked = checked.and_then(|facts| match short(&facts) {
+            true => Err(Defect::LengthMismatch),
+            false if depends_on_itself => Err(Defect::Http2Protocol),
+            false => Ok(facts),
+        });
+        match checked {
             Ok(facts) => {
                 self.add_incoming(stream, end_stream, facts);
                 self.events.push_back(Http2Event::Request { stream, fields, end_stream });
@@ -167,7 +183,7 @@ impl Http2Machine {
     }
 
     fn receive_response(&mut self, block: ReceivedBlock) -> Result<(), FrameViolation> {
-        let ReceivedBlock { stream, end_stream, fields, size } = block;
+        let ReceivedBlock { stream, end_stream, fields, size, .. } = block;
         let violation = |code: ErrorCode, defect: Defect| {
             Err(FrameViolation::Stream(StreamViolation { stream, code, defect }))
         };
@@ -207,7 +223,7 @@ impl Http2Machine {
     }
 
     fn receive_trailers(&mut self, block: ReceivedBlock) -> Result<(), FrameViolation> {
-        let ReceivedBlock { stream, end_stream, fields, size } = block;
+        let ReceivedBlock { stream, end_stream, fields, size, .. } = block;
         let defect = match size {
             DecodedSize::TooLarge => Some(Defect::HeadTooLarge),
             // RFC 9113 §8.1: a second head ends the stream.
@@ -223,4 +239,12 @@ impl Http2Machine {
         }
         self.finish_incoming(stream)
     }
+}
+
+/// Whether the priority of a HEADERS frame names its own stream. Priorities are not used, but a stream cannot depend on
+/// itself (RFC 7540 §5.3.1).
+fn depends_on_itself(header: Http2FrameHeader, payload: &[u8]) -> bool {
+    let from = usize::from(header.has(flag::PADDED));
+    let dependency = payload.get(from..from + 4).unwrap_or_default();
+    header.has(flag::PRIORITY) && number(dependency) & MAX_31_BITS == header.stream
 }

@@ -127,7 +127,7 @@ impl Http2Machine {
         data: &[u8],
         end_stream: bool,
     ) -> Result<usize, ClosedStream> {
-        let taken = self.accept_data(stream, data.len())?;
+        let taken = self.accept_data(stream, data.len(), end_stream)?;
         let ends = end_stream && taken == data.len();
         let direct = self.direct_bytes(stream, taken);
         if direct > 0 || (taken == 0 && ends && self.has_nothing_buffered(stream)) {
@@ -156,7 +156,7 @@ impl Http2Machine {
             bytes::Buf::advance(data, taken);
             return Ok(taken);
         }
-        let taken = self.accept_data(stream, data.len())?;
+        let taken = self.accept_data(stream, data.len(), end_stream)?;
         let ends = end_stream && taken == data.len();
         if taken > 0 {
             self.buffer_data(stream, data.split_to(taken));
@@ -165,8 +165,14 @@ impl Http2Machine {
         Ok(taken)
     }
 
-    /// How much of `offered` bytes a stream takes.
-    fn accept_data(&mut self, stream: u32, offered: usize) -> Result<usize, ClosedStream> {
+    /// How much of `offered` bytes a stream takes. Callers that ask for the capacity offer no more, so a tiny piece counts
+    /// if it uses up the window and more of the body follows.
+    fn accept_data(
+        &mut self,
+        stream: u32,
+        offered: usize,
+        end_stream: bool,
+    ) -> Result<usize, ClosedStream> {
         let record = self.streams.get_mut(&stream).ok_or(ClosedStream)?;
         if !record.takes_data() {
             return Err(ClosedStream);
@@ -175,7 +181,8 @@ impl Http2Machine {
         let outgoing = &mut record.outgoing;
         outgoing.wants_room |= taken < offered;
         let cut_by_window = outgoing.window.available() <= outgoing.bytes + taken;
-        if taken < offered && (1..TINY_BYTES).contains(&taken) && cut_by_window {
+        let more_follows = taken < offered || !end_stream;
+        if more_follows && (1..TINY_BYTES).contains(&taken) && cut_by_window {
             self.abuse.record(AbuseKind::Tiny, self.now);
         }
         Ok(taken)

@@ -17,6 +17,7 @@ pub fn all() -> Vec<EndingRow> {
         window_rows(),
         message_rows(),
         signal_rows(),
+        reset_rows(),
     ]
     .concat()
 }
@@ -329,6 +330,41 @@ fn signal_rows() -> Vec<EndingRow> {
             "GOAWAY raised",
             vec![frame(GOAWAY, 0, 0, &[0; 8]), frame(GOAWAY, 0, 0, &[0, 0, 0, 2, 0, 0, 0, 0])],
             "connection protocol-error",
+        ),
+    ]
+}
+
+/// Streams that depend on themselves (RFC 7540 §5.3.1), and frames of a stream that its client has reset.
+fn reset_rows() -> Vec<EndingRow> {
+    const PRIORITY_FLAG: u8 = 0x20;
+    let post = || request(1, &POST, false);
+    let cancel = || frame(RESET, 0, 1, &[0, 0, 0, 8]);
+    let head = [&[0, 0, 0, 1, 7][..], &block(&GET)].concat();
+    vec![
+        (
+            "PRIORITY that depends on itself",
+            vec![post(), frame(PRIORITY, 0, 1, &[0, 0, 0, 1, 7])],
+            "stream 1 protocol-error",
+        ),
+        (
+            "PRIORITY of an idle stream that depends on itself",
+            vec![frame(PRIORITY, 0, 9, &[0, 0, 0, 9, 7])],
+            "connection protocol-error",
+        ),
+        (
+            "a request that depends on itself",
+            vec![frame(HEADERS, END | WHOLE | PRIORITY_FLAG, 1, &head)],
+            "stream 1 protocol-error",
+        ),
+        (
+            "DATA after RST_STREAM",
+            vec![post(), cancel(), frame(DATA, 0, 1, b"x")],
+            "stream 1 stream-closed",
+        ),
+        (
+            "HEADERS after RST_STREAM",
+            vec![post(), cancel(), request(1, &[("a", "b")], true)],
+            "stream 1 stream-closed",
         ),
     ]
 }
