@@ -1,7 +1,7 @@
 //! Targets of whole connections: a worker between a client and servers that send any bytes, in virtual time.
 //!
-//! The targets cover HTTP/1, HTTP/2 with its library, PROXY protocol headers, ClientHellos and TCP bytes. The
-//! simulation checks the properties: the connection ends, all counters balance, and no memory stays held.
+//! The targets cover HTTP/1, HTTP/2, PROXY protocol headers, ClientHellos and TCP bytes. The simulation checks the
+//! properties: the connection ends, all counters balance, and no memory stays held.
 
 use l7::simulation::hostile::play;
 

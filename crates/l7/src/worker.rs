@@ -325,7 +325,7 @@ async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
                 idle = idle.min(MAINTENANCE_INTERVAL);
             }
             let swept = server.idle_pool.borrow_mut().sweep(now, idle);
-            server.http2_pool.sweep(&worker.rt);
+            server.http2_pool.sweep();
             let view = server.view.borrow();
             let counters = &view.stats.slots[worker.index].counters;
             counters.stale.add(swept.stale);

@@ -6,5 +6,6 @@
 mod body_frames;
 mod downstream_stream;
 mod request;
+mod reset_counter;
 pub mod serve;
 mod unidirectional;

@@ -37,7 +37,7 @@ pub struct LocalServer<N: NetDriver> {
     pub view: RefCell<ServerView>,
     pub idle_pool: RefCell<IdleConnectionPool<N>>,
     /// The server's HTTP/2 connections.
-    pub http2_pool: Http2ConnectionPool,
+    pub http2_pool: Http2ConnectionPool<N>,
     /// The TLS configuration for the server, with the sessions that this worker has stored.
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// Whether this worker's last connect failed.

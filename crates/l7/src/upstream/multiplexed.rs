@@ -73,10 +73,11 @@ pub async fn connect_multiplexed<N: NetDriver>(
         stats: server.view.borrow().stats.clone(),
         worker: worker.index,
     };
-    let failed =
-        |text: String| ConnectFailure::new(Cause::Internal, format!("HTTP/2 with {to}: {text}"));
-    mux.add(&worker.rt, upstream, terms).await.map_err(|error| failed(error.to_string()))?;
+    mux.add(&worker.rt, upstream, terms);
     mux.open(&worker.rt, false)
         .map(|connection| EstablishedUpstream { connection, reused: false })
-        .ok_or_else(|| failed("no stream could be opened".to_owned()))
+        .ok_or_else(|| {
+            let reason = format!("HTTP/2 with {to}: no stream could be opened");
+            ConnectFailure::new(Cause::Internal, reason)
+        })
 }

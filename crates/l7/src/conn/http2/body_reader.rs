@@ -1,13 +1,12 @@
 //! Converts a body that arrives in pieces to HTTP/1.1: plain bytes, or chunks with their trailers.
 //!
-//! The source of the pieces is an HTTP/2 stream here, and an HTTP/3 stream in `downstream::http3`. It is notified as
-//! bytes are read, so that the peer is slowed down to the reader's rate. One piece is held at a time.
+//! The source of the pieces is an HTTP/2 stream (`stream_body`), or an HTTP/3 stream in `downstream::http3`. It is
+//! notified as bytes are read, so that the peer is slowed down to the reader's rate. One piece is held at a time.
 
 use std::io;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use h2::{Reason, RecvStream};
 use wire::http2::Http1BodyFraming;
 
 use crate::conn::stream::StreamReadResult;
@@ -35,39 +34,7 @@ pub trait BodySource {
     fn to_io_error(error: &Self::Error) -> io::Error;
 }
 
-impl BodySource for RecvStream {
-    type Error = h2::Error;
-
-    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
-        RecvStream::poll_data(self, cx)
-    }
-
-    fn poll_trailers(
-        &mut self,
-        cx: &mut Context<'_>,
-        lines: &mut Vec<u8>,
-    ) -> Poll<Result<(), h2::Error>> {
-        let polled = RecvStream::poll_trailers(self, cx);
-        polled.map_ok(|trailers| {
-            for (name, value) in &trailers.unwrap_or_default() {
-                for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                    lines.extend_from_slice(part);
-                }
-            }
-        })
-    }
-
-    fn consumed(&mut self, n: usize) {
-        // An error would mean that more was released than received, which cannot happen here.
-        let _ = self.flow_control().release_capacity(n);
-    }
-
-    fn to_io_error(failed: &h2::Error) -> io::Error {
-        h2_io_error(Some(failed))
-    }
-}
-
-pub struct BodyReader<S: BodySource = RecvStream> {
+pub struct BodyReader<S: BodySource> {
     source: S,
     form: Http1BodyFraming,
     piece: Bytes,
@@ -199,18 +166,4 @@ impl<S: BodySource> BodyReader<S> {
 
 fn hex_digits(n: usize) -> usize {
     (usize::BITS - n.leading_zeros()).div_ceil(4).max(1) as usize
-}
-
-/// Converts the error of a broken stream.
-pub fn h2_io_error(error: Option<&h2::Error>) -> io::Error {
-    let kind = match error.and_then(h2::Error::reason) {
-        Some(Reason::PROTOCOL_ERROR) if error.is_some_and(h2::Error::is_library) => {
-            io::ErrorKind::InvalidInput
-        }
-        _ => io::ErrorKind::ConnectionReset,
-    };
-    match error {
-        Some(error) => io::Error::new(kind, error.to_string()),
-        None => kind.into(),
-    }
 }

@@ -1,27 +1,18 @@
 //! Sends a body in HTTP/1.1 framing over HTTP/2: the framing is removed, and trailers are sent as an HTTP/2 field
 //! section.
 //!
-//! The writer accepts no more than the peer's windows and the limit of the library's buffer allow, so the caller sees
-//! the same back-pressure as from a socket.
+//! The writer accepts no more than the peer's window and the limit of the stream's buffer allow, so the caller sees the
+//! same back-pressure as from a socket.
 
 use std::io;
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use h2::SendStream;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use wire::field_section::FieldSection;
 use wire::http1::{ChunkedDecoder, ChunkedOutput};
+use wire::http2::ClosedStream;
 
-use super::connection::Http2Connection;
+use super::connection::OpenStream;
 use crate::conn::stream::StreamWriteResult;
-
-/// Pieces smaller than this count as tiny, if the peer's window cut them from a larger write.
-/// A frame's header has nine bytes; below 64 the framing costs more than a tenth.
-const TINY_PIECE_BYTES: usize = 64;
-
-/// Most window capacity that is requested at a time, in bytes.
-/// Memory for one stream; a larger body asks again as it is sent.
-const MAX_CAPACITY_REQUEST: usize = 64 * 1024;
+use crate::rt::NetDriver;
 
 /// How the end of a body is determined.
 pub enum OutgoingFraming {
@@ -34,13 +25,12 @@ pub enum OutgoingFraming {
 }
 
 pub struct BodyWriter {
-    send: SendStream<Bytes>,
     form: OutgoingFraming,
 }
 
 impl BodyWriter {
-    pub fn new(send: SendStream<Bytes>, form: OutgoingFraming) -> BodyWriter {
-        BodyWriter { send, form }
+    pub fn new(form: OutgoingFraming) -> BodyWriter {
+        BodyWriter { form }
     }
 
     /// Chunked coding, whose trailers are sent as a field section.
@@ -53,46 +43,35 @@ impl BodyWriter {
         matches!(self.form, OutgoingFraming::Done)
     }
 
-    /// The error, if the peer has reset the stream.
-    pub fn is_given_up(&mut self, cx: &mut Context<'_>) -> Option<h2::Error> {
-        match self.send.poll_reset(cx) {
-            Poll::Pending => None,
-            Poll::Ready(Ok(reason)) => Some(reason.into()),
-            Poll::Ready(Err(error)) => Some(error),
-        }
-    }
-
     /// Ends a body of unknown length.
-    pub fn end(&mut self) {
+    pub fn end<N: NetDriver>(&mut self, stream: &OpenStream<N>) {
         if matches!(self.form, OutgoingFraming::UntilEnd) {
             self.form = OutgoingFraming::Done;
             // An error means that the stream is broken, which the next read reports.
-            let _ = self.send.send_data(Bytes::new(), true);
+            let _ = send_data(stream, &[], true);
         }
     }
 
-    /// Resets the stream, so that the peer does not treat the body as complete.
-    pub fn reset(&mut self, reason: h2::Reason) {
+    /// Nothing more is written: the stream was reset.
+    pub fn abandon(&mut self) {
         self.form = OutgoingFraming::Done;
-        self.send.send_reset(reason);
     }
 
     /// Whether a write would accept something.
-    pub fn may_write(&mut self, cx: &mut Context<'_>) -> bool {
-        !matches!(self.poll_room(cx, 1), Ok(0))
+    pub fn may_write<N: NetDriver>(&self, stream: &OpenStream<N>) -> bool {
+        capacity(stream) > 0 || stream.reset_cause().is_some()
     }
 
     /// Writes as much as is accepted.
-    pub fn write(
+    pub fn write<N: NetDriver>(
         &mut self,
-        cx: &mut Context<'_>,
+        stream: &OpenStream<N>,
         from: &[u8],
-        link: &Http2Connection,
     ) -> StreamWriteResult {
         let wrote = match &self.form {
-            OutgoingFraming::Chunked(_) => self.write_chunks(cx, from, link),
+            OutgoingFraming::Chunked(_) => self.write_chunks(stream, from),
             OutgoingFraming::Length(_) | OutgoingFraming::UntilEnd => {
-                self.write_plain(cx, from, link)
+                self.write_plain(stream, from)
             }
             OutgoingFraming::Done => Err(io::ErrorKind::InvalidData.into()),
         };
@@ -103,134 +82,99 @@ impl BodyWriter {
         }
     }
 
-    fn write_plain(
+    fn write_plain<N: NetDriver>(
         &mut self,
-        cx: &mut Context<'_>,
+        stream: &OpenStream<N>,
         from: &[u8],
-        link: &Http2Connection,
     ) -> io::Result<usize> {
-        let most = match self.form {
-            OutgoingFraming::Length(left) => usize::try_from(left).unwrap_or(usize::MAX),
-            _ => usize::MAX,
+        let OutgoingFraming::Length(left) = &mut self.form else {
+            return send_data(stream, from, false);
         };
-        let wanted = from.len().min(most);
-        let n = self.poll_room(cx, wanted)?.min(wanted);
-        if n == 0 {
-            return Ok(0);
-        }
-        count_tiny_piece(n, wanted, link);
-        let mut ends = false;
-        if let OutgoingFraming::Length(left) = &mut self.form {
-            *left -= n as u64;
-            ends = *left == 0;
-        }
-        link.data_queued(n);
-        self.send_data(Bytes::copy_from_slice(&from[..n]), ends)?;
-        if ends {
+        let most = usize::try_from(*left).unwrap_or(usize::MAX);
+        let offered = &from[..from.len().min(most)];
+        let n = send_data(stream, offered, offered.len() == most)?;
+        *left -= n as u64;
+        if *left == 0 {
             self.form = OutgoingFraming::Done;
         }
         Ok(n)
     }
 
-    fn write_chunks(
+    fn write_chunks<N: NetDriver>(
         &mut self,
-        cx: &mut Context<'_>,
+        stream: &OpenStream<N>,
         from: &[u8],
-        link: &Http2Connection,
     ) -> io::Result<usize> {
-        let OutgoingFraming::Chunked(mut decoder) =
-            std::mem::replace(&mut self.form, OutgoingFraming::Done)
-        else {
-            return Ok(0);
-        };
+        let OutgoingFraming::Chunked(decoder) = &mut self.form else { return Ok(0) };
+        let room = capacity(stream);
+        if room == 0 && stream.reset_cause().is_some() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let mut out = Vec::with_capacity(from.len().min(room));
         let mut at = 0;
-        let mut out = Vec::new();
         let mut finished = false;
         while at < from.len() && !finished {
-            let left = usize::try_from(decoder.remaining_data()).unwrap_or(usize::MAX);
-            // Framing bytes are not sent, so they need no window.
-            let mut n = 1;
-            if left > 0 {
-                let wanted = left.min(from.len() - at);
-                let room = self.poll_room(cx, out.len() + wanted)?.saturating_sub(out.len());
-                n = room.min(wanted);
-                if n == 0 {
-                    break;
-                }
-                count_tiny_piece(n, wanted, link);
+            // The data is never longer than its chunks. Framing alone is not sent, so it needs no window.
+            let free = room - out.len();
+            let most = match decoder.remaining_data() {
+                0 => free.max(1),
+                _ => free,
+            };
+            if most == 0 {
+                break;
             }
+            let n = most.min(from.len() - at);
             let fed = decoder.feed(&from[at..at + n], &mut out);
-            finished =
-                fed.map_err(|defect| io::Error::new(io::ErrorKind::InvalidData, defect))?.finished;
-            at += n;
+            let fed = fed.map_err(|defect| io::Error::new(io::ErrorKind::InvalidData, defect))?;
+            finished = fed.finished;
+            at += fed.consumed;
         }
-        if !finished {
-            self.form = OutgoingFraming::Chunked(decoder);
-            if !out.is_empty() {
-                link.data_queued(out.len());
-                self.send_data(Bytes::from(out), false)?;
-            }
-            return Ok(at);
-        }
-        let trailers = decoder.take_trailers();
-        if !out.is_empty() || trailers.is_empty() {
-            link.data_queued(out.len());
-            self.send_data(Bytes::from(out), trailers.is_empty())?;
+        let trailers = if finished { decoder.take_trailers() } else { Vec::new() };
+        let ends = finished && trailers.is_empty();
+        if !out.is_empty() || ends {
+            send_data(stream, &out, ends)?;
         }
         if !trailers.is_empty() {
-            link.head_queued();
-            self.send.send_trailers(trailer_fields(&trailers)).map_err(send_io_error)?;
+            let fields = trailer_fields(&trailers);
+            stream
+                .connection()
+                .with_machine(|machine| machine.send_trailers(stream.id(), fields))
+                .map_err(gone_error)?;
+        }
+        if finished {
+            self.form = OutgoingFraming::Done;
         }
         Ok(at)
     }
-
-    fn send_data(&mut self, bytes: Bytes, ends: bool) -> io::Result<()> {
-        self.send.send_data(bytes, ends).map_err(send_io_error)
-    }
-
-    /// The number of bytes that may be sent now, up to `wanted`. 0: the task is woken when the window opens.
-    fn poll_room(&mut self, cx: &mut Context<'_>, wanted: usize) -> io::Result<usize> {
-        let wanted = wanted.clamp(1, MAX_CAPACITY_REQUEST);
-        if self.send.capacity() >= wanted {
-            return Ok(self.send.capacity());
-        }
-        self.send.reserve_capacity(wanted);
-        loop {
-            let room = self.send.capacity();
-            if room > 0 {
-                return Ok(room);
-            }
-            match self.send.poll_capacity(cx) {
-                Poll::Pending => return Ok(0),
-                Poll::Ready(Some(Ok(_))) => {}
-                Poll::Ready(Some(Err(error))) => return Err(send_io_error(error)),
-                Poll::Ready(None) => return Err(io::ErrorKind::BrokenPipe.into()),
-            }
-        }
-    }
 }
 
-fn send_io_error(error: h2::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::BrokenPipe, error)
+/// Bytes that the stream accepts now. 0: its task is woken when that changes.
+fn capacity<N: NetDriver>(stream: &OpenStream<N>) -> usize {
+    stream.connection().machine().capacity(stream.id())
 }
 
-fn count_tiny_piece(n: usize, wanted: usize, link: &Http2Connection) {
-    if n < TINY_PIECE_BYTES && n < wanted {
-        link.count_tiny_piece();
+fn send_data<N: NetDriver>(stream: &OpenStream<N>, bytes: &[u8], ends: bool) -> io::Result<usize> {
+    let connection = stream.connection();
+    let sent = connection.with_machine(|machine| machine.send_data(stream.id(), bytes, ends));
+    let n = sent.map_err(gone_error)?;
+    if n > 0 {
+        connection.body_queued();
     }
+    Ok(n)
+}
+
+/// The error of a write to a stream that is gone.
+pub fn gone_error(gone: ClosedStream) -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, gone)
 }
 
 /// Converts trailer lines, each with its line end, to fields; the decoder has validated the lines.
-fn trailer_fields(lines: &[u8]) -> HeaderMap {
-    let mut fields = HeaderMap::new();
+fn trailer_fields(lines: &[u8]) -> FieldSection {
+    let mut fields = FieldSection::default();
     for line in lines.split(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
-        let name = HeaderName::from_bytes(&line[..colon]);
-        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
-        if let (Ok(name), Ok(value)) = (name, value) {
-            fields.append(name, value);
-        }
+        fields.push_lowercase(&line[..colon], line[colon + 1..].trim_ascii());
     }
     fields
 }

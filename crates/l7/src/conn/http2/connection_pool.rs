@@ -1,49 +1,36 @@
 //! HTTP/2 connections of one worker to one server.
 //!
-//! A task for each connection drives it, pings a silent server, sizes the windows, and closes the connection when it is
-//! idle. The caller chooses the server and handles failures.
+//! A task for each connection drives it (`upstream_driver`). The caller chooses the server and handles failures.
 
 use std::cell::{Cell, RefCell};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use h2::client::{Builder, Connection, SendRequest};
-use h2::{Ping, PingPong};
 use model::config::{ServerEndpoint, ServerHttp2};
 use model::monotonic_time::MonotonicTime;
 use model::stats::ServerStats;
+use wire::http2::{AbuseLimits, Http2Machine, MachineLimits};
 
 use super::bdp_estimator::BdpEstimator;
 use super::connection::{Http2Connection, OpenStream};
-use super::transport::{Http2Transport, Http2Wire};
+use super::upstream_driver::{Http2DriverOptions, drive};
 use super::upstream_stream::Http2UpstreamStream;
 use crate::conn::stream::ProxyStream;
-use crate::conn::upstream_connection::{UpstreamConnection, UpstreamGuard};
+use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
-
-/// Time for a server to send anything after a PING.
-/// As the default of gRPC (GRPC_ARG_KEEPALIVE_TIMEOUT_MS).
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Time for the last frames.
-/// A round trip and a retransmission fit; a server that does not read loses only a GOAWAY.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of one request that are buffered for the server.
 /// As much of a body as one window of HTTP/2's initial size.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).
+/// Each field counts 32 bytes in addition to its text (RFC 9113 §6.5.2).
 const PER_FIELD: u32 = 32;
 
 /// The connections to one server.
-#[derive(Default)]
-pub struct Http2ConnectionPool {
-    entries: RefCell<Vec<Rc<Http2PoolEntry>>>,
+pub struct Http2ConnectionPool<N: NetDriver> {
+    entries: RefCell<Vec<Rc<Http2PoolEntry<N>>>>,
     /// Connections being established that requests may wait for.
     connecting: Cell<u32>,
     waiting_tasks: RefCell<Vec<TaskId>>,
@@ -51,13 +38,11 @@ pub struct Http2ConnectionPool {
     plain: Cell<bool>,
 }
 
-struct Http2PoolEntry {
-    connection: Rc<Http2Connection>,
-    send: RefCell<Option<SendRequest<Bytes>>>,
+struct Http2PoolEntry<N: NetDriver> {
+    connection: Rc<Http2Connection<N>>,
     to: ServerEndpoint,
     secure: bool,
-    most: usize,
-    task: Cell<Option<TaskId>>,
+    most: u32,
 }
 
 /// The options of a new connection.
@@ -75,82 +60,68 @@ pub struct Http2ConnectOptions<'a> {
 }
 
 /// A connection that is being established, which several requests may wait for.
-pub struct PendingHttp2Connection<'a, N: NetDriver>(&'a Http2ConnectionPool, &'a WorkerRuntime<N>);
+pub struct PendingHttp2Connection<'a, N: NetDriver>(
+    &'a Http2ConnectionPool<N>,
+    &'a WorkerRuntime<N>,
+);
 
-impl Http2ConnectionPool {
+impl<N: NetDriver> Default for Http2ConnectionPool<N> {
+    fn default() -> Self {
+        Http2ConnectionPool {
+            entries: RefCell::default(),
+            connecting: Cell::default(),
+            waiting_tasks: RefCell::default(),
+            plain: Cell::default(),
+        }
+    }
+}
+
+impl<N: NetDriver> Http2ConnectionPool<N> {
     /// Opens a stream on a connection with a free slot. `extended`: only on a connection that allows WebSockets.
-    pub fn open<N: NetDriver>(
-        &self,
-        rt: &Rc<WorkerRuntime<N>>,
-        extended: bool,
-    ) -> Option<UpstreamConnection<N>> {
+    pub fn open(&self, rt: &Rc<WorkerRuntime<N>>, extended: bool) -> Option<UpstreamConnection<N>> {
         let entries = self.entries.borrow();
         // The fullest connection with a free slot is used, so that the others may become idle and close.
         let entry = entries.iter().filter(|entry| entry.has_room(extended));
         let entry = entry.max_by_key(|entry| entry.connection.open.get())?;
-        let send = entry.send.borrow().clone()?;
-        let open = OpenStream::enter(&entry.connection);
-        let asking = Http2UpstreamStream::new(rt.waker(), open, send, entry.secure);
+        let open = OpenStream::begin(&entry.connection);
+        let stream = Http2UpstreamStream::new(open, entry.secure);
         Some(UpstreamConnection::from_multiplexed(
-            ProxyStream::from_multiplexed(rt, Box::new(asking)),
+            ProxyStream::from_multiplexed(rt, Box::new(stream)),
             entry.to.clone(),
         ))
     }
 
     /// Adds `upstream` to the pool.
-    ///
-    /// # Errors
-    /// The library's error. `add` does not wait for anything from the server.
-    pub async fn add<N: NetDriver>(
+    pub fn add(
         &self,
         rt: &Rc<WorkerRuntime<N>>,
         upstream: UpstreamConnection<N>,
-        terms: Http2ConnectOptions<'_>,
-    ) -> Result<(), h2::Error> {
-        let UpstreamConnection { stream, address: to, guard: counted, .. } = upstream;
-        let http2 = terms.http2;
+        options: Http2ConnectOptions<'_>,
+    ) {
+        let UpstreamConnection { stream, address: to, guard, .. } = upstream;
+        let http2 = options.http2;
         let bdp = BdpEstimator::new(http2.window, http2.window_most);
-        let link = Rc::new(Http2Connection::new(None, bdp, rt.now()));
-        let secure = stream.is_tls();
-        let wire = Http2Wire::new(stream, link.clone(), Vec::new());
-        let whole = link.bdp.borrow().connection_window();
-        let (send, conn) = Builder::new()
-            .initial_window_size(http2.window)
-            .initial_connection_window_size(whole)
-            .max_header_list_size(terms.head_bytes * 2 + u32::from(terms.head_fields) * PER_FIELD)
-            .max_send_buffer_size(SEND_BUFFER)
-            .enable_push(false)
-            .handshake::<_, Bytes>(wire.transport())
-            .await?;
-        let entry = Rc::new(Http2PoolEntry {
-            connection: link.clone(),
-            send: RefCell::new(Some(send)),
-            to,
-            secure,
-            most: http2.streams as usize,
-            task: Cell::new(None),
-        });
-        let driver = Http2Driver {
-            rt: rt.clone(),
-            wire,
-            connection: link,
-            entry: entry.clone(),
-            conn,
-            pings: None,
-            pinged_at: None,
-            waker: Waker::noop().clone(),
-            ping: http2.ping,
-            idle: terms.idle,
-            idle_since: rt.now(),
-            dead_at: MonotonicTime::NEVER,
-            finished: false,
-            stats: terms.stats,
-            worker: terms.worker,
+        let limits = MachineLimits {
+            stream_window: http2.window,
+            connection_window: bdp.connection_window(),
+            concurrent_streams: 0,
+            header_list_bytes: options.head_bytes * 2 + u32::from(options.head_fields) * PER_FIELD,
+            send_buffer_bytes: SEND_BUFFER,
+            extended_connect: false,
+            abuse: AbuseLimits::NONE,
         };
-        let task = rt.spawn(drive(driver, counted));
-        entry.task.set(Some(task));
-        self.entries.borrow_mut().push(entry);
-        Ok(())
+        let connection = Http2Connection::new(rt, bdp, |now| Http2Machine::client(&limits, now));
+        let connection = Rc::new(connection);
+        let secure = stream.is_tls();
+        let driver = Http2DriverOptions {
+            ping: http2.ping,
+            idle: options.idle,
+            stats: options.stats,
+            worker: options.worker,
+        };
+        rt.spawn(drive(rt.clone(), connection.clone(), stream, driver, guard));
+        let entry = Http2PoolEntry { connection, to, secure, most: http2.streams };
+        self.entries.borrow_mut().push(Rc::new(entry));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,11 +129,11 @@ impl Http2ConnectionPool {
     }
 
     /// Removes connections that accept no more streams. They end when their last stream has ended.
-    pub fn sweep<N: NetDriver>(&self, rt: &WorkerRuntime<N>) {
+    pub fn sweep(&self) {
         self.entries.borrow_mut().retain(|entry| {
             let closing = entry.connection.closing.get();
-            if closing && let Some(task) = entry.task.get() {
-                rt.wake(task);
+            if closing {
+                entry.connection.wake_driver();
             }
             !closing
         });
@@ -188,7 +159,7 @@ impl Http2ConnectionPool {
     }
 
     /// Announces a connection that is being established.
-    pub fn begin_connecting<'a, N: NetDriver>(
+    pub fn begin_connecting<'a>(
         &'a self,
         rt: &'a WorkerRuntime<N>,
     ) -> PendingHttp2Connection<'a, N> {
@@ -197,7 +168,7 @@ impl Http2ConnectionPool {
     }
 
     /// Waits until a connection was established or failed, or until `until`.
-    pub async fn wait<N: NetDriver>(&self, rt: &WorkerRuntime<N>, until: MonotonicTime) {
+    pub async fn wait(&self, rt: &WorkerRuntime<N>, until: MonotonicTime) {
         let Some(me) = rt.current() else { return };
         self.waiting_tasks.borrow_mut().push(me);
         let mut waited = false;
@@ -222,142 +193,13 @@ impl<N: NetDriver> Drop for PendingHttp2Connection<'_, N> {
     }
 }
 
-impl Http2PoolEntry {
+impl<N: NetDriver> Http2PoolEntry<N> {
     fn has_room(&self, extended: bool) -> bool {
-        let send = self.send.borrow();
-        let Some(send) = send.as_ref() else { return false };
-        let most = self.most.min(send.current_max_send_streams());
-        !self.connection.closing.get()
-            && (self.connection.open.get() as usize) < most
-            && (!extended || send.is_extended_connect_protocol_enabled())
-    }
-}
-
-struct Http2Driver<N: NetDriver> {
-    rt: Rc<WorkerRuntime<N>>,
-    wire: Rc<Http2Wire<N>>,
-    connection: Rc<Http2Connection>,
-    entry: Rc<Http2PoolEntry>,
-    conn: Connection<Http2Transport<N>, Bytes>,
-    pings: Option<PingPong>,
-    /// When the unanswered PING was sent.
-    pinged_at: Option<MonotonicTime>,
-    waker: Waker,
-    ping: Option<Duration>,
-    idle: Duration,
-    idle_since: MonotonicTime,
-    dead_at: MonotonicTime,
-    /// The library has finished; only gathered bytes are left to be sent.
-    finished: bool,
-    stats: Arc<ServerStats>,
-    /// The worker's slot in the statistics.
-    worker: usize,
-}
-
-async fn drive<N: NetDriver>(mut driver: Http2Driver<N>, _counted: Option<UpstreamGuard>) {
-    driver.wire.stream.attach_current_task();
-    driver.waker = driver.rt.waker();
-    driver.pings = driver.conn.ping_pong();
-    std::future::poll_fn(|_| driver.turn()).await;
-    driver.connection.closing.set(true);
-    *driver.entry.send.borrow_mut() = None;
-    let Http2Driver { rt, wire, conn, .. } = driver;
-    // Notifies the remaining streams that the connection has ended.
-    drop(conn);
-    wire.stream.finish(rt.now() + CLOSE_TIMEOUT).await;
-}
-
-impl<N: NetDriver> Http2Driver<N> {
-    /// Does everything that is possible now; `Ready`: the connection has ended.
-    fn turn(&mut self) -> Poll<()> {
-        let now = self.rt.now();
-        self.connection.set_now(now);
-        self.wire.begin_turn();
-        self.advance();
-        self.send_pings(now);
-        self.check_idle(now);
-        // Sends the requests that were written meanwhile in this turn too.
-        self.advance();
-        match self.wire.flush() {
-            Poll::Ready(Err(_)) => return Poll::Ready(()),
-            Poll::Ready(Ok(())) if self.finished => return Poll::Ready(()),
-            _ => {}
-        }
-        if now >= self.dead_at {
-            return Poll::Ready(());
-        }
-        if self.wire.wants_turn()
-            && let Some(me) = self.rt.current()
-        {
-            self.rt.wake(me);
-        }
-        self.rt.wake_at(self.dead_at);
-        Poll::Pending
-    }
-
-    /// Polls the library.
-    fn advance(&mut self) {
-        if !self.finished
-            && Pin::new(&mut self.conn).poll(&mut Context::from_waker(&self.waker)).is_ready()
-        {
-            self.finished = true;
-            self.connection.closing.set(true);
-            self.dead_at = self.dead_at.min(self.rt.now() + CLOSE_TIMEOUT);
-        }
-    }
-
-    /// Sends PINGs, both for window sizing and to check that the server is alive.
-    fn send_pings(&mut self, now: MonotonicTime) {
-        let Some(pings) = &mut self.pings else { return };
-        let mut bdp = self.connection.bdp.borrow_mut();
-        if let Poll::Ready(Ok(_)) = pings.poll_pong(&mut Context::from_waker(&self.waker)) {
-            self.pinged_at = None;
-            if let Some(window) = bdp.pong_received() {
-                self.conn.set_target_window_size(bdp.connection_window());
-                // This fails only while an earlier change is unacknowledged; the next sample tries again.
-                let _ = self.conn.set_initial_window_size(window);
-            }
-        }
-        let silent_at = self
-            .ping
-            .map_or(MonotonicTime::NEVER, |ping| self.connection.last_received.get() + ping);
-        let wanted = bdp.wants_ping();
-        if self.pinged_at.is_none()
-            && (wanted || now >= silent_at)
-            && pings.send_ping(Ping::opaque()).is_ok()
-        {
-            self.pinged_at = Some(now);
-            if wanted {
-                bdp.ping_sent();
-            }
-        }
-        match self.pinged_at {
-            Some(since)
-                if now >= since + PING_TIMEOUT && self.connection.last_received.get() <= since =>
-            {
-                self.dead_at = now
-            }
-            Some(since) => self.rt.wake_at(since + PING_TIMEOUT),
-            None => self.rt.wake_at(silent_at),
-        }
-    }
-
-    /// Closes a connection without open streams when it is idle for too long or accepts no more streams.
-    fn check_idle(&mut self, now: MonotonicTime) {
-        if self.connection.open.get() > 0 {
-            self.idle_since = now;
-            return;
-        }
-        let until = self.idle_since + self.idle;
-        if now >= until && !self.connection.closing.replace(true) {
-            self.stats.slots[self.worker].counters.retired.add(1);
-        }
         if self.connection.closing.get() {
-            // Without this handle and without streams, the library ends the connection.
-            *self.entry.send.borrow_mut() = None;
-            self.dead_at = self.dead_at.min(now + CLOSE_TIMEOUT);
-        } else {
-            self.rt.wake_at(until);
+            return false;
         }
+        let machine = self.connection.machine();
+        let most = self.most.min(machine.peer_concurrent_streams());
+        self.connection.open.get() < most && (!extended || machine.allows_extended_connect())
     }
 }

@@ -1,193 +1,144 @@
-//! Adapts a worker's connection to the I/O interface of the HTTP/2 library.
+//! Reads and writes the bytes of an HTTP/2 connection for its driver.
 //!
-//! Output is gathered and sent when the library's turn ends (`flush`), so that the frames of many streams share a
-//! system call and, under TLS, a record. The bytes read in one turn are limited, so that one connection does not delay
-//! the others. Frames are not interpreted.
+//! The frames of many streams share a write: output is written at the end of the driver's turn. The bytes read in one
+//! turn are limited, so that one connection does not delay the others. Frames are not interpreted.
 
-use std::cell::RefCell;
 use std::io;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
-use model::time_attribution::TcpInfoSample;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use bytes::{Bytes, BytesMut};
 
-use super::connection::{Http2Connection, LowerTransport};
+use super::connection::Http2Connection;
 use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
 use crate::rt::NetDriver;
-
-/// Most gathered bytes before the library must wait.
-/// One write of a large socket buffer; more would only wait in memory.
-const GATHERED: usize = 64 * 1024;
 
 /// Most bytes read in one turn.
 /// Eight reads, then other connections of the worker have their turn.
 const TURN: usize = 128 * 1024;
 
-/// Most bytes per read.
+/// Size of a read buffer.
 /// One frame of the default size (RFC 9113 §4.2).
 const PIECE: usize = 16 * 1024;
 
-pub struct Http2Transport<N: NetDriver>(Rc<Http2Wire<N>>);
+/// With less space than this a new buffer is used.
+/// Small requests share a buffer; a large body is not read in small pieces.
+const MIN_SPACE: usize = 2 * 1024;
 
-pub struct Http2Wire<N: NetDriver> {
-    pub stream: ProxyStream<N>,
-    connection: Rc<Http2Connection>,
-    state: RefCell<WireBuffers>,
-}
-
-struct WireBuffers {
-    /// Bytes received before the library was set up.
-    early_input: Vec<u8>,
-    out: Vec<u8>,
-    at: usize,
+pub struct Http2Transport<N: NetDriver> {
+    stream: Rc<ProxyStream<N>>,
+    /// Bytes received before the connection was set up.
+    early_input: Bytes,
+    /// Space for the next read.
+    input: BytesMut,
     /// Bytes that may still be read in this turn.
     read_budget: usize,
-    /// Reading stopped at the limit of this turn.
+    /// Reading stopped before all bytes were read.
     more: bool,
+    /// The peer has ended, or the connection is broken.
+    ended: bool,
 }
 
-impl<N: NetDriver> Http2Wire<N> {
+impl<N: NetDriver> Http2Transport<N> {
     /// A transport over this connection, from which `early` was already read.
     pub fn new(
         stream: ProxyStream<N>,
-        link: Rc<Http2Connection>,
+        connection: &Http2Connection<N>,
         early: Vec<u8>,
-    ) -> Rc<Http2Wire<N>> {
-        let state = WireBuffers {
-            early_input: early,
-            out: Vec::new(),
-            at: 0,
+    ) -> Http2Transport<N> {
+        let stream = Rc::new(stream);
+        connection.set_transport(Rc::downgrade(&stream));
+        Http2Transport {
+            stream,
+            early_input: Bytes::from(early),
+            input: BytesMut::new(),
             read_budget: TURN,
             more: false,
-        };
-        let wire = Rc::new(Http2Wire { stream, connection: link, state: RefCell::new(state) });
-        let below: Rc<dyn LowerTransport> = wire.clone();
-        wire.connection.set_lower(Rc::downgrade(&below));
-        wire
+            ended: false,
+        }
     }
 
-    /// The I/O object for the library.
-    pub fn transport(self: &Rc<Self>) -> Http2Transport<N> {
-        Http2Transport(self.clone())
+    pub fn begin_turn(&mut self) {
+        self.read_budget = TURN;
+        self.more = false;
     }
 
-    pub fn begin_turn(&self) {
-        let mut state = self.state.borrow_mut();
-        state.read_budget = TURN;
-        state.more = false;
+    /// The next bytes of the peer. `None`: nothing more now, or in this turn.
+    pub fn read(&mut self, connection: &Http2Connection<N>) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
+        {
+            let machine = connection.machine();
+            if machine.is_failed() || machine.is_clogged() {
+                // A peer that does not read gets nothing done. `flush` continues.
+                self.more = !machine.is_failed();
+                return None;
+            }
+        }
+        if !self.early_input.is_empty() {
+            return Some(std::mem::take(&mut self.early_input));
+        }
+        if self.read_budget == 0 {
+            self.more = true;
+            return None;
+        }
+        if self.input.len() < MIN_SPACE {
+            self.input = BytesMut::zeroed(PIECE);
+        }
+        let most = self.input.len().min(self.read_budget);
+        match self.stream.try_read(&mut self.input[..most]) {
+            StreamReadResult::Data(n) => {
+                self.read_budget -= n;
+                Some(self.input.split_to(n).freeze())
+            }
+            StreamReadResult::WouldBlock => None,
+            StreamReadResult::End | StreamReadResult::Failed(_) => {
+                self.ended = true;
+                None
+            }
+        }
     }
 
-    /// Whether reading stopped at the limit of this turn.
-    pub fn wants_turn(&self) -> bool {
-        self.state.borrow().more
+    /// Whether the peer has ended, or the connection is broken.
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
-    /// Bytes that are gathered for the peer.
-    pub fn pending_bytes(&self) -> usize {
-        let state = self.state.borrow();
-        state.out.len() - state.at
+    /// Whether another turn would read more at once.
+    pub fn wants_turn(&self, connection: &Http2Connection<N>) -> bool {
+        self.more && !connection.machine().is_clogged()
     }
 
-    /// Writes the gathered bytes; `Ready`: all of them were written.
-    pub fn flush(&self) -> Poll<io::Result<()>> {
-        let mut state = self.state.borrow_mut();
-        while state.at < state.out.len() {
-            match self.stream.try_write(&state.out[state.at..]) {
-                StreamWriteResult::Bytes(n) => state.at += n,
+    /// Writes what the machine has to send; `Ready`: all of it was written.
+    pub fn flush(&mut self, connection: &Http2Connection<N>) -> Poll<io::Result<()>> {
+        let mut machine = connection.machine();
+        loop {
+            let output = machine.output();
+            if output.is_empty() {
+                break;
+            }
+            match self.stream.try_write(output) {
+                StreamWriteResult::Bytes(n) => machine.consume_output(n),
                 StreamWriteResult::WouldBlock => return Poll::Pending,
                 StreamWriteResult::Failed(error) => return Poll::Ready(Err(error)),
             }
         }
-        state.at = 0;
-        state.out.clear();
-        self.connection.output_taken();
-        if self.connection.open.get() == 0 {
-            // Frees the buffer: an idle connection holds none.
-            state.out = Vec::new();
+        drop(machine);
+        connection.output_taken();
+        if connection.open.get() == 0 {
+            // An idle connection holds no buffer.
+            self.input = BytesMut::new();
         }
         Poll::Ready(Ok(()))
     }
-}
 
-impl<N: NetDriver> LowerTransport for Http2Wire<N> {
-    fn counters(&self) -> Option<TcpInfoSample> {
-        self.stream.counters()
+    /// The connection, when its streams have ended.
+    pub fn into_stream(self) -> Option<ProxyStream<N>> {
+        Rc::try_unwrap(self.stream).ok()
     }
 
-    fn port(&self) -> Option<u16> {
-        self.stream.local_port()
-    }
-}
-
-impl<N: NetDriver> AsyncRead for Http2Transport<N> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let wire = &self.0;
-        let mut state = wire.state.borrow_mut();
-        if !state.early_input.is_empty() {
-            let n = state.early_input.len().min(into.remaining());
-            into.put_slice(&state.early_input[..n]);
-            wire.connection.received(&state.early_input[..n]);
-            state.early_input.drain(..n);
-            return Poll::Ready(Ok(()));
-        }
-        let most = into.remaining().min(state.read_budget).min(PIECE);
-        if most == 0 {
-            state.more = true;
-            return Poll::Pending;
-        }
-        match wire.stream.try_read(into.initialize_unfilled_to(most)) {
-            StreamReadResult::Data(n) => {
-                let from = into.filled().len();
-                into.advance(n);
-                wire.connection.received(&into.filled()[from..]);
-                state.read_budget -= n;
-                Poll::Ready(Ok(()))
-            }
-            StreamReadResult::WouldBlock => Poll::Pending,
-            StreamReadResult::End => Poll::Ready(Ok(())),
-            StreamReadResult::Failed(error) => Poll::Ready(Err(error)),
-        }
-    }
-}
-
-impl<N: NetDriver> AsyncWrite for Http2Transport<N> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        from: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let wire = &self.0;
-        if wire.pending_bytes() >= GATHERED
-            && let Poll::Ready(Err(error)) = wire.flush()
-        {
-            return Poll::Ready(Err(error));
-        }
-        let room = GATHERED.saturating_sub(wire.pending_bytes());
-        if room == 0 {
-            return Poll::Pending;
-        }
-        let n = from.len().min(room);
-        wire.connection.sent(&from[..n]);
-        wire.state.borrow_mut().out.extend_from_slice(&from[..n]);
-        Poll::Ready(Ok(n))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The bytes are sent at the end of the turn.
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = self.0.flush();
-        if matches!(flushed, Poll::Ready(Ok(()))) {
-            self.0.stream.end();
-        }
-        flushed
+    pub fn stream(&self) -> &ProxyStream<N> {
+        &self.stream
     }
 }

@@ -5,26 +5,24 @@
 //! to HTTP/1.1, and its reader validates it.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::rc::Rc;
+use std::task::{Context, Waker};
 
-use bytes::Bytes;
-use h2::Reason;
-use h2::client::{ResponseFuture, SendRequest};
-use http::{HeaderMap, HeaderName, HeaderValue};
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
-use wire::http1::{self, BodyKind, HeadLimits, HeaderSlots, ParsedRequestHead};
-use wire::http2::{ResponseHead, write_response};
+use wire::field_section::FieldSection;
+use wire::http1::{self, BodyKind, Defect, HeadLimits, HeaderSlots, ParsedRequestHead};
+use wire::http2::{OpenRefusal, ResetOrigin, ResponseHead, StreamReset, write_response_section};
 
-use super::body_reader::{self, BodyReader};
+use super::body_reader::BodyReader;
 use super::body_writer::{BodyWriter, OutgoingFraming};
-use super::connection::{Http2Connection, OpenStream};
-use super::upgrade;
+use super::connection::{Http2ResponseFields, OpenStream};
+use super::stream_body::{Http2StreamBody, reset_error};
+use super::{request_fields, upgrade};
 use crate::conn::connection_auth;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
+use crate::rt::NetDriver;
 
 /// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
@@ -32,27 +30,27 @@ const LIMITS: HeadLimits =
 
 /// The local reply for a WebSocket to a server without extended CONNECT.
 const NOT_IMPLEMENTED: &[u8] = b"HTTP/1.1 501 \r\ncontent-length: 0\r\n\r\n";
-/// The local reply for a target that the HTTP/2 library cannot represent.
+/// The local reply for a target that HTTP/2 cannot represent.
 const BAD_TARGET: &[u8] = b"HTTP/1.1 400 \r\ncontent-length: 0\r\n\r\n";
 
-pub struct Http2UpstreamStream {
-    waker: Waker,
-    open: OpenStream,
+pub struct Http2UpstreamStream<N: NetDriver> {
+    open: Rc<OpenStream<N>>,
     tls: Option<TlsContext>,
-    state: RefCell<Http2ClientState>,
+    state: RefCell<Http2ClientState<N>>,
 }
 
-struct Http2ClientState {
-    send: SendRequest<Bytes>,
+struct Http2ClientState<N: NetDriver> {
+    open: Rc<OpenStream<N>>,
     request_state: Http2RequestState,
-    answer: Http2ResponseState,
+    answer: Http2ResponseState<N>,
     /// The response's head in HTTP/1.1; unread from `at` on.
     head: Vec<u8>,
     at: usize,
     head_only: bool,
     /// The `Sec-WebSocket-Accept` value that confirms the upgrade to the client.
     accept: Option<Vec<u8>>,
-    failed: Option<h2::Error>,
+    /// The connection took no more requests.
+    refused: bool,
 }
 
 enum Http2RequestState {
@@ -63,46 +61,37 @@ enum Http2RequestState {
     Complete,
 }
 
-enum Http2ResponseState {
+enum Http2ResponseState<N: NetDriver> {
     /// No request was sent yet.
     None,
-    Head(ResponseFuture),
-    Body(BodyReader),
+    Head,
+    Body(BodyReader<Http2StreamBody<N>>),
     /// A local reply, stored in `head`.
     LocalError,
 }
 
-impl Http2UpstreamStream {
-    /// A stream without a request yet; `waker` belongs to the task that uses it.
-    pub fn new(
-        waker: Waker,
-        open: OpenStream,
-        send: SendRequest<Bytes>,
-        secure: bool,
-    ) -> Http2UpstreamStream {
+impl<N: NetDriver> Http2UpstreamStream<N> {
+    /// A stream without a request yet, for the current task.
+    pub fn new(open: OpenStream<N>, secure: bool) -> Http2UpstreamStream<N> {
+        let open = Rc::new(open);
         let state = Http2ClientState {
-            send,
+            open: open.clone(),
             request_state: Http2RequestState::Head(Vec::new()),
             answer: Http2ResponseState::None,
             head: Vec::new(),
             at: 0,
             head_only: false,
             accept: None,
-            failed: None,
+            refused: false,
         };
         let tls = secure.then(TlsContext::default);
-        Http2UpstreamStream { waker, open, tls, state: RefCell::new(state) }
+        Http2UpstreamStream { open, tls, state: RefCell::new(state) }
     }
 }
 
-impl Http2ClientState {
+impl<N: NetDriver> Http2ClientState<N> {
     /// Consumes the request's head; returns how many bytes of `from` were used.
-    fn send_head(
-        &mut self,
-        from: &[u8],
-        secure: bool,
-        link: &Http2Connection,
-    ) -> io::Result<usize> {
+    fn send_head(&mut self, from: &[u8], secure: bool) -> io::Result<usize> {
         let Http2RequestState::Head(held) = &mut self.request_state else { return Ok(0) };
         let before = held.len();
         let joined;
@@ -114,16 +103,31 @@ impl Http2ClientState {
         };
         let mut slots = HeaderSlots::new();
         let parsed = http1::parse_request(bytes, &LIMITS, &mut slots);
-        let Some(request) = parsed.map_err(local_error)? else {
+        let parsed = parsed.map_err(|defect| io::Error::new(io::ErrorKind::InvalidData, defect));
+        let Some(request) = parsed? else {
             *held = bytes.to_vec();
             return Ok(from.len());
         };
         let used = request.head_len - before;
         self.head_only = request.method.is_head();
         let websocket = request.upgrade.is_some_and(|to| to.eq_ignore_ascii_case("websocket"));
-        if websocket && !self.send.is_extended_connect_protocol_enabled() {
+        if websocket && !self.open.connection().machine().allows_extended_connect() {
             self.answer_locally(NOT_IMPLEMENTED);
             return Ok(used);
+        }
+        if !request_fields::is_representable(&request) {
+            self.answer_locally(BAD_TARGET);
+            return Ok(used);
+        }
+        if websocket {
+            let mut fields = request.headers.iter();
+            let key = fields.find(|field| request_fields::is_key(field.name));
+            self.accept = Some(upgrade::accept(key.map(|key| key.value).unwrap_or_default()));
+        }
+        if connection_auth::request_authenticates(request.headers) {
+            // The authentication applies to the whole connection, whatever its result: no other request may start on
+            // it.
+            self.open.connection().closing.set(true);
         }
         let form = match request.body {
             _ if websocket => OutgoingFraming::UntilEnd,
@@ -131,36 +135,18 @@ impl Http2ClientState {
             BodyKind::Length(length) => OutgoingFraming::Length(length),
             BodyKind::Chunked => BodyWriter::chunks(),
         };
-        let Some(head) = http2_request(&request, websocket, secure) else {
-            self.answer_locally(BAD_TARGET);
-            return Ok(used);
-        };
-        if websocket {
-            let key = request.headers.iter().find(|field| is_key(field.name));
-            self.accept = Some(upgrade::accept(key.map(|key| key.value).unwrap_or_default()));
-        }
-        if connection_auth::request_authenticates(request.headers) {
-            // The authentication applies to the whole connection, whatever its result: no other request may start on
-            // it.
-            link.closing.set(true);
-        }
         let ends = matches!(form, OutgoingFraming::Done);
-        match self.send.send_request(head, ends) {
-            Ok((answer, send)) => {
-                self.answer = Http2ResponseState::Head(answer);
-                self.request_state = if ends {
-                    Http2RequestState::Complete
-                } else {
-                    Http2RequestState::Body(BodyWriter::new(send, form))
-                };
-                Ok(used)
-            }
-            Err(error) => {
-                let said = body_reader::h2_io_error(Some(&error));
-                self.failed = Some(error);
-                Err(said)
-            }
+        if let Err(refusal) = open_stream(&self.open, &request, websocket, secure, ends) {
+            self.refused = true;
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, refusal));
         }
+        self.answer = Http2ResponseState::Head;
+        self.request_state = if ends {
+            Http2RequestState::Complete
+        } else {
+            Http2RequestState::Body(BodyWriter::new(form))
+        };
+        Ok(used)
     }
 
     /// Stores a local reply, because the request cannot be sent to the server.
@@ -170,79 +156,88 @@ impl Http2ClientState {
         self.request_state = Http2RequestState::Complete;
     }
 
-    /// Polls for the response's head; returns whether there is something to read, including an end or a failure.
-    fn fill(&mut self, cx: &mut Context<'_>) -> bool {
-        while self.at >= self.head.len() && self.failed.is_none() {
-            let Http2ResponseState::Head(future) = &mut self.answer else { break };
-            let polled = match future.poll_informational(cx) {
-                Poll::Ready(Some(Ok(interim))) => {
-                    self.receive_interim(interim);
-                    continue;
+    /// Takes the response's heads that have arrived; returns whether there is something to read, including an end or a
+    /// failure.
+    fn fill(&mut self) -> bool {
+        while self.at >= self.head.len() && matches!(self.answer, Http2ResponseState::Head) {
+            match self.open.take_head() {
+                Some(Http2ResponseFields::Informational(fields)) => self.receive_interim(fields),
+                Some(Http2ResponseFields::Final { fields, end_stream }) => {
+                    self.receive_final_head(fields, end_stream);
                 }
-                Poll::Ready(Some(Err(error))) => Poll::Ready(Err(error)),
-                Poll::Ready(None) | Poll::Pending => Pin::new(future).poll(cx),
-            };
-            match polled {
-                Poll::Pending => return false,
-                Poll::Ready(Ok(answer)) => self.receive_final_head(answer),
-                Poll::Ready(Err(error)) => self.failed = Some(error),
+                None => match self.open.reset_cause() {
+                    Some(StreamReset { origin: ResetOrigin::Local(defect), .. }) => {
+                        self.report_malformed(defect);
+                    }
+                    Some(_) => return true,
+                    None => return false,
+                },
             }
         }
-        if self.at < self.head.len() || self.failed.is_some() {
+        if self.at < self.head.len() {
             return true;
         }
         match &mut self.answer {
-            Http2ResponseState::Body(body) => body.may_read(cx),
-            Http2ResponseState::LocalError => true,
-            Http2ResponseState::None | Http2ResponseState::Head(_) => false,
+            Http2ResponseState::Body(body) => {
+                body.may_read(&mut Context::from_waker(Waker::noop()))
+            }
+            Http2ResponseState::LocalError | Http2ResponseState::Head => true,
+            Http2ResponseState::None => self.refused,
         }
     }
 
-    fn receive_interim(&mut self, interim: http::Response<()>) {
-        let status = interim.status().as_u16();
-        let head = ResponseHead { status, end_stream: true, head_only: true, accept: None };
-        self.head = Vec::new();
+    fn receive_interim(&mut self, fields: FieldSection) {
+        self.head.clear();
         self.at = 0;
-        if write_response(&head, header_lines(interim.headers()), &mut self.head).is_err() {
+        let head = ResponseHead { status: 0, end_stream: true, head_only: true, accept: None };
+        if write_response_section(&fields, &head, &mut self.head).is_err() {
             // An invalid interim response is dropped, since clients may ignore any 1xx (RFC 9110 §15.2).
             self.head.clear();
         }
+        self.open.connection().machine().recycle(fields);
     }
 
-    fn receive_final_head(&mut self, answer: http::Response<h2::RecvStream>) {
-        let (parts, recv) = answer.into_parts();
+    fn receive_final_head(&mut self, fields: FieldSection, ended: bool) {
+        self.head.clear();
+        self.at = 0;
         let head = ResponseHead {
-            status: parts.status.as_u16(),
-            end_stream: recv.is_end_stream(),
+            status: 0,
+            end_stream: ended,
             head_only: self.head_only,
             accept: self.accept.as_deref(),
         };
-        self.head = Vec::new();
-        self.at = 0;
-        match write_response(&head, header_lines(&parts.headers), &mut self.head) {
-            Ok(form) => self.answer = Http2ResponseState::Body(BodyReader::new(recv, form)),
-            // The invalid status line makes the reader report a malformed response.
-            Err(defect) => {
-                self.head = format!("HTTP/2 {}\r\n\r\n", defect.name()).into_bytes();
-                self.answer = Http2ResponseState::LocalError;
+        let written = write_response_section(&fields, &head, &mut self.head);
+        self.open.connection().machine().recycle(fields);
+        match written {
+            Ok(form) => {
+                let body = Http2StreamBody(self.open.clone());
+                self.answer = Http2ResponseState::Body(BodyReader::new(body, form));
             }
+            Err(defect) => self.report_malformed(defect),
         }
     }
 
-    fn failure(&self) -> Option<&h2::Error> {
-        match (&self.failed, &self.answer) {
-            (Some(error), _) => Some(error),
-            (None, Http2ResponseState::Body(body)) => body.failure(),
-            _ => None,
+    /// Writes an invalid status line, which makes the reader report a malformed response.
+    fn report_malformed(&mut self, defect: Defect) {
+        self.head = format!("HTTP/2 {}\r\n\r\n", defect.name()).into_bytes();
+        self.at = 0;
+        self.answer = Http2ResponseState::LocalError;
+    }
+
+    /// Why the stream was broken before the response was complete.
+    fn failure(&self) -> Option<StreamReset> {
+        match &self.answer {
+            Http2ResponseState::Body(body) => body.failure().copied(),
+            Http2ResponseState::LocalError => None,
+            Http2ResponseState::None | Http2ResponseState::Head => self.open.reset_cause(),
         }
     }
 }
 
-impl MultiplexedStream for Http2UpstreamStream {
+impl<N: NetDriver> MultiplexedStream for Http2UpstreamStream<N> {
     fn read(&self, into: &mut [u8]) -> StreamReadResult {
-        let mut cx = Context::from_waker(&self.waker);
         let state = &mut *self.state.borrow_mut();
-        if !state.fill(&mut cx) {
+        if !state.fill() {
             return StreamReadResult::WouldBlock;
         }
         if state.at < state.head.len() {
@@ -252,10 +247,15 @@ impl MultiplexedStream for Http2UpstreamStream {
             state.at += n;
             return StreamReadResult::Data(n);
         }
-        match (&state.failed, &mut state.answer) {
-            (Some(error), _) => StreamReadResult::Failed(body_reader::h2_io_error(Some(error))),
-            (None, Http2ResponseState::Body(body)) => body.read(&mut cx, into),
-            _ => StreamReadResult::End,
+        match &mut state.answer {
+            Http2ResponseState::Body(body) => {
+                body.read(&mut Context::from_waker(Waker::noop()), into)
+            }
+            Http2ResponseState::LocalError => StreamReadResult::End,
+            Http2ResponseState::None | Http2ResponseState::Head => {
+                let cause = self.open.reset_cause().unwrap_or_else(|| self.open.unknown_reset());
+                StreamReadResult::Failed(reset_error(&cause))
+            }
         }
     }
 
@@ -263,7 +263,7 @@ impl MultiplexedStream for Http2UpstreamStream {
         let state = &mut *self.state.borrow_mut();
         let mut used = 0;
         if matches!(state.request_state, Http2RequestState::Head(_)) {
-            match state.send_head(from, self.tls.is_some(), self.open.connection()) {
+            match state.send_head(from, self.tls.is_some()) {
                 Ok(n) => used = n,
                 Err(error) => return StreamWriteResult::Failed(error),
             }
@@ -271,11 +271,7 @@ impl MultiplexedStream for Http2UpstreamStream {
         let rest = &from[used..];
         match &mut state.request_state {
             Http2RequestState::Body(body) if !rest.is_empty() => {
-                match body.write(
-                    &mut Context::from_waker(&self.waker),
-                    rest,
-                    self.open.connection(),
-                ) {
+                match body.write(&self.open, rest) {
                     StreamWriteResult::Bytes(n) => StreamWriteResult::Bytes(used + n),
                     StreamWriteResult::WouldBlock if used > 0 => StreamWriteResult::Bytes(used),
                     other => other,
@@ -288,30 +284,32 @@ impl MultiplexedStream for Http2UpstreamStream {
     }
 
     fn may_read(&self) -> bool {
-        self.state.borrow_mut().fill(&mut Context::from_waker(&self.waker))
+        self.state.borrow_mut().fill()
     }
 
     fn may_write(&self) -> bool {
-        match &mut self.state.borrow_mut().request_state {
-            Http2RequestState::Body(body) => body.may_write(&mut Context::from_waker(&self.waker)),
+        match &self.state.borrow().request_state {
+            Http2RequestState::Body(body) => body.may_write(&self.open),
             Http2RequestState::Head(_) | Http2RequestState::Complete => true,
         }
     }
 
     fn is_broken(&self) -> bool {
-        self.state.borrow().failure().is_some()
+        let state = self.state.borrow();
+        state.refused || state.failure().is_some()
     }
 
     fn end(&self) {
         if let Http2RequestState::Body(body) = &mut self.state.borrow_mut().request_state {
-            body.end();
+            body.end(&self.open);
         }
     }
 
     fn reset(&self) {
-        // The library itself resets a stream without a body when its response is dropped.
+        // A stream whose request is complete is cancelled when it is dropped before its response is complete.
         if let Http2RequestState::Body(body) = &mut self.state.borrow_mut().request_state {
-            body.reset(Reason::CANCEL);
+            body.abandon();
+            self.open.reset();
         }
     }
 
@@ -321,13 +319,9 @@ impl MultiplexedStream for Http2UpstreamStream {
 
     fn unprocessed(&self) -> bool {
         let mut state = self.state.borrow_mut();
-        // A body whose stream was closed does not know the reason. The response does, and may not have been polled yet.
-        state.fill(&mut Context::from_waker(&self.waker));
-        let Some(error) = state.failure() else { return false };
-        // RFC 9113 §8.7: refused, or above the last stream id in GOAWAY.
-        let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
-        matches!(state.answer, Http2ResponseState::None)
-            || (error.is_remote() && (refused || error.is_go_away()))
+        // A body whose stream was closed does not know the reason. The response does, and may not have been read yet.
+        state.fill();
+        state.refused || state.failure().is_some_and(StreamReset::is_unprocessed)
     }
 
     fn window_closed(&self) -> Option<MonotonicTime> {
@@ -343,55 +337,19 @@ impl MultiplexedStream for Http2UpstreamStream {
     }
 }
 
-fn is_key(name: &str) -> bool {
-    name.eq_ignore_ascii_case("sec-websocket-key")
-}
-
-/// Converts an HTTP/1.1 head to HTTP/2; `None`: HTTP/2 cannot represent its target.
-fn http2_request(
+/// Sends the head on a new stream of the connection.
+fn open_stream<N: NetDriver>(
+    open: &OpenStream<N>,
     request: &ParsedRequestHead<'_, '_>,
     websocket: bool,
     secure: bool,
-) -> Option<http::Request<()>> {
-    let mut head = http::Request::new(());
-    let method = if websocket { "CONNECT" } else { request.method.as_str() };
-    *head.method_mut() = http::Method::from_bytes(method.as_bytes()).ok()?;
-    let uri = http::Uri::builder()
-        .scheme(if secure { "https" } else { "http" })
-        .authority(request.host?)
-        .path_and_query(request.target);
-    *head.uri_mut() = uri.build().ok()?;
-    *head.version_mut() = http::Version::HTTP_2;
-    if websocket {
-        head.extensions_mut().insert(h2::ext::Protocol::from_static("websocket"));
-    }
-    let fields = head.headers_mut();
-    fields.reserve(request.headers.len() + 2);
-    for field in request.forwarded_headers() {
-        // `:authority` replaces Host (RFC 9113 §8.3.1); some servers reject a request with both.
-        if field.name.eq_ignore_ascii_case("host") || (websocket && is_key(field.name)) {
-            continue;
-        }
-        let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
-        fields.append(name, HeaderValue::from_bytes(field.value).ok()?);
-    }
-    if request.reads_trailers() {
-        fields.insert(http::header::TE, HeaderValue::from_static("trailers"));
-    }
-    if request.expect_continue {
-        fields.insert(http::header::EXPECT, HeaderValue::from_static("100-continue"));
-    }
-    if let BodyKind::Length(length) = request.body {
-        fields.insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    Some(head)
-}
-
-fn header_lines(map: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
-    map.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
-}
-
-/// Wraps an error of a valid message that could not be sent.
-fn local_error(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+    ends: bool,
+) -> Result<(), OpenRefusal> {
+    let connection = open.connection();
+    let id = connection.with_fields(|fields| {
+        request_fields::request_fields(request, websocket, secure, fields);
+        connection.with_machine(|machine| machine.open_stream(fields, ends))
+    })?;
+    open.enter_for_current_task(id);
+    Ok(())
 }

@@ -9,33 +9,30 @@ use std::io;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use bytes::Bytes;
-use h2::server::SendResponse;
-use h2::{Reason, RecvStream};
-use http::{HeaderName, HeaderValue};
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
+use wire::field_section::FieldSection;
 use wire::http1::{
     self, HeadLimits, HeaderSlots, ParsedResponseHead, ResponseBody, ResponseContext,
 };
 use wire::http2::Http1BodyFraming;
 
 use crate::conn::http2::body_reader::BodyReader;
-use crate::conn::http2::body_writer::{BodyWriter, OutgoingFraming};
+use crate::conn::http2::body_writer::{BodyWriter, OutgoingFraming, gone_error};
 use crate::conn::http2::connection::OpenStream;
+use crate::conn::http2::stream_body::Http2StreamBody;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
+use crate::rt::NetDriver;
 
 /// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 
-pub struct Http2DownstreamStream {
-    waker: Waker,
-    open: OpenStream,
+pub struct Http2DownstreamStream<N: NetDriver> {
+    open: Rc<OpenStream<N>>,
     tls: Rc<Option<TlsContext>>,
     response_context: ResponseContext,
-    body: RefCell<BodyReader>,
-    respond: RefCell<SendResponse<Bytes>>,
+    body: RefCell<BodyReader<Http2StreamBody<N>>>,
     answer_state: RefCell<Http2AnswerState>,
     cut: Cell<bool>,
 }
@@ -48,35 +45,26 @@ enum Http2AnswerState {
     Complete,
 }
 
-pub struct Http2DownstreamStreamParts {
-    pub respond: SendResponse<Bytes>,
-    pub recv: RecvStream,
-    /// The framing in which the body is read.
-    pub form: Http1BodyFraming,
-    /// The request was a HEAD request.
-    pub head_only: bool,
-}
-
-impl Http2DownstreamStream {
-    /// A stream; `waker` belongs to the task that serves it.
+impl<N: NetDriver> Http2DownstreamStream<N> {
+    /// A stream whose request has a body in this framing. `head_only`: it is a HEAD request.
     pub fn new(
-        waker: Waker,
-        open: OpenStream,
-        made: Http2DownstreamStreamParts,
+        open: OpenStream<N>,
+        form: Http1BodyFraming,
+        head_only: bool,
         tls: Rc<Option<TlsContext>>,
-    ) -> Http2DownstreamStream {
-        let asked = match made.form {
+    ) -> Http2DownstreamStream<N> {
+        let response_context = match form {
             Http1BodyFraming::Raw => ResponseContext::Upgrade,
-            _ if made.head_only => ResponseContext::Head,
+            _ if head_only => ResponseContext::Head,
             _ => ResponseContext::Other,
         };
+        let open = Rc::new(open);
+        let body = BodyReader::new(Http2StreamBody(open.clone()), form);
         Http2DownstreamStream {
-            waker,
             open,
             tls,
-            response_context: asked,
-            body: RefCell::new(BodyReader::new(made.recv, made.form)),
-            respond: RefCell::new(made.respond),
+            response_context,
+            body: RefCell::new(body),
             answer_state: RefCell::new(Http2AnswerState::Head(Vec::new())),
             cut: Cell::new(false),
         }
@@ -85,7 +73,6 @@ impl Http2DownstreamStream {
     /// Consumes the response's head; returns how many bytes of `from` were used.
     fn send_head(&self, out: &mut Http2AnswerState, from: &[u8]) -> io::Result<usize> {
         let Http2AnswerState::Head(held) = out else { return Ok(0) };
-        let mut respond = self.respond.borrow_mut();
         let before = held.len();
         let joined;
         let bytes = if before == 0 {
@@ -104,14 +91,7 @@ impl Http2DownstreamStream {
                 return Ok(from.len());
             };
             used += response.head_len;
-            self.open.connection().head_queued();
-            if response.status < 200 && response.status != 101 {
-                respond
-                    .send_informational(http2_response(&response, response.status)?)
-                    .map_err(local_error)?;
-                continue;
-            }
-            let status = if response.status == 101 { 200 } else { response.status };
+            let interim = response.status < 200 && response.status != 101;
             let form = match response.body {
                 _ if response.status == 101 => OutgoingFraming::UntilEnd,
                 ResponseBody::None | ResponseBody::Length(0) => OutgoingFraming::Done,
@@ -120,15 +100,35 @@ impl Http2DownstreamStream {
                 ResponseBody::UntilClose => OutgoingFraming::UntilEnd,
             };
             let ends = matches!(form, OutgoingFraming::Done);
-            let head = http2_response(&response, status)?;
-            let send = respond.send_response(head, ends).map_err(local_error)?;
+            self.send_fields(&response, interim, ends)?;
+            if interim {
+                continue;
+            }
             *out = if ends {
                 Http2AnswerState::Complete
             } else {
-                Http2AnswerState::Body(BodyWriter::new(send, form))
+                Http2AnswerState::Body(BodyWriter::new(form))
             };
             return Ok(used.saturating_sub(before));
         }
+    }
+
+    fn send_fields(
+        &self,
+        response: &ParsedResponseHead<'_, '_>,
+        interim: bool,
+        ends: bool,
+    ) -> io::Result<()> {
+        let connection = self.open.connection();
+        let id = self.open.id();
+        let sent = connection.with_fields(|fields| {
+            response_fields(response, fields);
+            connection.with_machine(|machine| match interim {
+                true => machine.send_informational(id, fields),
+                false => machine.send_response(id, fields, ends),
+            })
+        });
+        sent.map_err(gone_error)
     }
 
     /// Whether the response was completely written.
@@ -141,9 +141,9 @@ impl Http2DownstreamStream {
     }
 }
 
-impl MultiplexedStream for Http2DownstreamStream {
+impl<N: NetDriver> MultiplexedStream for Http2DownstreamStream<N> {
     fn read(&self, into: &mut [u8]) -> StreamReadResult {
-        self.body.borrow_mut().read(&mut Context::from_waker(&self.waker), into)
+        self.body.borrow_mut().read(&mut Context::from_waker(Waker::noop()), into)
     }
 
     fn write(&self, from: &[u8]) -> StreamWriteResult {
@@ -158,11 +158,7 @@ impl MultiplexedStream for Http2DownstreamStream {
         let rest = &from[used..];
         match &mut *out {
             Http2AnswerState::Body(body) if !rest.is_empty() => {
-                match body.write(
-                    &mut Context::from_waker(&self.waker),
-                    rest,
-                    self.open.connection(),
-                ) {
+                match body.write(&self.open, rest) {
                     StreamWriteResult::Bytes(n) => StreamWriteResult::Bytes(used + n),
                     StreamWriteResult::WouldBlock if used > 0 => StreamWriteResult::Bytes(used),
                     other => other,
@@ -176,39 +172,32 @@ impl MultiplexedStream for Http2DownstreamStream {
     }
 
     fn may_read(&self) -> bool {
-        self.body.borrow_mut().may_read(&mut Context::from_waker(&self.waker))
+        self.body.borrow_mut().may_read(&mut Context::from_waker(Waker::noop()))
     }
 
     fn may_write(&self) -> bool {
-        match &mut *self.answer_state.borrow_mut() {
-            Http2AnswerState::Body(body) => body.may_write(&mut Context::from_waker(&self.waker)),
+        match &*self.answer_state.borrow() {
+            Http2AnswerState::Body(body) => body.may_write(&self.open),
             Http2AnswerState::Head(_) | Http2AnswerState::Complete => true,
         }
     }
 
     fn is_broken(&self) -> bool {
-        let mut cx = Context::from_waker(&self.waker);
-        match &mut *self.answer_state.borrow_mut() {
-            Http2AnswerState::Head(_) => self.respond.borrow_mut().poll_reset(&mut cx).is_ready(),
-            Http2AnswerState::Body(body) => !body.is_done() && body.is_given_up(&mut cx).is_some(),
-            Http2AnswerState::Complete => false,
-        }
+        self.open.reset_cause().is_some() && !self.is_complete()
     }
 
     fn end(&self) {
         if let Http2AnswerState::Body(body) = &mut *self.answer_state.borrow_mut() {
-            body.end();
+            body.end(&self.open);
         }
     }
 
     fn reset(&self) {
         self.cut.set(true);
-        match &mut *self.answer_state.borrow_mut() {
-            Http2AnswerState::Head(_) | Http2AnswerState::Complete => {
-                self.respond.borrow_mut().send_reset(Reason::INTERNAL_ERROR);
-            }
-            Http2AnswerState::Body(body) => body.reset(Reason::INTERNAL_ERROR),
+        if let Http2AnswerState::Body(body) = &mut *self.answer_state.borrow_mut() {
+            body.abandon();
         }
+        self.open.reset();
     }
 
     fn tls_context(&self) -> Option<&TlsContext> {
@@ -236,7 +225,7 @@ impl MultiplexedStream for Http2DownstreamStream {
     }
 }
 
-impl Drop for Http2DownstreamStream {
+impl<N: NetDriver> Drop for Http2DownstreamStream<N> {
     fn drop(&mut self) {
         if self.cut.get() {
             return;
@@ -250,28 +239,24 @@ impl Drop for Http2DownstreamStream {
 }
 
 /// Converts an HTTP/1.1 head to HTTP/2.
-fn http2_response(
-    response: &ParsedResponseHead<'_, '_>,
-    status: u16,
-) -> io::Result<http::Response<()>> {
-    let mut head = http::Response::new(());
-    *head.status_mut() = http::StatusCode::from_u16(status).map_err(local_error)?;
-    let fields = head.headers_mut();
-    fields.reserve(response.headers.len() + 1);
+fn response_fields(response: &ParsedResponseHead<'_, '_>, fields: &mut FieldSection) {
+    // An accepted upgrade is a 200 in HTTP/2 (RFC 8441 §5).
+    let switched = response.status == 101;
+    let status = if switched { 200 } else { response.status };
+    let digits = [100, 10, 1].map(|place| b'0' + (status / place % 10) as u8);
+    fields.push(b":status", &digits);
     for field in response.forwarded_headers() {
-        if response.status == 101 && field.name.eq_ignore_ascii_case("sec-websocket-accept") {
+        if switched && field.name.eq_ignore_ascii_case("sec-websocket-accept") {
             continue;
         }
-        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(local_error)?;
-        fields.append(name, HeaderValue::from_bytes(field.value).map_err(local_error)?);
+        fields.push_lowercase(field.name.as_bytes(), field.value);
     }
     if let Some(length) = response.content_length
         && response.status >= 200
         && response.status != 204
     {
-        fields.insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
+        fields.push(b"content-length", length.to_string().as_bytes());
     }
-    Ok(head)
 }
 
 /// Wraps an error of a valid message that could not be sent.

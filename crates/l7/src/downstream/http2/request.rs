@@ -4,19 +4,15 @@
 
 use std::rc::Rc;
 
-use bytes::Bytes;
-use h2::RecvStream;
-use h2::server::SendResponse;
+use wire::field_section::FieldSection;
 use wire::http1::Defect;
-use wire::http2::{Http1BodyFraming, RequestHead, write_request};
+use wire::http2::{Http1BodyFraming, is_extended_connect, write_section};
 
 use crate::conn::client_peer::ClientPeer;
 use crate::conn::http2::connection::OpenStream;
 use crate::conn::http2::upgrade;
 use crate::conn::stream::{ProxyStream, StreamReadResult, TlsContext};
-use crate::downstream::http2::downstream_stream::{
-    Http2DownstreamStream, Http2DownstreamStreamParts,
-};
+use crate::downstream::http2::downstream_stream::Http2DownstreamStream;
 use crate::downstream::malformed_request::{self, RequestReadError};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::incoming_request;
@@ -30,13 +26,13 @@ use crate::worker::Worker;
 const EARLY_BODY_BYTES: usize = 16 * 1024;
 
 /// A received request.
-pub struct Http2Request {
-    /// The head, and the source of the body.
-    pub request: http::Request<RecvStream>,
-    /// The target of the response.
-    pub respond: SendResponse<Bytes>,
+pub struct Http2Request<N: NetDriver> {
+    /// The head.
+    pub fields: FieldSection,
+    /// The head has END_STREAM.
+    pub end_stream: bool,
     /// The stream, counted as open.
-    pub open: OpenStream,
+    pub open: OpenStream<N>,
     /// The client of the connection.
     pub client_peer: Rc<ClientPeer>,
     /// The TLS properties of the connection.
@@ -46,23 +42,23 @@ pub struct Http2Request {
 pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     service: Rc<LocalService<N>>,
-    asked: Http2Request,
+    asked: Http2Request<N>,
 ) {
-    let Http2Request { request, respond, open, client_peer, tls } = asked;
+    let Http2Request { fields, end_stream, open, client_peer, tls } = asked;
     let began = worker.rt.now();
-    let (parts, recv) = request.into_parts();
+    open.attach_current_task();
     let mut bytes = worker.buffers.take();
-    let key = match parts.extensions.get::<h2::ext::Protocol>() {
-        Some(_) => upgrade::key(&mut worker.rng.borrow_mut()),
-        None => Vec::new(),
+    let key = match is_extended_connect(&fields) {
+        true => upgrade::key(&mut worker.rng.borrow_mut()),
+        false => Vec::new(),
     };
-    let written = write_head(&parts, recv.is_end_stream(), &key, &mut bytes);
-    let head_only = parts.method == http::Method::HEAD;
-    let form = *written.as_ref().unwrap_or(&Http1BodyFraming::None);
-    let made = Http2DownstreamStreamParts { respond, recv, form, head_only };
-    drop(parts);
-    let strand = Http2DownstreamStream::new(worker.rt.waker(), open, made, tls);
-    let client = ProxyStream::from_multiplexed(&worker.rt, Box::new(strand));
+    let violation = Defect::Http2Protocol;
+    let written = write_section(&fields, end_stream, &key, violation, &mut bytes);
+    open.connection().machine().recycle(fields);
+    let form = written.as_ref().map_or(Http1BodyFraming::None, |head| head.body);
+    let head_only = written.as_ref().is_ok_and(|head| head.head_only);
+    let stream = Http2DownstreamStream::new(open, form, head_only, tls);
+    let client = ProxyStream::from_multiplexed(&worker.rt, Box::new(stream));
     let parties = ExchangeContext {
         worker: &worker,
         client: &client,
@@ -102,27 +98,4 @@ fn read_early_body<N: NetDriver>(worker: &Worker<N>, client: &ProxyStream<N>, by
         bytes.extend_from_slice(&scratch.input[..n]);
         left -= n;
     }
-}
-
-/// Writes the head as HTTP/1.1.
-fn write_head(
-    parts: &http::request::Parts,
-    ended: bool,
-    key: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<Http1BodyFraming, Defect> {
-    let protocol = parts.extensions.get::<h2::ext::Protocol>();
-    let head = RequestHead {
-        method: parts.method.as_str().as_bytes(),
-        scheme: parts.uri.scheme_str().map(str::as_bytes),
-        authority: parts.uri.authority().map(|authority| authority.as_str().as_bytes()),
-        path: parts.uri.path_and_query().map(|path| path.as_str().as_bytes()),
-        protocol: protocol.map(|protocol| protocol.as_str().as_bytes()),
-        end_stream: ended,
-    };
-    let fields = parts.headers.iter().map(|(name, value)| {
-        let name: &[u8] = name.as_str().as_bytes();
-        (name, value.as_bytes())
-    });
-    write_request(&head, fields, key, out)
 }

@@ -6,28 +6,22 @@
 mod account;
 mod refusal_counters;
 
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use h2::server::{Builder, Connection, SendResponse};
-use h2::{Ping, PingPong, Reason, RecvStream};
 use model::admission::AdmissionPhase;
 use model::cause::Cause;
-use model::config::ClientHttp2;
+use model::config::{ClientHttp2, ServiceLimits};
 use model::monotonic_time::MonotonicTime;
-use model::snapshot::ServiceView;
 use wire::http1::Defect;
-
-use account::record_refused;
+use wire::http2::{AbuseKind, AbuseLimits, ErrorCode, Http2Machine, MachineLimits};
 
 use crate::accounting::gauges::GaugeGuard;
 use crate::conn::client_peer::ClientPeer;
 use crate::conn::http2::bdp_estimator::BdpEstimator;
-use crate::conn::http2::connection::{Http2Connection, OpenStream};
-use crate::conn::http2::transport::{Http2Transport, Http2Wire};
+use crate::conn::http2::connection::{Http2Arrival, Http2Connection, OpenStream};
+use crate::conn::http2::transport::Http2Transport;
 use crate::conn::stream::{ProxyStream, TlsContext};
 use crate::downstream::http2::request::{self, Http2Request};
 use crate::exchange::local_reply;
@@ -47,39 +41,34 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The exchanges were cut, so the client gets only the reason; a shutdown must not wait for it.
 const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).
+/// Each field counts 32 bytes in addition to its text (RFC 9113 §6.5.2).
 const PER_FIELD: u32 = 32;
-
-/// Most reset streams that the library remembers, to ignore frames that were in flight.
-/// As many streams as a client may have open by default.
-const MAX_RESET_STREAMS: usize = 100;
 
 struct Http2ServerSession<N: NetDriver> {
     worker: Rc<Worker<N>>,
     service: Rc<LocalService<N>>,
     client_peer: Rc<ClientPeer>,
-    wire: Rc<Http2Wire<N>>,
-    connection: Rc<Http2Connection>,
+    transport: Http2Transport<N>,
+    connection: Rc<Http2Connection<N>>,
     open: OpenConnection,
-    conn: Connection<Http2Transport<N>, Bytes>,
-    pings: Option<PingPong>,
-    waker: Waker,
     tls: Rc<Option<TlsContext>>,
     /// When the connection reaches its maximum age.
     max_age_at: MonotonicTime,
     /// Since when no stream is open.
     idle_since: MonotonicTime,
     idle: Option<GaugeGuard>,
+    /// The client's preface was complete.
+    greeted: bool,
     goaway_sent: bool,
     /// When the connection is closed regardless of open streams.
     dead_at: MonotonicTime,
     /// When a connection without streams that accepts no more is closed. Its client may still have to acknowledge
     /// frames.
     rest_until: MonotonicTime,
-    /// The library has finished; only gathered bytes are left to be sent.
+    /// Only output is left to be sent.
     finished: bool,
-    /// A flood limit was exceeded, and this is recorded.
-    flooded: bool,
+    /// A refusal that ended the connection is recorded.
+    refused: bool,
 }
 
 /// Serves a connection that starts with the preface; `early` was already read from it.
@@ -91,58 +80,34 @@ pub async fn serve<N: NetDriver>(
     early: Vec<u8>,
     open: OpenConnection,
 ) {
-    let view = service.view.borrow().clone();
-    let http2 = &view.config.http2;
-    let now = worker.rt.now();
-    let link = Rc::new(Http2Connection::new(
-        Some(http2.flood),
-        BdpEstimator::new(http2.window, http2.window_most),
-        now,
-    ));
-    let tls = Rc::new(client.tls_context());
-    let wire = Http2Wire::new(client, link.clone(), early);
-    let waker = worker.rt.waker();
-    open.set_phase(AdmissionPhase::Fresh, now);
-    let conn = match read_preface(&worker, &view, &wire, &link, &open, &waker).await {
-        Ok(conn) => conn,
-        Err(None) if open.is_evicted() => return,
-        Err(None) => {
-            view.stats.slots[worker.index].counters.idle_closed.add(1);
-            return;
-        }
-        Err(Some((cause, detail))) => {
-            return record_refused(&worker, &view, client_peer.peer, cause, detail);
-        }
-    };
-    view.stats.slots[worker.index].counters.http2_connections.add(1);
-    let mut serving = Http2ServerSession {
-        max_age_at: max_age_at(http2, &worker, now),
-        idle_since: worker.rt.now(),
-        idle: Some(worker.gauges.count_idle()),
-        worker,
-        service,
-        client_peer,
-        wire,
-        connection: link,
-        open,
-        conn,
-        pings: None,
-        waker,
-        tls,
-        goaway_sent: false,
-        dead_at: MonotonicTime::NEVER,
-        rest_until: MonotonicTime::NEVER,
-        finished: false,
-        flooded: false,
-    };
-    serving.pings = serving.conn.ping_pong();
+    let mut serving = Http2ServerSession::new(worker, client, client_peer, service, early, open);
     std::future::poll_fn(|_| serving.turn()).await;
-    let Http2ServerSession { worker, wire, conn, .. } = serving;
+    serving.record_missing_preface();
+    let Http2ServerSession { worker, transport, connection, .. } = serving;
     // Notifies the remaining streams that the connection has ended.
-    drop(conn);
-    if let Ok(wire) = Rc::try_unwrap(wire) {
+    connection.end();
+    if let Some(client) = transport.into_stream() {
         // Unread bytes from the client must not cause a reset that discards the last frames.
-        local_reply::linger(&worker, wire.stream).await;
+        local_reply::linger(&worker, client).await;
+    }
+}
+
+/// The limits of a client's connection.
+fn machine_limits(http2: &ClientHttp2, limit: &ServiceLimits, window: u32) -> MachineLimits {
+    MachineLimits {
+        stream_window: http2.window,
+        connection_window: window,
+        concurrent_streams: http2.streams,
+        // Larger than the configured limit, so that the exchange can reject such a head with the limit's name.
+        header_list_bytes: limit.header_bytes * 2 + u32::from(limit.header_count) * PER_FIELD,
+        send_buffer_bytes: http2.send_buffer as usize,
+        extended_connect: true,
+        abuse: AbuseLimits {
+            resets: http2.flood.resets,
+            control_frames: http2.flood.control_frames,
+            tiny_frames: http2.flood.tiny_frames,
+            malformed: http2.flood.malformed,
+        },
     }
 }
 
@@ -158,68 +123,59 @@ fn max_age_at<N: NetDriver>(
     now + age - Duration::from_nanos(tenth) + Duration::from_nanos(more)
 }
 
-/// Why no preface arrived; `None`: the client sent nothing.
-type PrefaceFailure = Option<(Cause, Option<&'static str>)>;
-
-/// Waits for the client connection preface.
-async fn read_preface<N: NetDriver>(
-    worker: &Worker<N>,
-    view: &ServiceView,
-    wire: &Rc<Http2Wire<N>>,
-    link: &Rc<Http2Connection>,
-    open: &OpenConnection,
-    waker: &Waker,
-) -> Result<Connection<Http2Transport<N>, Bytes>, PrefaceFailure> {
-    let http2 = &view.config.http2;
-    let limit = &view.config.limit;
-    let mut builder = Builder::new();
-    builder
-        .initial_window_size(http2.window)
-        .initial_connection_window_size(link.bdp.borrow().connection_window())
-        .max_concurrent_streams(http2.streams)
-        // Larger than the configured limit, so that the exchange can reject such a head with the limit's name.
-        .max_header_list_size(limit.header_bytes * 2 + u32::from(limit.header_count) * PER_FIELD)
-        .max_send_buffer_size(http2.send_buffer as usize)
-        .max_concurrent_reset_streams(MAX_RESET_STREAMS)
-        .max_pending_accept_reset_streams(http2.flood.resets as usize)
-        // Resets are counted here, by name; one turn reads a bounded number of them.
-        .max_local_error_reset_streams(None)
-        .enable_connect_protocol();
-    let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.transport()));
-    let until = worker.rt.now() + view.config.timeout.header;
-    std::future::poll_fn(|_| {
-        link.set_now(worker.rt.now());
-        wire.begin_turn();
-        let polled = handshake.as_mut().poll(&mut Context::from_waker(waker));
-        let flushed = wire.flush();
-        let silent = link.is_silent();
-        if let Poll::Ready(conn) = polled {
-            let defect = Defect::Http2Protocol;
-            let broken = (Cause::BadRequest, Some(defect.name()));
-            return Poll::Ready(conn.map_err(|_| (!silent).then_some(broken)));
-        }
-        if open.is_evicted() || worker.rt.now() >= until || matches!(flushed, Poll::Ready(Err(_))) {
-            let late = (Cause::ClientHeaderTimeout, None);
-            return Poll::Ready(Err((!silent).then_some(late)));
-        }
-        worker.rt.wake_at(until);
-        Poll::Pending
-    })
-    .await
-}
-
 impl<N: NetDriver> Http2ServerSession<N> {
+    fn new(
+        worker: Rc<Worker<N>>,
+        client: ProxyStream<N>,
+        client_peer: Rc<ClientPeer>,
+        service: Rc<LocalService<N>>,
+        early: Vec<u8>,
+        open: OpenConnection,
+    ) -> Http2ServerSession<N> {
+        let view = service.view.borrow().clone();
+        let http2 = &view.config.http2;
+        let now = worker.rt.now();
+        let bdp = BdpEstimator::new(http2.window, http2.window_most);
+        let limits = machine_limits(http2, &view.config.limit, bdp.connection_window());
+        let connection =
+            Http2Connection::new(&worker.rt, bdp, |now| Http2Machine::server(&limits, now));
+        connection.attach_driver();
+        let tls = Rc::new(client.tls_context());
+        let transport = Http2Transport::new(client, &connection, early);
+        open.set_phase(AdmissionPhase::Fresh, now);
+        Http2ServerSession {
+            max_age_at: max_age_at(http2, &worker, now),
+            idle_since: now,
+            idle: Some(worker.gauges.count_idle()),
+            worker,
+            service,
+            client_peer,
+            transport,
+            connection: Rc::new(connection),
+            open,
+            tls,
+            greeted: false,
+            goaway_sent: false,
+            dead_at: MonotonicTime::NEVER,
+            rest_until: MonotonicTime::NEVER,
+            finished: false,
+            refused: false,
+        }
+    }
+
     /// Does everything that is possible now; `Ready`: the connection has ended.
     fn turn(&mut self) -> Poll<()> {
         let now = self.worker.rt.now();
-        self.connection.set_now(now);
-        self.wire.begin_turn();
-        self.advance();
+        self.transport.begin_turn();
+        self.receive(now);
         self.check_limits(now);
-        // Sends what was queued meanwhile in this turn too.
-        self.advance();
-        self.count_library_refusals();
-        match self.wire.flush() {
+        self.connection.send_ping(false);
+        let flushed = self.transport.flush(&self.connection);
+        // Streams whose output was taken may send more.
+        self.accept_streams();
+        self.check_end(now);
+        self.count_refusals();
+        match flushed {
             Poll::Ready(Err(_)) => return Poll::Ready(()),
             Poll::Ready(Ok(())) if self.finished => return Poll::Ready(()),
             _ => {}
@@ -228,7 +184,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         if now >= gone_at {
             return Poll::Ready(());
         }
-        if self.wire.wants_turn()
+        if self.transport.wants_turn(&self.connection)
             && let Some(me) = self.worker.rt.current()
         {
             self.worker.rt.wake(me);
@@ -237,35 +193,59 @@ impl<N: NetDriver> Http2ServerSession<N> {
         Poll::Pending
     }
 
-    /// Polls the library and accepts new streams.
-    fn advance(&mut self) {
-        if self.finished {
-            return;
+    /// Reads what the client has sent, and begins its requests.
+    fn receive(&mut self, now: MonotonicTime) {
+        while let Some(bytes) = self.transport.read(&self.connection) {
+            self.connection.receive(bytes);
+            self.accept_streams();
         }
-        let waker = self.waker.clone();
-        let mut cx = Context::from_waker(&waker);
-        loop {
-            match self.conn.poll_accept(&mut cx) {
-                Poll::Ready(Some(Ok((request, respond)))) => self.begin(request, respond),
-                Poll::Ready(Some(Err(_)) | None) => {
-                    self.finished = true;
-                    self.dead_at = self.dead_at.min(self.worker.rt.now() + CLOSE_TIMEOUT);
-                    return;
-                }
-                Poll::Pending => break,
-            }
+        if self.transport.has_ended() && !self.finished {
+            self.connection.end();
+            self.finish(now);
         }
-        self.update_windows(&mut cx);
+        if self.connection.greeted.get() && !std::mem::replace(&mut self.greeted, true) {
+            let view = self.service.view.borrow();
+            view.stats.slots[self.worker.index].counters.http2_connections.add(1);
+        }
     }
 
-    fn begin(&mut self, request: http::Request<RecvStream>, respond: SendResponse<Bytes>) {
-        let asked = Http2Request {
-            request,
-            respond,
-            open: OpenStream::enter(&self.connection),
-            client_peer: self.client_peer.clone(),
-            tls: self.tls.clone(),
+    /// Finishes a connection that the machine has ended.
+    fn check_end(&mut self, now: MonotonicTime) {
+        let ended = {
+            let machine = self.connection.machine();
+            machine.is_failed() || machine.is_drained()
         };
+        if ended {
+            self.finish(now);
+        }
+    }
+
+    /// Only what is queued is sent from now on.
+    fn finish(&mut self, now: MonotonicTime) {
+        if !std::mem::replace(&mut self.finished, true) {
+            self.dead_at = self.dead_at.min(now + CLOSE_TIMEOUT);
+        }
+    }
+
+    fn accept_streams(&mut self) {
+        while let Some(arrival) = self.connection.next_request() {
+            match arrival {
+                Http2Arrival::Request { stream, fields, end_stream } => {
+                    let open = OpenStream::accept(&self.connection, stream);
+                    self.begin(Http2Request {
+                        fields,
+                        end_stream,
+                        open,
+                        client_peer: self.client_peer.clone(),
+                        tls: self.tls.clone(),
+                    });
+                }
+                Http2Arrival::HeadTooLarge { stream } => self.refuse_head(stream),
+            }
+        }
+    }
+
+    fn begin(&mut self, asked: Http2Request<N>) {
         if self.idle.take().is_some() {
             self.open.set_phase(AdmissionPhase::Busy, self.worker.rt.now());
         }
@@ -274,34 +254,23 @@ impl<N: NetDriver> Http2ServerSession<N> {
         self.worker.rt.spawn(request::serve(worker, service, asked));
     }
 
-    /// Adapts the window sizes to the bandwidth-delay product.
-    fn update_windows(&mut self, cx: &mut Context<'_>) {
-        let Some(pings) = &mut self.pings else { return };
-        let mut bdp = self.connection.bdp.borrow_mut();
-        if let Poll::Ready(Ok(_)) = pings.poll_pong(cx)
-            && let Some(window) = bdp.pong_received()
-        {
-            self.conn.set_target_window_size(bdp.connection_window());
-            // This fails only while an earlier change is unacknowledged; the next sample tries again.
-            let _ = self.conn.set_initial_window_size(window);
-        }
-        if bdp.wants_ping() && pings.send_ping(Ping::opaque()).is_ok() {
-            bdp.ping_sent();
-        }
+    /// Answers a request whose head is larger than the machine's limit. The machine counts it.
+    fn refuse_head(&self, stream: u32) {
+        let mut machine = self.connection.machine();
+        self.connection.with_fields(|fields| {
+            fields.push(b":status", b"431");
+            fields.push(b"content-length", b"0");
+            // An error means that the client has reset the stream.
+            let _ = machine.send_response(stream, fields, true);
+        });
+        machine.close_stream(stream, ErrorCode::NO_ERROR);
     }
 
     /// Checks limits, deadlines, shutdown and eviction.
     fn check_limits(&mut self, now: MonotonicTime) {
-        if let Some(flood) = self.connection.limit_reached()
-            && !std::mem::replace(&mut self.flooded, true)
-        {
-            self.count_flood(flood.0);
-            return self.abort(
-                now,
-                Reason::ENHANCE_YOUR_CALM,
-                Cause::Http2Flood,
-                Some(flood.name()),
-            );
+        let abuse = self.connection.machine().abuse();
+        if let Some(abuse) = abuse {
+            return self.record_abuse(now, abuse);
         }
         let view = self.service.view.borrow().clone();
         let timeout = &view.config.timeout;
@@ -309,7 +278,9 @@ impl<N: NetDriver> Http2ServerSession<N> {
         if unfinished != MonotonicTime::NEVER && self.dead_at == MonotonicTime::NEVER {
             let until = unfinished + timeout.header;
             if now >= until {
-                return self.abort(now, Reason::NO_ERROR, Cause::ClientHeaderTimeout, None);
+                self.end_at_once(now);
+                self.connection.machine().abort(ErrorCode::NO_ERROR);
+                return self.record_connection_refusal(Cause::ClientHeaderTimeout, None);
             }
             self.worker.rt.wake_at(until);
         }
@@ -335,7 +306,9 @@ impl<N: NetDriver> Http2ServerSession<N> {
         } else if now >= until {
             view.stats.slots[self.worker.index].counters.idle_closed.add(1);
             self.send_goaway();
-            self.rest_until = now + CLOSE_TIMEOUT;
+            // A client that has sent nothing acknowledges nothing.
+            let silent = self.connection.machine().is_silent();
+            self.rest_until = if silent { now } else { now + CLOSE_TIMEOUT };
         } else {
             self.worker.rt.wake_at(until);
         }
@@ -365,21 +338,41 @@ impl<N: NetDriver> Http2ServerSession<N> {
     fn send_goaway(&mut self) {
         self.goaway_sent = true;
         self.connection.closing.set(true);
-        self.conn.graceful_shutdown();
+        self.connection.machine().shut_down();
     }
 
-    /// Closes the connection at once, and records the client's violation.
-    fn abort(
-        &mut self,
-        now: MonotonicTime,
-        reason: Reason,
-        cause: Cause,
-        detail: Option<&'static str>,
-    ) {
+    /// The connection is closed as soon as its output is sent.
+    fn end_at_once(&mut self, now: MonotonicTime) {
         self.goaway_sent = true;
         self.connection.closing.set(true);
-        self.dead_at = now + CLOSE_TIMEOUT;
-        self.conn.abrupt_shutdown(reason);
-        self.record_refused(cause, detail);
+        self.finish(now);
+    }
+
+    /// Counts and records a limit that the client has exceeded; the machine has ended the connection.
+    fn record_abuse(&mut self, now: MonotonicTime, abuse: AbuseKind) {
+        self.end_at_once(now);
+        if !self.refused {
+            self.count_abuse(abuse);
+            self.record_connection_refusal(Cause::Http2Flood, Some(abuse.name()));
+        }
+    }
+
+    /// Records the refusal that ended the connection, once.
+    fn record_connection_refusal(&mut self, cause: Cause, detail: Option<&'static str>) {
+        if !std::mem::replace(&mut self.refused, true) {
+            self.record_refused(cause, detail);
+        }
+    }
+
+    /// Records a connection that ended without a complete preface.
+    fn record_missing_preface(&mut self) {
+        if self.greeted || self.goaway_sent || self.open.is_evicted() {
+            return;
+        }
+        if self.connection.machine().is_silent() {
+            let view = self.service.view.borrow().clone();
+            return view.stats.slots[self.worker.index].counters.idle_closed.add(1);
+        }
+        self.record_connection_refusal(Cause::BadRequest, Some(Defect::Http2Protocol.name()));
     }
 }

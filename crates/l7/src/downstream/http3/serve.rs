@@ -12,19 +12,18 @@ use std::time::Duration;
 
 use model::admission::AdmissionPhase;
 use model::cause::Cause;
-use model::config::Http2FloodLimits;
 use model::monotonic_time::MonotonicTime;
 use quinn_proto::{Dir, Event, StreamEvent, StreamId, Transmit};
 use wire::http1::Defect;
 use wire::http3::code;
 
 use super::request::{self, Http3Request};
+use super::reset_counter::{LIMIT_NAME, ResetCounter};
 use super::unidirectional::UnidirectionalStreams;
 use crate::accounting::gauges::GaugeGuard;
 use crate::accounting::logged_request::LoggedRequest;
 use crate::accounting::{DownstreamProtocol, ExchangeRecord};
 use crate::conn::client_peer::ClientPeer;
-use crate::conn::http2::flood::{FloodCounters, FloodEvent};
 use crate::conn::stream::TlsContext;
 use crate::downstream::quic::connection::QuicConnection;
 use crate::downstream::quic::endpoint::{AdmittedQuicConnection, QuicEndpoint};
@@ -70,7 +69,7 @@ struct Http3ServerSession {
     unidirectional: UnidirectionalStreams,
     /// The id after the last accepted stream.
     next: u64,
-    flood_counters: FloodCounters,
+    resets: ResetCounter,
     shutdown: Http3Shutdown,
     max_age_at: MonotonicTime,
     idle_since: MonotonicTime,
@@ -111,12 +110,6 @@ impl Http3ServerSession {
         let until = now + tls.map_or(Duration::ZERO, |tls| tls.handshake);
         let waker = worker.rt.waker();
         admitted.connection.set_driver(waker.clone());
-        let limits = Http2FloodLimits {
-            resets: view.config.http3.resets,
-            control_frames: u32::MAX,
-            tiny_frames: u32::MAX,
-            malformed: u32::MAX,
-        };
         Http3ServerSession {
             connection: admitted.connection,
             client_peer: Rc::new(admitted.client_peer),
@@ -128,7 +121,7 @@ impl Http3ServerSession {
             control: None,
             unidirectional: UnidirectionalStreams::default(),
             next: 0,
-            flood_counters: FloodCounters::new(limits, now),
+            resets: ResetCounter::new(view.config.http3.resets, now),
             shutdown: Http3Shutdown::NotStarted,
             max_age_at: MonotonicTime::NEVER,
             idle_since: now,
@@ -276,12 +269,12 @@ impl Http3ServerSession {
             return self.close(now, code);
         }
         for _ in 0..self.connection.reset_requests.take() {
-            self.flood_counters.record(FloodEvent::Reset, now);
+            self.resets.record(now);
         }
-        if let Some(flood) = self.flood_counters.limit_reached() {
+        if self.resets.is_exceeded() {
             let view = self.endpoint.service.view.borrow().clone();
             view.stats.slots[self.endpoint.worker.index].counters.http3_resets.add(1);
-            self.record_refused(Cause::Http3Flood, Some(flood.name()));
+            self.record_refused(Cause::Http3Flood, Some(LIMIT_NAME));
             return self.close(now, code::EXCESSIVE_LOAD);
         }
         self.check_shutdown(now);

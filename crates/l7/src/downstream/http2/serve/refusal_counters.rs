@@ -1,11 +1,11 @@
-//! Counters of a client's HTTP/2 connection: rejections by the library, and limits that closed the connection.
+//! Counters of a client's HTTP/2 connection: what the protocol's machine refused, and limits that closed the connection.
 
 use model::cause::Cause;
 use wire::http1::Defect;
+use wire::http2::{AbuseKind, MachineCounters};
 
 use super::Http2ServerSession;
 use super::account::record_refused;
-use crate::conn::http2::flood::FloodEvent;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> Http2ServerSession<N> {
@@ -19,20 +19,25 @@ impl<N: NetDriver> Http2ServerSession<N> {
         );
     }
 
-    pub(super) fn count_flood(&self, deed: FloodEvent) {
+    pub(super) fn count_abuse(&self, abuse: AbuseKind) {
         let view = self.service.view.borrow().clone();
         let counters = &view.stats.slots[self.worker.index].counters;
-        match deed {
-            FloodEvent::Reset => counters.http2_resets.add(1),
-            FloodEvent::Control => counters.http2_control_frames.add(1),
-            FloodEvent::Tiny => counters.http2_tiny_frames.add(1),
-            FloodEvent::Malformed => counters.http2_malformed.add(1),
+        match abuse {
+            AbuseKind::Reset => counters.http2_resets.add(1),
+            AbuseKind::Control => counters.http2_control_frames.add(1),
+            AbuseKind::Tiny => counters.http2_tiny_frames.add(1),
+            AbuseKind::Malformed => counters.http2_malformed.add(1),
         }
     }
 
-    /// Counts what the library rejected by itself.
-    pub(super) fn count_library_refusals(&mut self) {
-        let done = self.connection.take_library_counters();
+    /// Counts what the machine refused.
+    pub(super) fn count_refusals(&mut self) {
+        let done = self.connection.machine().take_counters();
+        if done == MachineCounters::default() {
+            return;
+        }
+        // A preface with a violation is recorded here.
+        self.refused |= done.protocol > 0 && !self.greeted;
         let view = self.service.view.borrow().clone();
         let slot = &view.stats.slots[self.worker.index];
         slot.counters.http2_refused.add(done.refused);
