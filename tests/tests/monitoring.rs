@@ -41,9 +41,10 @@ const ELSEWHERE: [&str; 10] = [
     "_replication",
 ];
 /// Labels whose values only have a row after their first occurrence.
-const HAPPENED: [(&str, &str); 4] = [
+const HAPPENED: [(&str, &str); 5] = [
     ("steelyard_events_total", "what"),
     ("steelyard_server_causes_total", "cause"),
+    ("steelyard_server_errors_total", "origin"),
     ("steelyard_service_defects_total", "defect"),
     ("steelyard_service_time_seconds_total", "limit"),
 ];

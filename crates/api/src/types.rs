@@ -3,12 +3,14 @@
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
 pub mod access;
+pub mod alarm;
 pub mod audit;
 pub mod capacity;
 pub mod capture;
 pub mod certificate;
 pub mod change;
 pub mod counter;
+pub mod error_counts;
 pub mod event;
 pub mod explain;
 pub mod headroom;
@@ -32,6 +34,7 @@ pub mod users;
 pub mod vrrp;
 
 pub use access::{Me, Role};
+pub use alarm::{AlarmSeverity, StandingAlarm};
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use capacity::{Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService};
 pub use capture::{
@@ -44,6 +47,7 @@ pub use change::{
     StopQuery, Stopping,
 };
 pub use counter::Counter;
+pub use error_counts::ErrorCounts;
 pub use event::{Event, Events, Level};
 pub use explain::{
     EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,

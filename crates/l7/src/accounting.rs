@@ -32,4 +32,4 @@ pub use exchange_sample::{ConnectionSetup, ExchangeSample, SocketSamples};
 pub use id::{RequestId, RequestIds};
 pub use pace::record_pace;
 pub use refused_request::refused_request;
-pub use user_experience::count_user_experience;
+pub use user_experience::{count_user_experience, is_logged_always};

@@ -274,7 +274,7 @@ impl<N: NetDriver> Worker<N> {
         };
         self.record_refused(record, &names);
         let access = &self.options.access;
-        if !access.enabled || !(access.all || record.cause.is_some()) {
+        if !access.enabled || !(access.all || accounting::is_logged_always(record)) {
             return;
         }
         record.id(&self.ids);

@@ -16,6 +16,7 @@ pub mod config;
 pub mod cookie;
 pub mod counter;
 pub mod error_pages;
+pub mod exchange_error;
 pub mod flow_samples;
 pub mod hash;
 pub mod health_check;

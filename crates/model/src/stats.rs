@@ -73,6 +73,8 @@ counters! {
         status_4xx = "status-4xx";
         /// Final responses 5xx from servers.
         status_5xx = "status-5xx";
+        /// Of those, complete ones: each of the others has a cause.
+        complete_5xx = "complete-5xx";
         /// Bytes received from clients.
         client_in = "client-bytes-in";
         /// Bytes sent to clients.
@@ -205,6 +207,8 @@ counters! {
         status_3xx = "status-3xx";
         status_4xx = "status-4xx";
         status_5xx = "status-5xx";
+        /// Complete responses 5xx: each of the others has a cause.
+        complete_5xx = "complete-5xx";
         /// Completed TLS handshakes with the server.
         tls_handshakes = "tls-handshakes";
         /// Completed TLS handshakes that resumed a session.

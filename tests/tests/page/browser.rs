@@ -23,6 +23,8 @@ use crate::client::{ApiListener, token};
 
 /// Servers of the large pool.
 const MANY: usize = 1_000;
+/// Requests that servers answer with an error: enough for a share in red.
+const FAILING: usize = 40;
 const RULES: &str = "objective = { available = \"99.9%\", fast = \"300ms\" }\nrule = [\
     { name = \"api\", when = { path = \"/api/*\" }, pool = \"many\" },\
     { name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
@@ -93,6 +95,9 @@ fn every_view_works_in_a_browser() {
                 wait::until("it is gone", || process.try_wait().is_some());
             }
             "please: start" => process = place.start(),
+            "please: fail" => {
+                (0..FAILING).for_each(|_| assert_eq!(client.get("/status/500").status(), 500));
+            }
             "please: request" => assert_eq!(client.get("/").status(), 200),
             other => {
                 if let Some(told) = other.strip_prefix("figure: ") {

@@ -94,7 +94,10 @@ fn shown(place: &CliEnvironment) {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let status = place.run_verb_ok(&["status"]).stdout;
-    assert!(status.contains("alarm: service shop, `available` over 1h: "), "{status}");
+    let alarm = |line: &str| {
+        line.starts_with("error: service shop for ") && line.contains("`available` over 1h: ")
+    };
+    assert!(status.lines().any(alarm), "{status}");
     assert!(status.contains("shop: available"), "{status}");
     let report = place.report();
     let users = report.services[0].users.as_ref().unwrap();

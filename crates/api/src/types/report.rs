@@ -93,6 +93,9 @@ pub struct ServiceCounts {
     pub connections: Connections,
     /// Requests, or `tcp` connections given to a server.
     pub requests: Requests,
+    /// Errors by who caused them.
+    #[serde(default)]
+    pub errors: super::error_counts::ErrorCounts,
     /// Answers of servers by class.
     pub statuses: Statuses,
     /// Attempts after the first.
@@ -306,6 +309,9 @@ pub struct PoolReport {
     /// What its requests cost beyond one attempt each, by name; what never happened is left out.
     #[serde(default)]
     pub counts: Vec<NamedCount>,
+    /// Errors of attempts at its servers.
+    #[serde(default)]
+    pub errors: super::error_counts::ErrorCounts,
     /// Its servers in the order configured.
     pub servers: Vec<ServerReport>,
 }
@@ -336,6 +342,9 @@ pub struct ServerReport {
     pub stale: Counter,
     /// Kept connections that we closed.
     pub retired: Counter,
+    /// Errors of attempts at it.
+    #[serde(default)]
+    pub errors: super::error_counts::ErrorCounts,
     /// Answers by class.
     pub statuses: Statuses,
     /// Bytes on the server's side.

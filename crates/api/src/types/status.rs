@@ -9,8 +9,10 @@ use model::config::AdminState;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
+use super::alarm::StandingAlarm;
 use super::certificate::CertificateStatus;
 use super::change::Drift;
+use super::error_counts::ErrorCounts;
 use super::heartbeat::HeartbeatStatus;
 use super::link::BundleStatus;
 use super::mptcp::MptcpStatus;
@@ -38,6 +40,15 @@ pub struct Status {
     pub pid: u32,
     /// Worker threads.
     pub workers: u32,
+    /// What is wrong now, the gravest first, at most 250.
+    #[serde(default)]
+    pub alarms: Vec<StandingAlarm>,
+    /// Alarms beyond those.
+    #[serde(default)]
+    pub more_alarms: u64,
+    /// What the rates and shares of errors cover, up to now.
+    #[serde(default)]
+    pub error_interval_ms: u64,
     /// Services by name.
     pub services: Vec<ServiceStatus>,
     /// Pools by name.
@@ -97,6 +108,9 @@ pub struct ServiceStatus {
     pub open: u64,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u64,
+    /// Errors by who caused them.
+    #[serde(default)]
+    pub errors: ErrorCounts,
     /// The certificates that it shows; none without TLS.
     #[serde(default)]
     pub certificates: Vec<CertificateStatus>,
@@ -111,7 +125,7 @@ pub struct ServiceStatus {
 pub enum ServiceState {
     /// Listening, and every enabled server takes work.
     Up,
-    /// Listening, and some server that should take work does not.
+    /// Listening, and some server that should take work does not, or at least 5 % of what ended lately were errors.
     Degraded,
     /// Not listening, or no server takes work.
     Down,
@@ -139,6 +153,9 @@ pub struct PoolStatus {
     pub name: String,
     /// How it chooses, as configured: `least-request`.
     pub balance: String,
+    /// Errors of attempts at its servers.
+    #[serde(default)]
+    pub errors: ErrorCounts,
     /// Its servers in the order configured.
     pub servers: Vec<ServerStatus>,
     /// Requests and `tcp` connections that wait for a server below its cap.
@@ -198,6 +215,9 @@ pub struct ServerStatus {
     pub connections: u32,
     /// The most connections it may have; absent: no cap.
     pub cap: Option<u32>,
+    /// Errors of attempts at it.
+    #[serde(default)]
+    pub errors: ErrorCounts,
     /// It is taken as up although nothing was seen of it: it has no probe, and no client was sent to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,

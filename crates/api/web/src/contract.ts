@@ -5,6 +5,8 @@ export type Admin = "enabled" | "drain" | "disabled";
 
 export type AffinityReport = { "evicted": number; "found": number; "held": number; "most": number; "put": number };
 
+export type AlarmSeverity = "error" | "warning" | "notice";
+
 export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "saved"?: (string | null); "unkept"?: Array<string>; "warnings": Array<Finding> };
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
@@ -68,6 +70,8 @@ export type Drift = { "edited"?: boolean; "file"?: string; "kept"?: boolean; "ke
 export type EjectionExplained = { "at-unix-ms": number; "cut-rate-percent": number; "failures": number; "interval-ms": number; "rate-percent": number; "share-percent": number; "sum": Sum; "text": string; "until-unix-ms"?: (number | null); "volume": number };
 
 export type EndpointStatus = { "address": string; "backup": boolean; "id": number; "ours": boolean; "signal": boolean; "subflow": boolean };
+
+export type ErrorCounts = { "balancer": Counter; "client": Counter; "ended": Counter; "errors": Counter; "network": Counter; "percent"?: (number | null); "server": Counter; "server-5xx": Counter };
 
 export type Event = { "about"?: Record<string, string>; "at-unix-ms": number; "level": Level; "text": string; "what": string };
 
@@ -177,11 +181,11 @@ export type PoolChanged = { "keys": Array<KeyChange>; "name": string; "servers":
 
 export type PoolChanges = { "added": Array<string>; "changed": Array<PoolChanged>; "removed": Array<string> };
 
-export type PoolReport = { "counts"?: Array<NamedCount>; "name": string; "servers": Array<ServerReport> };
+export type PoolReport = { "counts"?: Array<NamedCount>; "errors"?: ErrorCounts; "name": string; "servers": Array<ServerReport> };
 
 export type PoolShare = { "balance": string; "name": string; "percent": number };
 
-export type PoolStatus = { "balance": string; "breakers"?: Array<BreakerStatus>; "name": string; "servers": Array<ServerStatus>; "shedding-since-unix-ms"?: (number | null); "waiting"?: number };
+export type PoolStatus = { "balance": string; "breakers"?: Array<BreakerStatus>; "errors"?: ErrorCounts; "name": string; "servers": Array<ServerStatus>; "shedding-since-unix-ms"?: (number | null); "waiting"?: number };
 
 export type PortReport = { "destination": string; "in-use": number; "left": number; "resting"?: number; "source"?: (string | null) };
 
@@ -229,21 +233,21 @@ export type ServerExplained = { "answer-ms"?: (number | null); "ejection"?: (Eje
 
 export type ServerOrder = (ServerAction & { "save"?: (boolean | null) });
 
-export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Array<CauseCount>; "connect-failed": Counter; "connections": number; "connects": Counter; "in-flight": number; "name": string; "phases": Array<PhaseTimes>; "requests": Counter; "retired": Counter; "reused": Counter; "stale": Counter; "state": ServerState; "statuses": Statuses };
+export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Array<CauseCount>; "connect-failed": Counter; "connections": number; "connects": Counter; "errors"?: ErrorCounts; "in-flight": number; "name": string; "phases": Array<PhaseTimes>; "requests": Counter; "retired": Counter; "reused": Counter; "stale": Counter; "state": ServerState; "statuses": Statuses };
 
 export type ServerState = "up" | "down" | "unknown" | "drain" | "disabled";
 
-export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "in-flight": number; "keeps"?: (Keeps | null); "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
+export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "errors"?: ErrorCounts; "in-flight": number; "keeps"?: (Keeps | null); "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
 
 export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool": string; "servers": Array<ServerExplained>; "turn": string };
 
-export type ServiceCounts = { "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
+export type ServiceCounts = { "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "errors"?: ErrorCounts; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
 
-export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount>; "users"?: (UsersReport | null) };
+export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "errors"?: ErrorCounts; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount>; "users"?: (UsersReport | null) };
 
 export type ServiceState = "up" | "degraded" | "down" | "draining";
 
-export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "forward": string; "in-flight": number; "listen": Array<string>; "name": string; "open": number; "pool": string; "promises"?: Array<UsersPromise>; "reason": string; "since-unix-ms": number; "state": ServiceState };
+export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "errors"?: ErrorCounts; "forward": string; "in-flight": number; "listen": Array<string>; "name": string; "open": number; "pool": string; "promises"?: Array<UsersPromise>; "reason": string; "since-unix-ms": number; "state": ServiceState };
 
 export type Severity = "error" | "warning";
 
@@ -265,7 +269,9 @@ export type SlowService = { "bound-ms": number; "connections"?: number; "example
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
-export type Status = { "draining": Array<Draining>; "drift"?: (Drift | null); "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "mptcp"?: (MptcpStatus | null); "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pins"?: Array<string>; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uplinks"?: (UplinksStatus | null); "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+export type StandingAlarm = { "name": string; "reason": string; "severity": AlarmSeverity; "since-unix-ms"?: (number | null); "subject": string };
+
+export type Status = { "alarms"?: Array<StandingAlarm>; "draining": Array<Draining>; "drift"?: (Drift | null); "error-interval-ms"?: number; "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "more-alarms"?: number; "mptcp"?: (MptcpStatus | null); "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pins"?: Array<string>; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uplinks"?: (UplinksStatus | null); "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
 
 export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
 

@@ -91,11 +91,6 @@ export function addEvents(events: Event[]): void {
   tell();
 }
 
-export function failures(counts: Report["total"] | ServiceReport): number {
-  const requests = counts.requests;
-  return requests.aborted.rate + requests["answered-by-us"].rate;
-}
-
 export function phase(counts: { phases: Array<{ phase: string } & Record<string, unknown>> }, name: string, key: string): number | null {
   const found = counts.phases.find((one) => one.phase === name);
   const value = found?.[key];
@@ -112,7 +107,7 @@ function point(name: string, at: number, counts: Report["total"] | ServiceReport
   const p99 = phase(counts, "total", "p99-us");
   lines.at.push(at / 1000);
   lines.requests.push(counts.requests.requests.rate);
-  lines.failed.push(failures(counts));
+  lines.failed.push(counts.errors?.errors.rate ?? 0);
   lines.p50.push(p50 === null ? null : p50 / 1000);
   lines.p99.push(p99 === null ? null : p99 / 1000);
   lines.open.push(counts.connections.open);

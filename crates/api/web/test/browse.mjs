@@ -141,11 +141,18 @@ try {
   await page.getByRole("button", { name: "Why b" }).click();
   await sees("weight in force");
   await shot("pool-orders");
-  await go("", "to look at");
+  await go("", "1 notice");
   await shot("overview-trouble");
   await go("pool/web", "Evidence");
   await page.getByRole("button", { name: "Enable a" }).click();
   await page.getByRole("button", { name: "Drain a" }).waitFor();
+
+  // Servers that answer with errors are an alarm at the top, in red, as long as they do.
+  await please("fail");
+  await go("", "5xx of servers");
+  await page.locator(".verdict.bad").waitFor();
+  await shot("overview-errors");
+  await page.locator(".troubles").getByText("5xx of servers").first().waitFor({ state: "detached", timeout: 60_000 });
 
   // A thousand servers: few rows are drawn, and all of them are found.
   await go("pool/many", "Evidence");
@@ -229,7 +236,7 @@ try {
   await page.getByText("Events of that time").waitFor({ state: "detached" });
 
   // The keyboard alone leads to a view.
-  await go("", "Requests a second");
+  await go("", "Requests per second");
   await page.keyboard.press("Tab");
   for (let presses = 0; presses < 40; presses++) {
     const at = await page.evaluate(() => document.activeElement?.textContent ?? "");
@@ -243,7 +250,7 @@ try {
   await page.getByLabel("Colours").selectOption("dark");
   await go("service/shop", "Where the time goes");
   await shot("service-dark");
-  await go("", "Requests a second");
+  await go("", "Requests per second");
   await shot("overview-dark");
 
   // Fifty updates a second, each of fifty of the thousand servers: more than the daemon ever sends.
@@ -266,7 +273,7 @@ try {
   busy.close();
 
   // Narrow.
-  await go("", "Requests a second");
+  await go("", "Requests per second");
   await page.setViewportSize({ width: 420, height: 800 });
   const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   assert.ok(over <= 0, `the page is ${over} pixels too wide`);

@@ -14,6 +14,7 @@ use model::cause::Side;
 
 use crate::outcome::CommandError;
 use crate::pattern::{check_patterns, matches_any};
+use crate::show::error_cell::error_cell;
 use crate::show::paint::{Colour, Paint};
 use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{bytes, count, micros, rate, signed, span};
@@ -105,7 +106,7 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     let mut line = |name: &str, counter: Counter| {
         table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
     };
-    let ServiceCounts { connections, requests, statuses, .. } = counts;
+    let ServiceCounts { connections, requests, errors, statuses, .. } = counts;
     line("connections accepted", connections.accepted);
     line("  of these refused at a limit", connections.refused);
     line("  closed", connections.closed);
@@ -120,11 +121,20 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     line("  aborted", requests.aborted);
     table.row(vec!["  in flight now".into(), count(requests.in_flight).into()]);
     table.row(vec!["  unaccounted".into(), remainder(requests.unaccounted)]);
+    let mut line = |name: &str, counter: Counter| {
+        table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
+    };
+    line("errors", errors.errors);
     let mut some = |name: &str, counter: Counter| {
         if counter.total > 0 {
             table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
         }
     };
+    some("  complete 5xx of servers", errors.server_5xx);
+    some("  failed servers", errors.server);
+    some("  unreachable servers", errors.network);
+    some("  by us", errors.balancer);
+    some("clients that left", errors.client);
     some("requests that became tunnels", requests.upgraded);
     some("answers 1xx passed on", statuses.informational);
     some("answers 2xx", statuses.success);
@@ -227,6 +237,7 @@ fn services(services: &[ServiceReport]) -> TextTable {
         right("ANSWERED"),
         right("BY US"),
         right("ABORTED"),
+        right("ERRORS"),
         right("IN FLIGHT"),
         right("UNACCOUNTED"),
         right("P50"),
@@ -241,6 +252,7 @@ fn services(services: &[ServiceReport]) -> TextTable {
             count(requests.answered.total).into(),
             count(requests.answered_by_us.total).into(),
             count(requests.aborted.total).into(),
+            error_cell(&counts.errors),
             count(requests.in_flight).into(),
             remainder(requests.unaccounted),
             total_quantile(&counts.phases, |phase| phase.p50_us).into(),
@@ -263,6 +275,7 @@ fn servers(pools: &[PoolReport]) -> TextTable {
         right("/S"),
         right("ANSWERED"),
         right("5XX"),
+        right("ERRORS"),
         right("IN FLIGHT"),
         right("RECEIVED"),
         right("SENT"),
@@ -277,6 +290,7 @@ fn servers(pools: &[PoolReport]) -> TextTable {
             rate(server.requests.rate).into(),
             count(server.answered.total).into(),
             count(server.statuses.server_error.total).into(),
+            error_cell(&server.errors),
             count(u64::from(server.in_flight)).into(),
             bytes(server.bytes.received.total).into(),
             bytes(server.bytes.sent.total).into(),

@@ -1,5 +1,6 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
+mod alarm;
 mod heartbeat;
 mod limit;
 mod link;
@@ -17,6 +18,7 @@ use model::snapshot::ServerState;
 
 use crate::outcome::CommandError;
 use crate::pattern::{check_patterns, matches_any};
+use crate::show::error_cell::error_cell;
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{TextCell, TextTable, left, right};
@@ -34,6 +36,7 @@ pub fn select(mut status: Status, only: Option<&str>) -> Result<Status, CommandE
     let either = |service: &str, pool: &str| matches_any(list, service) || matches_any(list, pool);
     status.services.retain(|service| either(&service.name, &service.pool));
     status.pools.retain(|pool| matches_any(list, &pool.name) || pools.contains(&pool.name));
+    alarm::select(&mut status);
     Ok(status)
 }
 
@@ -48,13 +51,13 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
         status.workers,
         if status.workers == 1 { "worker" } else { "workers" },
     );
+    out.push_str(&alarm::alarms(status, paint));
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
     for trouble in status.uplinks.iter().flat_map(|all| &all.troubles) {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "uplinks:"), plain(trouble)));
     }
-    out.push_str(&users::alarms(status, paint));
     let mut tables = vec![services(status), users::promises(status), certificates(status)];
     tables.extend([pools(status), limit::limits(status), servers(status)]);
     if let Some(forwarded) = &status.packets {
@@ -90,6 +93,7 @@ fn services(status: &Status) -> TextTable {
         left("POOL"),
         right("OPEN"),
         right("IN FLIGHT"),
+        right("ERRORS"),
         left("STATE"),
     ]);
     for service in &status.services {
@@ -103,6 +107,7 @@ fn services(status: &Status) -> TextTable {
             since_unix_ms,
             open,
             in_flight,
+            errors,
             certificates: _,
             promises: _,
         } = service;
@@ -114,6 +119,7 @@ fn services(status: &Status) -> TextTable {
             pool.as_str().into(),
             count(*open).into(),
             count(*in_flight).into(),
+            error_cell(errors),
             TextCell::with_lead(state.name(), service_colour(*state), &format!(" {age}: {reason}")),
         ]);
     }
@@ -149,13 +155,20 @@ fn certificates(status: &Status) -> TextTable {
 }
 
 fn pools(status: &Status) -> TextTable {
-    let mut table = TextTable::new(&[left("POOL"), right("SERVERS"), right("UP"), left("BALANCE")]);
-    for PoolStatus { name, balance, servers, .. } in &status.pools {
+    let mut table = TextTable::new(&[
+        left("POOL"),
+        right("SERVERS"),
+        right("UP"),
+        right("ERRORS"),
+        left("BALANCE"),
+    ]);
+    for PoolStatus { name, balance, servers, errors, .. } in &status.pools {
         let up = servers.iter().filter(|server| server.state == ServerState::Up).count();
         table.row(vec![
             name.as_str().into(),
             servers.len().to_string().into(),
             up.to_string().into(),
+            error_cell(errors),
             balance.as_str().into(),
         ]);
     }
@@ -169,6 +182,7 @@ fn servers(status: &Status) -> TextTable {
         right("WEIGHT"),
         right("IN FLIGHT"),
         right("OPEN"),
+        right("ERRORS"),
         left("STATE"),
     ]);
     for pool in &status.pools {
@@ -179,6 +193,7 @@ fn servers(status: &Status) -> TextTable {
                 weight(server).into(),
                 count(u64::from(server.in_flight)).into(),
                 connections(server).into(),
+                error_cell(&server.errors),
                 state(server, status.now_unix_ms),
             ]);
         }

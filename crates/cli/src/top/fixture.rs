@@ -1,9 +1,9 @@
 //! Snapshots for tests of the screen. Tests only.
 
 use api::types::{
-    CauseCount, Counter, Descriptors, Evidence, PhaseTimes, PoolReport, PoolStatus, Process,
-    Report, ServerReport, ServerStatus, ServiceCounts, ServiceReport, ServiceState, ServiceStatus,
-    Source, Status,
+    CauseCount, Counter, Descriptors, ErrorCounts, Evidence, PhaseTimes, PoolReport, PoolStatus,
+    Process, Report, ServerReport, ServerStatus, ServiceCounts, ServiceReport, ServiceState,
+    ServiceStatus, Source, Status,
 };
 use model::cause::Side;
 use model::config::AdminState;
@@ -26,12 +26,14 @@ pub fn snapshot(servers: &[(&str, f64)]) -> TopSnapshot {
         since_unix_ms: NOW - 192_000,
         open: 40,
         in_flight: 3,
+        errors: ErrorCounts::default(),
         certificates: Vec::new(),
         promises: Vec::new(),
     };
     let pool = PoolStatus {
         name: "web".into(),
         balance: "least-request".into(),
+        errors: ErrorCounts::default(),
         waiting: 0,
         shedding_since_unix_ms: None,
         breakers: Vec::new(),
@@ -46,6 +48,9 @@ pub fn snapshot(servers: &[(&str, f64)]) -> TopSnapshot {
             uptime_ms: 18_120_000,
             pid: 4242,
             workers: 2,
+            alarms: Vec::new(),
+            more_alarms: 0,
+            error_interval_ms: 12_000,
             services: vec![service],
             pools: vec![pool],
             draining: Vec::new(),
@@ -83,6 +88,7 @@ fn status(name: &str) -> ServerStatus {
         in_flight: 1,
         connections: 4,
         cap: None,
+        errors: ErrorCounts::default(),
         assumed: false,
         keeps: None,
     }
@@ -97,6 +103,13 @@ fn report(servers: &[(&str, f64)]) -> Report {
         side: Side::Server,
         count: Counter { total: 5, rate: 0.5 },
     }];
+    counts.errors = ErrorCounts {
+        ended: Counter { total: 1234, rate },
+        errors: Counter { total: 5, rate: 0.5 },
+        server: Counter { total: 5, rate: 0.5 },
+        ..ErrorCounts::default()
+    }
+    .with_percent();
     counts.phases = vec![PhaseTimes {
         phase: "total".into(),
         count: 10,
@@ -123,6 +136,7 @@ fn report(servers: &[(&str, f64)]) -> Report {
         pools: vec![PoolReport {
             name: "web".into(),
             counts: Vec::new(),
+            errors: ErrorCounts::default(),
             servers: servers.iter().map(|(name, rate)| counted(name, *rate)).collect(),
         }],
         ports: Vec::new(),
@@ -151,6 +165,7 @@ fn counted(name: &str, rate: f64) -> ServerReport {
         reused: Counter::default(),
         stale: Counter::default(),
         retired: Counter::default(),
+        errors: ErrorCounts::default(),
         statuses: api::types::Statuses::default(),
         bytes: api::types::Bytes::default(),
         causes: Vec::new(),

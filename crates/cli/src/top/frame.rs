@@ -15,6 +15,7 @@ use super::panels;
 use super::sheet::{Sheet, SheetCell};
 use super::summary::{self, HeadroomSummary};
 use super::view::{InputMode, SheetSelection, TopNotice, TopView};
+use crate::show::error_cell::severity_colour;
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{Align, CellParts, TableColumn, wrap};
@@ -83,6 +84,15 @@ fn draw_summary(view: &TopView, area: Rect, now: Duration, paint: Paint) -> Vec<
     if !low && panels::height(view, area) == 0 {
         let HeadroomSummary { text, scarce } = summary::headroom(snapshot);
         say(&text, scarce.then_some(Colour::Doubt));
+    }
+    let alarms = summary::alarms(snapshot);
+    if let Some(first) = alarms.first() {
+        let text = summary::alarm_text(first, snapshot.status.now_unix_ms);
+        let more = match alarms.len() {
+            1 => String::new(),
+            all => format!(" ({} more in `steelyard status`)", all - 1),
+        };
+        say(&format!("{text}{more}"), Some(severity_colour(first.severity)));
     }
     if let Some(first) = snapshot.status.warnings.first().filter(|_| !low) {
         let more = match snapshot.status.warnings.len() {

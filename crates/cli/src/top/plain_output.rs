@@ -5,6 +5,7 @@ use super::sheet::Sheet;
 use super::snapshot::TopSnapshot;
 use super::summary::{self, HeadroomSummary};
 use super::tab::Tab;
+use crate::show::error_cell::severity_colour;
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::TextTable;
@@ -19,6 +20,10 @@ pub fn render_all(
     let HeadroomSummary { text, scarce } = summary::headroom(snapshot);
     let room = if scarce { paint.text(Colour::Doubt, &text) } else { text };
     let mut out = format!("{}\n{room}\n", summary::title(snapshot));
+    for alarm in summary::alarms(snapshot) {
+        let text = plain(&summary::alarm_text(alarm, snapshot.status.now_unix_ms));
+        out.push_str(&format!("{}\n", paint.text(severity_colour(alarm.severity), &text)));
+    }
     for warning in &snapshot.status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
@@ -82,7 +87,7 @@ mod tests {
     fn one_frame_has_every_view_or_the_requested_one() {
         let of = snapshot(&[("a", 1200.0)]);
         let text = render_all(&of, None, usize::MAX, Paint::fixed(false));
-        let title = "steelyard 0.1.0 generation 7, up 5h2m: 1,200 requests/s, 0.50 failed/s, p50 850 us, \
+        let title = "steelyard 0.1.0 generation 7, up 5h2m: 1,200 requests/s, 0.50 errors/s (<0.1 %), p50 850 us, \
                      p99 1.2 ms, 0 in flight, over 1s\nheadroom: descriptors 12 of 1,024; resident 0 B\n";
         assert!(text.starts_with(title), "{text}");
         for part in ["SERVICE ", "shop ", "SERVER ", "web/a ", "server-refused ", "a server\n"] {

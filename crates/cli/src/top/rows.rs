@@ -6,8 +6,8 @@ mod shared;
 use std::collections::HashMap;
 
 use api::types::{
-    CauseCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PhaseTimes, ServerReport,
-    ServerStatus, ServiceReport, ServiceState, ServiceStatus,
+    PacketEnd, PacketOutcome, PacketServer, PacketService, PhaseTimes, ServerReport, ServerStatus,
+    ServiceReport, ServiceState, ServiceStatus,
 };
 use model::cause::Side;
 use model::snapshot::ServerState;
@@ -35,7 +35,8 @@ const SERVICES: &[TableColumn] = &[
     left("SERVICE"),
     left("STATE"),
     right("/S"),
-    right("FAIL/S"),
+    right("ERR/S"),
+    right("SHARE"),
     right("P50"),
     right("P99"),
     right("IN FLIGHT"),
@@ -57,7 +58,7 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
         let packets = forwarded.get(name);
         let phases = report.map_or(&[][..], |report| &report.counts.phases);
         let arrivals = arrival_rate(report.copied(), packets.copied());
-        let failing = report.map_or(0.0, |report| failures(&report.counts.causes))
+        let failing = report.map_or(0.0, |report| report.counts.errors.errors.rate)
             + packets.map_or(0.0, |packets| dropped(&packets.outcomes));
         let flows = packets.map_or(0, |packets| u64::from(packets.flows));
         let age = span(now.saturating_sub(service.since_unix_ms));
@@ -66,6 +67,7 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
             SheetCell::coloured(service.state.name(), service_colour(service.state)),
             SheetCell::rate(arrivals),
             SheetCell::bad_rate(failing),
+            SheetCell::share(report.map(|report| &report.counts.errors)),
             SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
             SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),
             SheetCell::count(service.in_flight.max(flows)),
@@ -99,7 +101,8 @@ const SERVERS: &[TableColumn] = &[
     left("SERVER"),
     left("STATE"),
     right("/S"),
-    right("FAIL/S"),
+    right("ERR/S"),
+    right("SHARE"),
     right("P50"),
     right("P99"),
     right("IN FLIGHT"),
@@ -143,7 +146,7 @@ fn server_fields(
     let phases = report.map_or(&[][..], |report| &report.phases);
     let requests = report.map_or(0.0, |report| report.requests.rate)
         + packets.iter().map(|one| one.connections.rate).sum::<f64>();
-    let failing = report.map_or(0.0, |report| failures(&report.causes))
+    let failing = report.map_or(0.0, |report| report.errors.errors.rate)
         + packets.iter().map(|one| dropped(&one.outcomes)).sum::<f64>();
     let flows: u32 = packets.iter().map(|one| one.flows).sum();
     let open = count(u64::from(server.connections));
@@ -155,6 +158,7 @@ fn server_fields(
         state_cell(server),
         SheetCell::rate(requests),
         SheetCell::bad_rate(failing),
+        SheetCell::share(report.map(|report| &report.errors)),
         SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
         SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),
         SheetCell::count(server.in_flight.max(flows)),
@@ -164,6 +168,9 @@ fn server_fields(
         SheetCell::text(&format!("for {age}: {}", server.reason.text)),
     ]
 }
+
+/// Complete responses of servers with a status of 500 or above: errors without a cause of ours.
+const SERVER_5XX: &str = "server-5xx";
 
 const CAUSES: &[TableColumn] =
     &[left("AT"), left("CAUSE"), right("/S"), right("TOTAL"), left("BECAUSE OF")];
@@ -181,6 +188,10 @@ fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
         rows.push(SheetRow { id: format!("{at} {cause} {kind}"), fields, server: None });
     };
     for service in &snapshot.report.services {
+        let one = service.counts.errors.server_5xx;
+        if one.total > 0 {
+            line(&service.name, "service", SERVER_5XX, one.rate, one.total, side(Side::Server));
+        }
         for one in &service.counts.causes {
             let because = side(one.side);
             line(&service.name, "service", &one.cause, one.count.rate, one.count.total, because);
@@ -193,6 +204,10 @@ fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     for pool in &snapshot.report.pools {
         for server in &pool.servers {
             let at = format!("{}/{}", pool.name, server.name);
+            let one = server.errors.server_5xx;
+            if one.total > 0 {
+                line(&at, "server", SERVER_5XX, one.rate, one.total, side(Side::Server));
+            }
             for one in &server.causes {
                 line(&at, "server", &one.cause, one.count.rate, one.count.total, side(one.side));
             }
@@ -220,11 +235,6 @@ fn connection_rate(servers: &[PacketServer]) -> f64 {
 fn dropped(outcomes: &[PacketOutcome]) -> f64 {
     let dropped = outcomes.iter().filter(|one| one.end == PacketEnd::Dropped);
     dropped.map(|one| one.count.rate).sum()
-}
-
-/// Exchanges a second that did not end well.
-pub fn failures(causes: &[CauseCount]) -> f64 {
-    causes.iter().map(|cause| cause.count.rate).sum()
 }
 
 /// A quantile of the whole exchange.

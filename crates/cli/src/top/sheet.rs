@@ -2,6 +2,9 @@
 
 use std::cmp::Ordering;
 
+use api::types::ErrorCounts;
+
+use crate::show::error_cell::share_cell;
 use crate::show::paint::Colour;
 use crate::show::table::{TableColumn, TextCell};
 use crate::show::unit::{bytes, count, micros, rate};
@@ -56,6 +59,13 @@ impl SheetCell {
             _ => TextCell::coloured(text, Colour::Bad),
         };
         SheetCell { cell, value: SortValue::Number(per_second) }
+    }
+
+    /// A share of errors; absent ones come last.
+    pub fn share(errors: Option<&ErrorCounts>) -> SheetCell {
+        let errors = errors.copied().unwrap_or_default();
+        let value = SortValue::Number(errors.percent.unwrap_or(-1.0));
+        SheetCell { cell: share_cell(&errors), value }
     }
 
     pub fn bytes(per_second: f64) -> SheetCell {

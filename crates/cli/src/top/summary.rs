@@ -1,9 +1,10 @@
 //! The text above the table: total traffic, and the room that is left. Pure.
 
-use api::types::{PortReport, ServerStatus};
+use api::types::{AlarmSeverity, PortReport, ServerStatus, StandingAlarm};
 
-use super::rows::{failures, total_quantile};
+use super::rows::total_quantile;
 use super::snapshot::TopSnapshot;
+use crate::show::error_cell::share_text;
 use crate::show::unit::{bytes, count, micros, rate, span};
 
 /// The daemon's name, and its total traffic.
@@ -12,12 +13,13 @@ pub fn title(snapshot: &TopSnapshot) -> String {
     let total = &report.total;
     let time = |micros_or_none: Option<u64>| micros_or_none.map_or_else(|| "-".to_owned(), micros);
     let mut text = format!(
-        "steelyard {} generation {}, up {}: {} requests/s, {} failed/s, p50 {}, p99 {}, {} in flight",
+        "steelyard {} generation {}, up {}: {} requests/s, {} errors/s ({}), p50 {}, p99 {}, {} in flight",
         status.version,
         status.generation,
         span(status.uptime_ms),
         rate(total.requests.requests.rate),
-        rate(failures(&total.causes)),
+        rate(total.errors.errors.rate),
+        share_text(&total.errors),
         time(total_quantile(&total.phases, |phase| phase.p50_us)),
         time(total_quantile(&total.phases, |phase| phase.p99_us)),
         count(total.requests.in_flight),
@@ -27,6 +29,20 @@ pub fn title(snapshot: &TopSnapshot) -> String {
     }
     text.push_str(&format!(", over {}", span(report.interval_ms)));
     text
+}
+
+/// Alarms that stand, the gravest first. Notices are left out: the table shows them.
+pub fn alarms(snapshot: &TopSnapshot) -> Vec<&StandingAlarm> {
+    let all = snapshot.status.alarms.iter();
+    all.filter(|alarm| alarm.severity != AlarmSeverity::Notice).collect()
+}
+
+/// An alarm as one line.
+pub fn alarm_text(alarm: &StandingAlarm, now_unix_ms: u64) -> String {
+    let StandingAlarm { severity, subject, reason, since_unix_ms, .. } = alarm;
+    let age = since_unix_ms.map(|since| span(now_unix_ms.saturating_sub(since)));
+    let age = age.map(|age| format!(" for {age}")).unwrap_or_default();
+    format!("{}: {subject}{age}: {reason}", severity.name())
 }
 
 /// A limit, and how much of it is in use.

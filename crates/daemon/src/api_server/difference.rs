@@ -49,6 +49,7 @@ fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>>
     let bare = |pool: &PoolStatus, servers| PoolStatus {
         name: pool.name.clone(),
         balance: pool.balance.clone(),
+        errors: pool.errors,
         servers,
         waiting: pool.waiting,
         shedding_since_unix_ms: pool.shedding_since_unix_ms,
@@ -60,10 +61,11 @@ fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>>
 
 fn pool_report(old: &PoolReport, new: &PoolReport) -> Option<Option<PoolReport>> {
     let servers = differing(&old.servers, &new.servers, |server| &server.name)?;
-    let same = servers.is_empty() && old.counts == new.counts;
+    let same = servers.is_empty() && old.counts == new.counts && old.errors == new.errors;
     let name = new.name.clone();
     let counts = new.counts.clone();
-    Some((!same).then_some(PoolReport { name, counts, servers }))
+    let errors = new.errors;
+    Some((!same).then_some(PoolReport { name, counts, errors, servers }))
 }
 
 fn differing<T: Clone + PartialEq>(
@@ -146,6 +148,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         for pool in report.pools {
             let into = old.report.pools.iter_mut().find(|report| report.name == pool.name).unwrap();
             into.counts = pool.counts;
+            into.errors = pool.errors;
             for server in pool.servers {
                 put(&mut into.servers, server, |server_report| &server_report.name);
             }

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{ApiContext, control_socket};
 use crate::health::health_check::{ProberParts, new_prober};
 use crate::observability::access_log::AccessLogger;
+use crate::observability::report::error_window::ErrorWindow;
 use crate::observability::report::fixture;
 use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::SampleHistory;
@@ -73,6 +74,7 @@ async fn daemon() -> TestApi {
         telemetry: Arc::default(),
         headroom: Arc::default(),
         samples: SampleHistory::default(),
+        errors: ErrorWindow::default(),
         api_counters: Arc::default(),
         admin: Arc::new(crate::util::admin_listeners::admin_sockets::AdminSockets::new([])),
         predecessor: Arc::default(),

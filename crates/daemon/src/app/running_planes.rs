@@ -9,6 +9,7 @@ use crate::health::health_check;
 use crate::observability::access_log::AccessLogger;
 use crate::observability::capture::CaptureController;
 use crate::observability::history::HistoryRecorder;
+use crate::observability::report::error_window::ErrorWindow;
 use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::SampleHistory;
 use crate::observability::slow_exchanges::SlowExchangeStore;
@@ -82,6 +83,7 @@ impl RunningPlanes {
             telemetry: Arc::default(),
             headroom: Arc::default(),
             samples: SampleHistory::default(),
+            errors: ErrorWindow::default(),
             api_counters: Arc::default(),
             admin: Arc::new(admin),
             predecessor: Arc::default(),

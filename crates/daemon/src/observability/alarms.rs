@@ -11,7 +11,7 @@ mod connection_limits;
 mod limit_usage;
 mod utilization;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -21,6 +21,7 @@ use crate::observability::headroom::{HeadroomRow, ResourceKey, ResourceUsage, Us
 use crate::observability::report::report_sources::ReportSources;
 use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::time_wait::TimeWaitScanner;
+use crate::util::wall_clock::unix_ms;
 use certificates::CertificateExpiryAlarms;
 use circuit_breaker::CircuitBreakerAlarms;
 use connection_limits::ConnectionLimitAlarms;
@@ -61,8 +62,8 @@ pub async fn run(vitals: Arc<ReportSources>) {
         let facts = vitals.collect(&snapshot);
         let mut uses = collect_usage(&facts, &snapshot);
         uses.extend(rates.look(facts.workers));
-        let rows = trends.update(uses, facts.open_counts.now);
-        alarms.look(vitals.control.events(), &rows);
+        let mut rows = trends.update(uses, facts.open_counts.now);
+        alarms.look(vitals.control.events(), &mut rows, unix_ms(SystemTime::now()));
         vitals.headroom.show(rows);
         ending.look(vitals.control.events(), &snapshot, SystemTime::now());
         crowded.look(vitals.control.events(), &snapshot, &facts.served, facts.open_counts.now);
@@ -72,20 +73,22 @@ pub async fn run(vitals: Arc<ReportSources>) {
 
 #[derive(Default)]
 struct HeadroomAlarms {
-    /// Limits whose alarm is raised.
-    active: HashSet<ResourceKey>,
+    /// Limits whose alarm is raised, each since when.
+    active: HashMap<ResourceKey, u64>,
 }
 
 impl HeadroomAlarms {
-    /// Compares with the previous state and logs new alarms. Limits without a row are dropped.
-    fn look(&mut self, events: &EventLog, rows: &[HeadroomRow]) {
+    /// Compares with the previous state, logs new alarms and notes in the rows which stand. Limits without a row are
+    /// dropped.
+    fn look(&mut self, events: &EventLog, rows: &mut [HeadroomRow], now_unix_ms: u64) {
         let before = std::mem::take(&mut self.active);
-        for HeadroomRow { usage, exhausted_in } in rows {
-            let ResourceUsage { resource: what, subject: of, used, limit } = usage;
+        for HeadroomRow { usage, exhausted_in, alarm_since_unix_ms } in rows {
+            let ResourceUsage { resource: what, subject: of, used, limit } = &*usage;
             let percent = u128::from(*used) * 100 / u128::from(*limit).max(1);
             let percent = u64::try_from(percent).unwrap_or(u64::MAX);
             let key = usage.key();
-            let was = before.contains(&key);
+            let since = before.get(&key).copied();
+            let was = since.is_some();
             // Half is plenty only as long as it does not end within a minute.
             let ends = exhausted_in.is_some_and(|time| time <= SOON) && percent >= HALF;
             let is = ends || if was { percent >= FAR } else { percent >= NEAR };
@@ -106,8 +109,10 @@ impl HeadroomAlarms {
                 (true, false) => events.emit(EventLevel::Info, "alarm-off", share, about),
                 _ => {}
             }
+            let since = since.unwrap_or(now_unix_ms);
+            *alarm_since_unix_ms = is.then_some(since);
             if is && self.active.len() < REMEMBERED {
-                self.active.insert(key);
+                self.active.insert(key, since);
             }
         }
     }
@@ -120,19 +125,26 @@ mod tests {
     fn row(used: u64, exhausted_in: Option<u64>) -> HeadroomRow {
         let now =
             ResourceUsage { resource: "connections", subject: "shop".to_owned(), used, limit: 100 };
-        HeadroomRow { usage: now, exhausted_in: exhausted_in.map(Duration::from_secs) }
+        let exhausted_in = exhausted_in.map(Duration::from_secs);
+        HeadroomRow { usage: now, exhausted_in, alarm_since_unix_ms: None }
     }
 
     #[test]
     fn it_is_reported_once_when_it_comes_near_and_once_when_it_is_far() {
         let events = EventLog::quiet();
         let mut alarms = HeadroomAlarms::default();
+        let mut standing = Vec::new();
         for used in [10, 79, 80, 75, 85, 71, 69, 75, 80] {
-            alarms.look(&events, &[row(used, None)]);
+            let mut rows = [row(used, None)];
+            alarms.look(&events, &mut rows, used);
+            standing.push(rows[0].alarm_since_unix_ms);
         }
         let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
         assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
         assert_eq!(events.recent()[0].about["used"], "80");
+        let first = Some(80);
+        let want = [None, None, first, first, first, first, None, None, first];
+        assert_eq!(standing, want, "an alarm stands since it was raised");
     }
 
     #[test]
@@ -142,7 +154,7 @@ mod tests {
         for (used, end) in
             [(20, Some(5)), (60, Some(90)), (60, Some(40)), (62, None), (62, Some(30))]
         {
-            alarms.look(&events, &[row(used, end)]);
+            alarms.look(&events, &mut [row(used, end)], 1);
         }
         let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
         assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);

@@ -33,6 +33,8 @@ pub struct HeadroomRow {
     pub usage: ResourceUsage,
     /// When the limit is reached at this rate of growth; `None`: it does not grow, or no forecast is possible.
     pub exhausted_in: Option<Duration>,
+    /// Since when its alarm is raised; `None`: it is not.
+    pub alarm_since_unix_ms: Option<u64>,
 }
 
 impl ResourceUsage {
@@ -74,7 +76,7 @@ impl UsageTrends {
                 trend.add(now, one.used);
                 let exhausted_in = trend.time_to_exhaustion(one.limit);
                 self.0.insert(key, trend);
-                HeadroomRow { usage: one, exhausted_in }
+                HeadroomRow { usage: one, exhausted_in, alarm_since_unix_ms: None }
             })
             .collect();
         let share = |row: &HeadroomRow| row.usage.used as f64 / row.usage.limit as f64;

@@ -5,6 +5,7 @@
 
 mod capture;
 mod certificates;
+mod error_origins;
 mod family;
 mod gzip;
 mod handshake_groups;

@@ -7,6 +7,7 @@ pub mod breakers;
 pub mod capacity;
 mod certificates;
 pub mod counts;
+pub mod error_window;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -24,6 +25,8 @@ pub mod sample;
 mod server_status;
 pub mod slow;
 mod slow_parts;
+mod standing_alarms;
+pub mod state_changes;
 pub mod status;
 #[cfg(test)]
 mod tests;
@@ -34,7 +37,7 @@ pub mod vrrp;
 use std::time::{Duration, SystemTime};
 
 use api::types::{
-    HeadroomReport, NamedCount, PoolReport, PortReport, Process, Report, ServerReport,
+    ErrorCounts, HeadroomReport, NamedCount, PoolReport, PortReport, Process, Report, ServerReport,
     ServiceCounts, ServiceReport,
 };
 use l7::PortUse;
@@ -46,8 +49,8 @@ use model::stats::{ExchangePhaseHistograms, HistogramSum};
 use crate::observability::headroom::HeadroomRow;
 use crate::util::wall_clock::unix_ms;
 use counts::{
-    add_counts, octave_counts, phase_times, server_count, server_counts, service_counts,
-    total_and_rate,
+    add_counts, error_counts, octave_counts, phase_times, server_count, server_counts,
+    service_counts, total_and_rate,
 };
 use report_sources::ProcessFacts;
 use sample::CounterSample;
@@ -130,10 +133,16 @@ fn pool_reports(
         let old = before.servers.get(&view.id).map_or(&no_server, AsRef::as_ref);
         server_report(view, old, sums, seconds)
     };
-    let pool = |view: &PoolView| PoolReport {
-        name: view.config.name.clone(),
-        counts: pool_counts(before.pools.get(&view.id), now.pools.get(&view.id), seconds),
-        servers: view.servers.iter().map(one).collect(),
+    let pool = |view: &PoolView| {
+        let servers: Vec<ServerReport> = view.servers.iter().map(one).collect();
+        let mut errors = ErrorCounts::default();
+        servers.iter().for_each(|server| errors += server.errors);
+        PoolReport {
+            name: view.config.name.clone(),
+            counts: pool_counts(before.pools.get(&view.id), now.pools.get(&view.id), seconds),
+            errors,
+            servers,
+        }
     };
     views.into_iter().map(|view| pool(view)).collect()
 }
@@ -201,6 +210,7 @@ fn server_report(
         reused: count(|c| &c.reused),
         stale: count(|c| &c.stale),
         retired: count(|c| &c.retired),
+        errors: error_counts(&old.errors, &sums.errors, seconds),
         statuses: parts.statuses,
         bytes: parts.bytes,
         causes: parts.causes,

@@ -29,6 +29,7 @@ pub fn count_exchange(
         service.causes[cause as usize].add(1);
     }
     let class = if record.local_reply { 0 } else { record.counted_status() / 100 };
+    let complete_5xx = class == 5 && record.cause.is_none();
     match class {
         2 => counters.status_2xx.add(1),
         3 => counters.status_3xx.add(1),
@@ -36,6 +37,7 @@ pub fn count_exchange(
         5 => counters.status_5xx.add(1),
         _ => {}
     }
+    counters.complete_5xx.add(u64::from(complete_5xx));
     count_phases(record, &service.phases);
     count_beginnings(record, &service.request_phases);
     let Some(server) = server else { return };
@@ -52,6 +54,7 @@ pub fn count_exchange(
         5 => counters.status_5xx.add(1),
         _ => {}
     }
+    counters.complete_5xx.add(u64::from(complete_5xx));
     count_phases(record, &server.phases);
 }
 
@@ -117,6 +120,7 @@ mod tests {
             ("upgraded", None, false, 101, [1, 0, 0], [0; 4]),
             ("our 503", Some(Cause::NoServer), true, 503, [0, 1, 0], [0; 4]),
             ("cut in the middle", Some(Cause::ServerCut), false, 200, [0, 0, 1], [1, 0, 0, 0]),
+            ("cut in an error", Some(Cause::ServerCut), false, 500, [0, 0, 1], [0, 0, 0, 1]),
             ("gone before anything", Some(Cause::ClientReset), false, 0, [0, 0, 1], [0; 4]),
             ("a moved page", None, false, 301, [1, 0, 0], [0, 1, 0, 0]),
             ("not found", None, false, 404, [1, 0, 0], [0, 0, 1, 0]),
@@ -138,6 +142,9 @@ mod tests {
             let of_server = [&c.status_2xx, &c.status_3xx, &c.status_4xx, &c.status_5xx];
             assert_eq!(of_service.map(|count| count.get()), classes, "{what}");
             assert_eq!(of_server.map(|count| count.get()), classes, "{what}");
+            let complete = u64::from(classes[3] == 1 && cause.is_none());
+            assert_eq!(service.counters.complete_5xx.get(), complete, "{what}");
+            assert_eq!(c.complete_5xx.get(), complete, "{what}");
             assert_eq!(c.requests.get(), 1, "{what}");
             assert_eq!(c.answered.get(), u64::from(cause.is_none()), "{what}");
             for each in Cause::ALL {

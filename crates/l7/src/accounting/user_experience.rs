@@ -23,6 +23,12 @@ pub fn count_user_experience(
     users.record(worker, client, outcome_indices(&user_outcome(record), objective.fast));
 }
 
+/// Whether the access log has the exchange also where it has only failed ones: it has a cause, or its server answered
+/// with an error of its own.
+pub fn is_logged_always(record: &ExchangeRecord) -> bool {
+    record.cause.is_some() || user_outcome(record).error_origin().is_some()
+}
+
 fn user_outcome(record: &ExchangeRecord) -> EndedOperation {
     let ExchangeRecord { cause, local_reply: by_us, .. } = *record;
     let status = record.counted_status();
@@ -34,6 +40,7 @@ fn user_outcome(record: &ExchangeRecord) -> EndedOperation {
 mod tests {
     use std::time::Duration;
 
+    use model::cause::Cause;
     use model::monotonic_time::MonotonicTime;
 
     use super::super::exchange_sample::ConnectionSetup;
@@ -56,5 +63,24 @@ mod tests {
         assert_eq!(user_outcome(&record).duration, Duration::from_millis(53));
         record.first_byte = None;
         assert_eq!(user_outcome(&record).duration, Duration::from_millis(803));
+    }
+
+    #[test]
+    fn failed_exchanges_are_those_with_a_cause_and_those_that_servers_answered_with_an_error() {
+        let rows = [
+            (None, false, 200, false),
+            (None, false, 404, false),
+            (None, false, 500, true),
+            (None, true, 503, false),
+            (Some(Cause::RuleDenied), true, 403, true),
+            (Some(Cause::ClientReset), false, 0, true),
+        ];
+        for (cause, local_reply, status, want) in rows {
+            let mut record = ExchangeRecord::begin(at(0), at(1));
+            record.cause = cause;
+            record.local_reply = local_reply;
+            record.status = status;
+            assert_eq!(is_logged_always(&record), want, "{cause:?} {status}");
+        }
     }
 }

@@ -6,7 +6,7 @@ import { known } from "../store";
 
 const GLYPHS: Record<string, string> = {
   up: "●", alive: "●", active: "●", ok: "●", reached: "●",
-  degraded: "◐", "one-way": "◐", drain: "◐", draining: "◐", unknown: "○", standby: "○", trying: "○",
+  degraded: "◐", warning: "◐", notice: "○", "one-way": "◐", drain: "◐", draining: "◐", unknown: "○", standby: "○", trying: "○",
   down: "✕", dead: "✕", error: "✕", lost: "✕", disabled: "■", idle: "■",
 };
 

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { look, order } from "../api";
 import type { ServerChanged, ServerReport, ServersExplained, ServerStatus } from "../contract";
 import { Empty, Panel, Rows, Since, State, Wrong, may, needs, useAsking } from "../parts/basics";
+import { Share } from "../parts/errors";
 import { Table, type Column } from "../parts/table";
 import { micros, number, percent } from "../format";
 import { phase, useKnown } from "../store";
@@ -21,12 +22,14 @@ export function Pools() {
       `${of("up")} of ${pool.servers.length}`,
       ["down", "unknown", "drain", "disabled"].filter((state) => of(state) > 0).map((state) => <><State is={state} /> {of(state)} </>),
       number(rate),
+      number(counts?.errors?.errors.rate ?? 0),
+      <Share of={counts?.errors} />,
       users.map((service) => service.name).join(", "),
     ];
   });
   return (
     <Panel title="Pools" wide>
-      <Rows label="Pools" head={["Pool", "Chooses by", "Up", "Others", "#Requests/s", "Services"]} rows={rows} />
+      <Rows label="Pools" head={["Pool", "Chooses by", "Up", "Others", "#Requests/s", "#Errors/s", "#Errors", "Services"]} rows={rows} />
     </Panel>
   );
 }
@@ -79,8 +82,9 @@ function columns(able: boolean, busy: boolean, send: (server: string, body: obje
     { name: "For", width: "5.5rem", by: (row) => -row.server["since-unix-ms"], show: ({ server }) => <Since at={server["since-unix-ms"]} /> },
     { name: "Evidence", show: ({ server }) => <span class="evidence" title={server.reason.text}>{server.reason.text} <span class="dim">({server.reason.source})</span></span> },
     { name: "Weight", right: true, width: "6rem", by: (row) => row.server.weight, show: ({ server }) => <Weight server={server} able={able && !busy} send={send} /> },
-    { name: "Under way", right: true, width: "5.5rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
+    { name: "In flight", right: true, width: "5.5rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
     { name: "Requests/s", right: true, width: "5.7rem", by: (row) => row.counts?.requests.rate ?? 0, show: ({ counts }) => number(counts?.requests.rate ?? 0) },
+    { name: "Errors", right: true, width: "4.6rem", by: (row) => row.counts?.errors?.percent ?? -1, show: ({ counts }) => <Share of={counts?.errors} /> },
     { name: "p99", right: true, width: "5rem", by: (row) => (row.counts ? phase(row.counts, "total", "p99-us") ?? 0 : 0), show: ({ counts }) => micros(counts ? phase(counts, "total", "p99-us") : null) },
     {
       name: "Orders", width: "13.5rem", show: ({ server }) => (

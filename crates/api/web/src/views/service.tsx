@@ -1,9 +1,10 @@
-// One service: rates, times by phase, why exchanges ended other than well, certificates.
+// One service: rates, times by phase, errors by who caused them, certificates.
 import { Empty, Figure, Panel, Rows, Since, State } from "../parts/basics";
+import { ErrorFigure, ErrorRows, Share } from "../parts/errors";
 import { Chart } from "../parts/chart";
 import { Heat } from "../parts/heat";
 import { bytes, micros, millis, moment, number } from "../format";
-import { failures, phase, useKnown } from "../store";
+import { phase, useKnown } from "../store";
 import type { CertificateStatus } from "../contract";
 
 export function Services() {
@@ -19,13 +20,14 @@ export function Services() {
       <span class="mono">{service.listen.slice(0, 3).join(", ")}{service.listen.length > 3 ? ` and ${service.listen.length - 3} more` : ""}</span>,
       <a href={`#/pool/${encodeURIComponent(service.pool)}`}>{service.pool}</a>,
       counts ? number(counts.requests.requests.rate) : "–",
-      counts ? number(failures(counts)) : "–",
+      counts ? number(counts.errors?.errors.rate ?? 0) : "–",
+      <Share of={counts?.errors} />,
       service.reason,
     ];
   });
   return (
     <Panel title="Services" wide>
-      <Rows label="Services" head={["Service", "State", "For", "Forwards", "Listens on", "Pool", "#Requests/s", "#Not well/s", "Why"]} rows={rows} />
+      <Rows label="Services" head={["Service", "State", "For", "Forwards", "Listens on", "Pool", "#Requests/s", "#Errors/s", "#Errors", "Why"]} rows={rows} />
     </Panel>
   );
 }
@@ -43,33 +45,36 @@ export function Service({ name }: { name: string }) {
       {!counts ? <Empty>Its packets are counted under <a href="#/packets">packets</a>.</Empty> : (
         <>
           <div class="figures">
-            <Figure name="Requests" value={`${number(counts.requests.requests.rate)}/s`} note={`${number(counts.requests["in-flight"])} under way`} />
-            <Figure name="Not answered well" value={`${number(failures(counts))}/s`} bad={failures(counts) > 0} note={`${number(counts.requests.aborted.total + counts.requests["answered-by-us"].total)} since the start`} />
-            <Figure name="99 of 100 take at most" value={micros(phase(counts, "total", "p99-us"))} />
-            <Figure name="Connections" value={number(counts.connections.open)} note={`${number(counts.connections.accepted.rate)} new a second`} />
+            <Figure name="Requests" value={`${number(counts.requests.requests.rate)}/s`} note={`${number(counts.requests["in-flight"])} in flight`} />
+            <ErrorFigure of={counts.errors} />
+            <Figure name="p99" value={micros(phase(counts, "total", "p99-us"))} />
+            <Figure name="Connections" value={number(counts.connections.open)} note={`${number(counts.connections.accepted.rate)} new per second`} />
             <Figure name="Sent" value={`${bytes(counts.bytes.sent.rate)}/s`} note={`received ${bytes(counts.bytes.received.rate)}/s`} />
-            <Figure name="Further attempts" value={`${number(counts.retried.rate)}/s`} note={`replayed ${number(counts.replayed.rate)}/s`} />
+            <Figure name="Retries" value={`${number(counts.retried.rate)}/s`} note={`replayed ${number(counts.replayed.rate)}/s`} />
           </div>
           <div class="columns">
-            <Panel title="Requests a second">
-              {line && <Chart label={`Requests a second of ${name}`} at={line.at} unit={number} lines={[
+            <Panel title="Requests per second">
+              {line && <Chart label={`Requests per second of ${name}`} at={line.at} unit={number} lines={[
                 { name: "requests", colour: "--line-1", values: line.requests, fill: true },
-                { name: "not answered well", colour: "--line-bad", values: line.failed },
+                { name: "errors", colour: "--line-bad", values: line.failed },
               ]} />}
             </Panel>
             <Panel title="Times">
               {line && <Chart label={`Times of ${name}`} at={line.at} unit={millis} lines={[
-                { name: "half take at most", colour: "--line-2", values: line.p50 },
-                { name: "99 of 100", colour: "--line-3", values: line.p99 },
+                { name: "p50", colour: "--line-2", values: line.p50 },
+                { name: "p99", colour: "--line-3", values: line.p99 },
               ]} />}
             </Panel>
-            <Panel title="How times lie">
+            <Panel title="Latency distribution">
               {line && <Heat label={`Times of ${name}`} at={line.at} rows={line.octaves} />}
             </Panel>
             <Panel title="Where the time goes">
-              <Rows label="Phases" head={["Phase", "#Count", "#Mean", "#Half", "#9 of 10", "#99 of 100"]} rows={counts.phases.map((one) => [
+              <Rows label="Phases" head={["Phase", "#Count", "#Mean", "#p50", "#p90", "#p99"]} rows={counts.phases.map((one) => [
                 one.phase, number(one.count), micros(one["mean-us"]), micros(one["p50-us"]), micros(one["p90-us"]), micros(one["p99-us"]),
               ])} />
+            </Panel>
+            <Panel title="Errors by cause">
+              <ErrorRows of={counts.errors} label="Errors" />
             </Panel>
             <Panel title="Why exchanges ended other than well">
               {counts.causes.length === 0 ? <Empty>None did since the daemon started.</Empty> : (

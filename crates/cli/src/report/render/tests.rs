@@ -1,9 +1,9 @@
 //! A report as text, whole and in part, against stored files.
 
 use api::types::{
-    CauseCount, Connections, Descriptors, MemberChange, MemberReport, NamedCount, PacketEnd,
-    PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport, ReplicationStatus,
-    Requests, Statuses,
+    CauseCount, Connections, Descriptors, ErrorCounts, MemberChange, MemberReport, NamedCount,
+    PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport,
+    ReplicationStatus, Requests, Statuses,
 };
 use model::snapshot::ServerState;
 
@@ -53,6 +53,16 @@ fn counts() -> ServiceCounts {
             counter(2, 0.0),
             12,
         ),
+        errors: ErrorCounts {
+            ended: counter(1_234_553, 12_345.0),
+            errors: counter(544, 4.5),
+            balancer: counter(20, 0.5),
+            server_5xx: counter(500, 4.0),
+            server: counter(20, 0.0),
+            network: counter(4, 0.0),
+            client: counter(3, 0.0),
+            percent: Some(0.04),
+        },
         statuses: Statuses {
             success: counter(1_234_000, 12_340.0),
             server_error: counter(500, 4.0),
@@ -93,6 +103,13 @@ fn server(name: &str) -> ServerReport {
         reused: counter(617_213, 6_172.0),
         stale: counter(3, 0.0),
         retired: none,
+        errors: ErrorCounts {
+            ended: counter(617_750, 6_175.0),
+            errors: counter(500, 4.0),
+            server_5xx: counter(500, 4.0),
+            percent: Some(1.5),
+            ..ErrorCounts::default()
+        },
         statuses: Statuses { server_error: counter(500, 4.0), ..Statuses::default() },
         bytes: Bytes {
             received: counter(4_938_271_605, 0.0),
@@ -143,6 +160,7 @@ fn sample() -> Report {
         pools: vec![PoolReport {
             name: "web".into(),
             counts: Vec::new(),
+            errors: ErrorCounts::default(),
             servers: vec![server("a"), server("b")],
         }],
         headroom: Vec::new(),

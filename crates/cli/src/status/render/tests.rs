@@ -1,6 +1,9 @@
 //! A status as text, whole and in part, against stored files.
 
-use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus, Source};
+use api::types::{
+    AlarmSeverity, Counter, ErrorCounts, Neighbour, PacketInsight, PacketInterface, PacketsStatus,
+    Source, StandingAlarm,
+};
 use model::config::AdminState;
 
 use super::*;
@@ -27,9 +30,21 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
         in_flight: 12,
         connections: 40,
         cap: None,
+        errors: ErrorCounts::default(),
         assumed: false,
         keeps: None,
     }
+}
+
+fn errors(ended: u64, rate: f64) -> ErrorCounts {
+    let counter = |total, rate| Counter { total, rate };
+    let counts = ErrorCounts {
+        ended: counter(ended, 30.0),
+        errors: counter(7, rate),
+        server_5xx: counter(7, rate),
+        ..ErrorCounts::default()
+    };
+    counts.with_percent()
 }
 
 fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> ServiceStatus {
@@ -43,8 +58,39 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
         since_unix_ms: NOW - 192_000,
         open: 1234,
         in_flight: 17,
+        errors: errors(200, 3.0),
         certificates: Vec::new(),
         promises: Vec::new(),
+    }
+}
+
+fn alarms() -> Vec<StandingAlarm> {
+    let rows = [
+        (AlarmSeverity::Error, "service mail", "down: no server takes work", Some(192_000)),
+        (AlarmSeverity::Error, "service shop", "10.0 % errors, 3.0/s over 12 s", Some(9_000)),
+        (AlarmSeverity::Warning, "server web/a", "its state changed 4 times", None),
+        (AlarmSeverity::Notice, "server web/d", "drain: drain ordered by uid 0", Some(61_000)),
+    ];
+    let alarm = |(severity, subject, reason, age_ms): (_, &str, &str, Option<u64>)| StandingAlarm {
+        name: "state".into(),
+        severity,
+        subject: subject.into(),
+        reason: reason.into(),
+        since_unix_ms: age_ms.map(|age| NOW - age),
+    };
+    rows.map(alarm).into()
+}
+
+const REFUSED: &str = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";
+
+fn draining() -> Draining {
+    Draining {
+        what: "service old on 203.0.113.9:80".into(),
+        reason: "removed by generation 7".into(),
+        since_unix_ms: NOW - 4_000,
+        until_unix_ms: Some(NOW + 26_000),
+        connections: 3,
+        in_flight: 1,
     }
 }
 
@@ -62,7 +108,6 @@ pub(super) fn sample() -> Status {
     v6.listen.push("[2001:db8::10]:80".to_owned());
     v6.forward = "tcp".into();
     let up = server("a", ServerState::Up, 192_000, "http GET /healthz 200 in 1 ms");
-    let refused = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";
     Status {
         packets: None,
         vrrp: Vec::new(),
@@ -79,6 +124,9 @@ pub(super) fn sample() -> Status {
         uptime_ms: 18_120_000,
         pid: 4242,
         workers: 2,
+        alarms: alarms(),
+        more_alarms: 3,
+        error_interval_ms: 12_000,
         services: vec![
             service("shop", "web", ServiceState::Degraded, "1 of 4 servers takes work"),
             v6,
@@ -87,7 +135,8 @@ pub(super) fn sample() -> Status {
             PoolStatus {
                 name: "web".into(),
                 balance: "least-request".into(),
-                servers: vec![up, server("b", ServerState::Down, 12_000, refused), named, moved],
+                errors: errors(250, 0.5),
+                servers: vec![up, server("b", ServerState::Down, 12_000, REFUSED), named, moved],
                 waiting: 0,
                 shedding_since_unix_ms: None,
                 breakers: vec![],
@@ -95,20 +144,14 @@ pub(super) fn sample() -> Status {
             PoolStatus {
                 name: "mx".into(),
                 balance: "round-robin".into(),
+                errors: ErrorCounts::default(),
                 servers: vec![],
                 waiting: 0,
                 shedding_since_unix_ms: None,
                 breakers: vec![],
             },
         ],
-        draining: vec![Draining {
-            what: "service old on 203.0.113.9:80".into(),
-            reason: "removed by generation 7".into(),
-            since_unix_ms: NOW - 4_000,
-            until_unix_ms: Some(NOW + 26_000),
-            connections: 3,
-            in_flight: 1,
-        }],
+        draining: vec![draining()],
         drift: None,
         warnings: vec![
             "source ports towards 10.0.0.11:8080 are running out: 512 of 28,232 are left".into(),

@@ -1,32 +1,10 @@
-//! The error budgets of SLOs, as a table, and raised alarms. Pure.
+//! The error budgets of SLOs, as a table. Pure.
 
 use api::types::{BurnSpan, Status, UsersPromise};
 
-use crate::show::paint::{Colour, Paint};
-use crate::show::plain::plain;
+use crate::show::paint::Colour;
 use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::{percent, span};
-
-/// Alarms that stand, a line each.
-pub(super) fn alarms(status: &Status, paint: Paint) -> String {
-    let mut out = String::new();
-    for service in &status.services {
-        for promise in &service.promises {
-            let raised = promise.alarms.iter().filter(|alarm| alarm.since_unix_ms.is_some());
-            for alarm in raised {
-                out.push_str(&format!(
-                    "{} service {}, `{}` over {}: {}\n",
-                    paint.text(Colour::Bad, "alarm:"),
-                    plain(&service.name),
-                    plain(&promise.what),
-                    plain(&alarm.name),
-                    plain(alarm.reason.as_deref().unwrap_or("its budget burns too quickly"))
-                ));
-            }
-        }
-    }
-    out
-}
 
 /// A row for each promise.
 pub(super) fn promises(status: &Status) -> TextTable {

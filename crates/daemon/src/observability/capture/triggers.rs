@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::capture::{CaptureReason, CaptureTrigger, FailureCounts};
+use model::exchange_error::ErrorTally;
 use model::snapshot::{PoolView, ServerView, ServiceView};
 use model::time_attribution::{ExchangeMeasurement, attribute_time};
 
@@ -165,12 +166,8 @@ fn capture_services(
 }
 
 fn sum(before: FailureCounts, view: &ServiceView) -> FailureCounts {
-    let each = view.stats.slots.iter().map(|slot| &slot.counters);
-    each.fold(before, |sums, counters| {
-        let failed =
-            counters.answered_by_us.get() + counters.aborted.get() + counters.status_5xx.get();
-        FailureCounts { all: sums.all + counters.requests.get(), failed: sums.failed + failed }
-    })
+    let tally = ErrorTally::of_service(&view.stats);
+    FailureCounts { all: before.all + tally.ended, failed: before.failed + tally.errors() }
 }
 
 fn about(trigger: &CaptureTrigger, service: &ServiceView) -> bool {

@@ -9,7 +9,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{CounterFamily, LabelledCounter, counters, gauges, histograms};
-use super::handshake_groups;
+use super::{error_origins, handshake_groups};
 use crate::observability::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
@@ -123,6 +123,7 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         by_label(&rows, "direction", BYTES),
     )?;
     handshake_groups::encode_servers(pools, to)?;
+    error_origins::encode_servers(pools, to)?;
     causes(&rows, to)?;
     phases(&rows, to)
 }

@@ -11,7 +11,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{LabelledCounter, counters, gauges, histograms};
-use super::handshake_groups;
+use super::{error_origins, handshake_groups};
 use crate::observability::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
@@ -295,6 +295,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
     let help = "Requests of the busiest worker over the mean of all workers; 1 is even.";
     gauge(services, to, "worker_skew_ratio", help, skew)?;
     handshake_groups::encode_services(services, to)?;
+    error_origins::encode_services(services, to)?;
     causes(services, to)?;
     phases(services, to)
 }

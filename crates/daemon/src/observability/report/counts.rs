@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use api::types::report::{OCTAVE_US, OCTAVES};
 use api::types::{
-    Bytes, CauseCount, Connections, Counter, NamedCount, PhaseTimes, Requests, ServiceCounts,
-    Statuses, UsersReport,
+    Bytes, CauseCount, Connections, Counter, ErrorCounts, NamedCount, PhaseTimes, Requests,
+    ServiceCounts, Statuses, UsersReport,
 };
 use model::cause::Cause;
+use model::exchange_error::{ErrorOrigin, ErrorTally};
 use model::slo::outcome::TcpError;
 use model::slo::outcome_counts::SloOutcomeCounts;
 use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters, ServiceCounters};
@@ -58,6 +59,7 @@ pub fn service_counts(
             count(|c| &c.upgraded),
             u64::from(now.in_flight),
         ),
+        errors: error_counts(&before.errors, &now.errors, seconds),
         statuses: Statuses {
             informational: count(|c| &c.informational),
             success: count(|c| &c.status_2xx),
@@ -176,6 +178,22 @@ pub fn server_counts(before: &ServerTotals, now: &ServerTotals, seconds: f64) ->
     }
 }
 
+/// Errors by who caused them.
+pub fn error_counts(before: &ErrorTally, now: &ErrorTally, seconds: f64) -> ErrorCounts {
+    let of = |origin| total_and_rate(before.count(origin), now.count(origin), seconds);
+    let counts = ErrorCounts {
+        ended: total_and_rate(before.ended, now.ended, seconds),
+        errors: total_and_rate(before.errors(), now.errors(), seconds),
+        balancer: of(ErrorOrigin::Balancer),
+        server_5xx: of(ErrorOrigin::ServerStatus),
+        server: of(ErrorOrigin::Server),
+        network: of(ErrorOrigin::Network),
+        client: of(ErrorOrigin::Client),
+        percent: None,
+    };
+    counts.with_percent()
+}
+
 /// One counter of a server.
 pub fn server_count(
     before: &ServerTotals,
@@ -197,6 +215,7 @@ pub fn total_and_rate(before: u64, now: u64, seconds: f64) -> Counter {
 pub fn add_counts(total: &mut ServiceCounts, one: &ServiceCounts) {
     total.connections += one.connections;
     total.requests += one.requests;
+    total.errors += one.errors;
     total.statuses += one.statuses;
     total.retried += one.retried;
     total.replayed += one.replayed;

@@ -4,14 +4,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use api::types::Descriptors;
 use l7::{OpenCounts, PortUse, TimeWaitPorts};
 use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 
+use super::error_window::{ErrorWindow, WindowSummary};
 use super::sample::{CounterSample, SampleHistory, next_step};
+use super::state_changes::{StateChanges, count_state_changes};
 use crate::observability::access_log::{AccessCounts, AccessLogger};
 use crate::observability::capture::{self, CaptureController};
 use crate::state::state_snapshot::CertificatesByService;
@@ -83,6 +85,8 @@ pub struct ReportSources {
     pub headroom: Arc<Headroom>,
     /// Earlier samples, from which rates are computed.
     pub samples: SampleHistory,
+    /// Errors over a longer time than between two samples.
+    pub errors: ErrorWindow,
     pub api_counters: Arc<ApiCounters>,
     /// Where the API and the metrics are listened for over TCP.
     pub admin: Arc<AdminSockets>,
@@ -135,6 +139,10 @@ pub struct ProcessFacts {
     /// How much of every limit is in use, and how long it lasts.
     pub headroom: Arc<Vec<headroom::HeadroomRow>>,
     pub served: ApiCounts,
+    /// Errors of the last seconds.
+    pub errors: Arc<WindowSummary>,
+    /// Changes of servers' states within the last seconds.
+    pub state_changes: StateChanges,
     /// The connections that the previous process still drains.
     pub before: Option<DrainingConnections>,
 }
@@ -178,6 +186,11 @@ impl ReportSources {
             kernel_tcp_bytes: kernel_tcp_bytes(),
             headroom: self.headroom.rows(),
             served: self.api_counters.snapshot(),
+            errors: self.errors.summary(),
+            state_changes: count_state_changes(
+                &self.control.events().recent(),
+                unix_ms(SystemTime::now()),
+            ),
             before: self.predecessor.draining(),
         }
     }
@@ -198,7 +211,9 @@ impl ReportSources {
         let mut snapshots = self.control.watch();
         loop {
             let snapshot = snapshots.borrow_and_update().clone();
-            self.samples.push(Arc::new(self.take_sample(&snapshot)));
+            let sample = Arc::new(self.take_sample(&snapshot));
+            self.errors.update(&sample, SystemTime::now());
+            self.samples.push(sample);
             let next = tokio::time::sleep(next_step(&snapshot.snapshot));
             tokio::pin!(next);
             loop {

@@ -1,6 +1,6 @@
 //! The state of one server and the evidence that decided it. Pure.
 
-use api::types::{Evidence, Keeps, Seen, ServerStatus, Source};
+use api::types::{ErrorCounts, Evidence, Keeps, Seen, ServerStatus, Source};
 use model::config::AdminState;
 use model::snapshot::{ServerState, ServerView};
 use model::stats::ServerCounters;
@@ -10,6 +10,7 @@ use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthState, ResolvedAddress, ServerFacts};
 use crate::util::wall_clock::unix_ms;
 
+/// Its state, without its errors.
 pub(super) fn server_status(
     view: &ServerView,
     facts: &ServerFacts,
@@ -37,6 +38,7 @@ pub(super) fn server_status(
         in_flight: view.stats.in_flight.get(),
         connections: view.stats.connections.get(),
         cap: facts.config.connections,
+        errors: ErrorCounts::default(),
         assumed,
         keeps,
     }

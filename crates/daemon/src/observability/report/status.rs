@@ -4,16 +4,20 @@
 
 use std::time::SystemTime;
 
-use api::types::{Draining, Drift, PoolStatus, ServiceState, ServiceStatus, Status};
+use api::types::{
+    Draining, Drift, ErrorCounts, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Status,
+};
 use model::circuit_breaker::breaker_clock_ms;
 use model::config::AllDownPolicy;
+use model::exchange_error::ErrorLevel;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::breakers::ReportClocks;
+use super::error_window::WindowErrors;
 use super::forwarding_name;
 use super::report_sources::ProcessFacts;
 use super::server_status::server_status;
-use super::{breakers, certificates};
+use super::{breakers, certificates, standing_alarms};
 use crate::state::evidence::EvidenceEntry;
 use crate::state::{ServerFacts, StateSnapshot};
 use crate::util::bpf_pins;
@@ -39,7 +43,7 @@ pub fn build_status(
     let one = |view| pool(snapshot, clocks, facts, view, &note);
     let mut pools: Vec<_> = snapshot.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
-    Status {
+    let mut status = Status {
         version: env!("CARGO_PKG_VERSION").into(),
         generation: snapshot.generation,
         now_unix_ms,
@@ -48,6 +52,9 @@ pub fn build_status(
         pid: std::process::id(),
         workers: u32::try_from(snapshot.workers).unwrap_or(u32::MAX),
         draining: draining(snapshot, &services, facts),
+        alarms: Vec::new(),
+        more_alarms: 0,
+        error_interval_ms: u64::try_from(facts.errors.interval.as_millis()).unwrap_or(u64::MAX),
         services,
         pools,
         packets: super::packets::status(&facts.packets, snapshot),
@@ -60,11 +67,16 @@ pub fn build_status(
         pins: bpf_pins::persistence_warnings(&snapshot.config),
         drift: snapshot.drift.as_deref().cloned(),
         warnings: warnings(snapshot, facts, now),
-    }
+    };
+    standing_alarms::add_alarms(&mut status, snapshot, facts);
+    status
 }
 
 fn service(snapshot: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
-    let ServiceCondition { state, reason } = service_condition(snapshot, facts, view);
+    let recent = facts.errors.service(view.id);
+    let failing = recent.raised.filter(|raised| raised.level == ErrorLevel::Red);
+    let ServiceCondition { state, reason } =
+        service_condition(snapshot, facts, view).with_errors(&recent);
     let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
     let servers = snapshot.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
     let changed = servers
@@ -79,9 +91,11 @@ fn service(snapshot: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -
         pool: view.config.pool.clone(),
         state,
         reason,
-        since_unix_ms: unix_ms(changed.unwrap_or(snapshot.started)),
+        since_unix_ms: failing
+            .map_or_else(|| unix_ms(changed.unwrap_or(snapshot.started)), |it| it.since_unix_ms),
         open: u64::from(view.stats.open_connections.get()) + flows,
         in_flight: u64::from(view.stats.in_flight.get()) + flows,
+        errors: recent.counts,
         certificates: certificates::service_certificates(snapshot, &view.config.name),
         promises: facts.slo.objectives(view.id),
     }
@@ -104,6 +118,19 @@ struct ServiceCondition {
 impl ServiceCondition {
     fn new(state: ServiceState, reason: impl Into<String>) -> ServiceCondition {
         ServiceCondition { state, reason: reason.into() }
+    }
+
+    /// Servers that take work and answer with errors do not make a service that is up.
+    fn with_errors(self, recent: &WindowErrors) -> ServiceCondition {
+        let Some(raised) = recent.raised else { return self };
+        let percent = recent.counts.percent.unwrap_or(100.0);
+        let reason = format!("{}; {percent:.1} % errors", self.reason);
+        match (self.state, raised.level) {
+            (ServiceState::Up, ErrorLevel::Red) => {
+                ServiceCondition::new(ServiceState::Degraded, reason)
+            }
+            (state, _) => ServiceCondition::new(state, reason),
+        }
     }
 }
 
@@ -206,12 +233,17 @@ fn pool(
     let servers = view.servers.iter().filter_map(|server| {
         let facts = snapshot.servers.get(&server.id)?;
         let left = vitals.draining_clients.get(&server.id).copied();
-        Some(server_status(server, facts, note(facts), left))
+        let errors = vitals.errors.server(server.id).counts;
+        Some(ServerStatus { errors, ..server_status(server, facts, note(facts), left) })
     });
+    let servers: Vec<_> = servers.collect();
+    let mut errors = ErrorCounts::default();
+    servers.iter().for_each(|server| errors += server.errors);
     PoolStatus {
         name: view.config.name.clone(),
         balance: view.config.balance.name().into(),
-        servers: servers.collect(),
+        errors,
+        servers,
         waiting: breakers::queued_count(view),
         shedding_since_unix_ms: breakers::shedding_since(view, clocks.workers)
             .map(|at| clocks.to_unix(at)),

@@ -2,7 +2,10 @@
 //!
 //! Histograms are kept sparse, because a sample outlives its moment and most buckets are empty. It derives nothing.
 
+use std::time::Duration;
+
 use model::cause::Cause;
+use model::exchange_error::ErrorTally;
 use model::slo::outcome_counts::SloOutcomeCounts;
 use model::snapshot::ServiceView;
 use model::stats::{
@@ -16,6 +19,7 @@ pub struct ServiceTotals {
     pub counters: ServiceCounters,
     /// Ends by cause, in the order of `Cause::ALL`.
     pub causes: Vec<u64>,
+    pub errors: ErrorTally,
     /// Refused requests by rule of grammar, by index.
     pub defects: Vec<u64>,
     /// Times, in the order of `ExchangePhaseHistograms::NAMES`.
@@ -33,6 +37,7 @@ pub struct ServerTotals {
     pub counters: ServerCounters,
     /// Ends by cause, in the order of `Cause::ALL`.
     pub causes: Vec<u64>,
+    pub errors: ErrorTally,
     /// Times, in the order of `ExchangePhaseHistograms::NAMES`.
     pub phases: [HistogramTimes; 5],
 }
@@ -58,6 +63,7 @@ impl ServiceTotals {
         let sums = ServiceTotals {
             users: view.slo.as_ref().map(|users| users.totals()),
             causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),
+            errors: ErrorTally::of_service(live),
             defects: by_index(live.slots.iter().map(|slot| &slot.defects[..]), DEFECTS),
             phases: times(live.slots.iter().map(|slot| &slot.phases)),
             open: live.open_connections.get(),
@@ -75,6 +81,7 @@ impl ServerTotals {
     pub fn read(live: &ServerStats) -> ServerTotals {
         let sums = ServerTotals {
             causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),
+            errors: ErrorTally::of_server(live),
             phases: times(live.slots.iter().map(|slot| &slot.phases)),
             ..ServerTotals::default()
         };
@@ -82,6 +89,35 @@ impl ServerTotals {
             sums.counters.add_all(&slot.counters);
         }
         sums
+    }
+
+    /// What its requests took until their first byte.
+    pub fn cost(&self) -> RequestCost {
+        let [_, _, first_byte, ..] = &self.phases;
+        let requests = first_byte.buckets.iter().map(|bucket| bucket.count).sum();
+        RequestCost { requests, nanos: first_byte.sum_nanos }
+    }
+}
+
+/// Requests, and the time until the first byte of their responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestCost {
+    pub requests: u64,
+    pub nanos: u64,
+}
+
+impl RequestCost {
+    /// What was added after `before`.
+    pub fn since(&self, before: &RequestCost) -> RequestCost {
+        RequestCost {
+            requests: self.requests.saturating_sub(before.requests),
+            nanos: self.nanos.saturating_sub(before.nanos),
+        }
+    }
+
+    /// The mean; `None`: there was no request.
+    pub fn mean(&self) -> Option<Duration> {
+        self.nanos.checked_div(self.requests).map(Duration::from_nanos)
     }
 }
 

@@ -249,7 +249,7 @@ impl SloLedger {
 fn causes(view: &ServiceView) -> Vec<u64> {
     let slots = &view.stats.slots;
     let sum = |cause: &Cause| slots.iter().map(|slot| slot.causes[*cause as usize].get()).sum();
-    let own = slots.iter().map(|slot| slot.counters.status_5xx.get()).sum();
+    let own = slots.iter().map(|slot| slot.counters.complete_5xx.get()).sum();
     Cause::ALL.iter().map(sum).chain([own]).collect()
 }
 

@@ -57,7 +57,7 @@ pub static CAPTURE: TableSchema = TableSchema {
             "errors",
             ValueKind::count(1, 99),
             DefaultValue::Absent,
-            "More than so many percent of a service's exchanges failed within ten seconds, of at least twenty.",
+            "More than so many percent of a service's exchanges were errors within ten seconds, of at least twenty.",
         ),
         // A payload of 16 KiB is one record of TLS; captures must not become copies of the traffic.
         KeySchema::new(

@@ -122,7 +122,7 @@ static ACCESS_LOG: TableSchema = TableSchema {
             "all",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "Log every exchange; otherwise only the failed ones.",
+            "Log every exchange; otherwise only those with a cause, and servers' answers with 5xx.",
         ),
         KeySchema::new(
             "format",

@@ -142,8 +142,19 @@ fn every_counter_of_the_model_is_shown_once() {
             .count()
     };
     let rows: usize = service::FAMILIES.iter().map(|family| family.rows.len()).sum();
-    assert_eq!(rows, ServiceCounters::NAMES.len());
-    assert_eq!(server_fields().count(), ServerCounters::NAMES.len());
+    // Complete responses 5xx are an origin of errors.
+    assert_eq!(rows + 1, ServiceCounters::NAMES.len());
+    assert_eq!(server_fields().count() + 1, ServerCounters::NAMES.len());
+    let touch = |snapshot: &WorkerSnapshot| {
+        let service = snapshot.services.values().next().unwrap();
+        service.stats.slots[0].counters.complete_5xx.add(77);
+    };
+    assert_eq!(shown(&touch, "steelyard_service_errors"), 1);
+    let touch = |snapshot: &WorkerSnapshot| {
+        let pool = snapshot.pools.values().next().unwrap();
+        pool.servers[0].stats.slots[0].counters.complete_5xx.add(77);
+    };
+    assert_eq!(shown(&touch, "steelyard_server_errors"), 1);
     assert_eq!(pool::FAMILIES.len() + BreakerResource::ALL.len(), PoolCounters::NAMES.len());
     for bound in BreakerResource::ALL {
         let touch = |snapshot: &WorkerSnapshot| {

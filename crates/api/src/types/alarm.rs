@@ -1,0 +1,45 @@
+//! Standing alarms: what is wrong now, each with whose it is, how grave it is and why.
+//!
+//! `status`, `top` and the overview of the page show the same list. An alarm that is over is not in it.
+
+use serde::{Deserialize, Serialize};
+
+/// How grave an alarm is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlarmSeverity {
+    /// Shown in red: users notice.
+    Error,
+    /// Shown in amber: something to look at.
+    Warning,
+    /// As an operator ordered: nothing is wrong.
+    Notice,
+}
+
+impl AlarmSeverity {
+    /// As written for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AlarmSeverity::Error => "error",
+            AlarmSeverity::Warning => "warning",
+            AlarmSeverity::Notice => "notice",
+        }
+    }
+}
+
+/// Something that is wrong now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct StandingAlarm {
+    /// Its kind: `errors`, `state`, `slo-burn`, `slow`, `flapping`, `circuit-breaker`, `shedding`, `limit`, `link`,
+    /// `uplink`, `heartbeat`, `packets`.
+    pub name: String,
+    /// How grave it is.
+    pub severity: AlarmSeverity,
+    /// Whose it is: `service shop`, `server web/a`, `pool web`.
+    pub subject: String,
+    /// What is wrong, in a sentence.
+    pub reason: String,
+    /// Since when; absent: that is not known.
+    pub since_unix_ms: Option<u64>,
+}
