@@ -6,6 +6,7 @@
 mod address;
 mod answers;
 mod balance;
+mod body_limit;
 mod client_view;
 mod cookie_affinity;
 mod environment;

@@ -48,6 +48,8 @@ mod nginx_forwarding;
 mod nginx_locations;
 #[path = "rows/nginx_maps.rs"]
 mod nginx_maps;
+#[path = "rows/nginx_server_terms.rs"]
+mod nginx_server_terms;
 #[path = "rows/traefik.rs"]
 mod traefik;
 #[path = "rows/traefik_objects.rs"]

@@ -292,8 +292,8 @@ fn note_module(name: &str, one: &ConfigStatement, notes: &mut ConversionNotes) {
             one.leave_out("rules have no variables of the environment", "", notes);
         }
         "limitrequestbody" => one.leave_out(
-            "bodies are passed on in bounded memory, and their size has no limit",
-            "limit it at the servers",
+            "bodies of a section have the limit of its virtual host, or none",
+            "`body-bytes` in a rule",
             notes,
         ),
         _ => one.leave_out("nothing here reads the directive", "", notes),

@@ -7,6 +7,7 @@ use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
 use crate::site_rule::{SiteRule, write_rules};
+use crate::size::format_size;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
@@ -114,7 +115,28 @@ impl<'t> HostServiceWriter<'_, 't> {
             section: None,
             is_too_large: false,
         };
-        writer.rules(host.statement)
+        let mut rules = writer.rules(host.statement);
+        if let Some(limit) = self.body_limit(host) {
+            let proxied = rules.iter_mut().filter(|rule| rule.has_pool());
+            proxied.for_each(|rule| rule.keys.push(KeyValue::new("body-bytes", limit.clone())));
+        }
+        rules
+    }
+
+    /// `LimitRequestBody` of a virtual host, as the value of `body-bytes`.
+    fn body_limit(&mut self, host: &VirtualHost<'t>) -> Option<String> {
+        let directive = host.scope.get("limitrequestbody")?;
+        match directive.word(0).parse::<u64>() {
+            Ok(bytes) if bytes <= 1 << 50 => {
+                directive.settle_converted(self.notes);
+                (bytes > 0).then(|| format_size(bytes))
+            }
+            _ => {
+                let reason = "not a size: bodies have no limit here";
+                directive.leave_out(reason, "`body-bytes` in a rule", self.notes);
+                None
+            }
+        }
     }
 
     /// Protocols, forwarding fields and trusted proxies.

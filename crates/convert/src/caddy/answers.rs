@@ -155,7 +155,6 @@ pub fn has_no_effect(kind: &str) -> bool {
             | "intercept"
             | "copy_response"
             | "copy_response_headers"
-            | "request_body"
             | "encode"
     )
 }
@@ -187,11 +186,6 @@ pub fn note_other(kind: &str, step: &RouteStep<'_>, notes: &mut ConversionNotes)
         "templates" | "intercept" | "copy_response" | "copy_response_headers" => {
             statement.leave_out("answers of servers are not replaced or filled in", "", notes);
         }
-        "request_body" => statement.leave_out(
-            "bodies are passed on in bounded memory, and their size has no limit",
-            "limit it at the servers",
-            notes,
-        ),
         "import" => {
             let reason = "files are not opened: what it may hold is not known, and what stands behind it is closed";
             statement.leave_out(reason, "put the file's text in its place", notes);

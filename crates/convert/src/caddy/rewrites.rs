@@ -13,7 +13,7 @@ use super::route_state::RouteState;
 pub fn is_edit(step: &RouteStep<'_>) -> bool {
     match step.kind() {
         "uri" => step.word(0) != "strip_prefix",
-        "header" | "request_header" | "rewrite" | "try_files" | "method" => true,
+        "header" | "request_header" | "rewrite" | "try_files" | "method" | "request_body" => true,
         _ => false,
     }
 }

@@ -4,11 +4,13 @@ use crate::condition::RuleCondition;
 use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::ConversionNotes;
 use crate::site_rule::SiteRule;
+use crate::size::format_size;
 use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
 
 use super::answers;
+use super::body_limit;
 use super::fields;
 use super::order::{DirectiveOrder, RouteStep};
 use super::pools::ProxyPools;
@@ -179,6 +181,7 @@ impl<'t> RouteWriter<'_> {
     fn edit(&mut self, step: &RouteStep<'t>, state: &mut RouteState) {
         match step.kind() {
             kind if fields::is_edit(kind) => fields::edit(step, state, self.notes),
+            "request_body" => body_limit::read(step.statement, state, self.notes),
             _ => rewrites::rewrite(step, state, self.notes),
         }
     }
@@ -278,6 +281,8 @@ impl<'t> RouteWriter<'_> {
         let mut keys = keys;
         let rewrite = state.edits.to_toml(has_pool);
         keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
+        let limit = state.body_bytes.filter(|_| has_pool);
+        keys.extend(limit.map(|limit| KeyValue::new("body-bytes", format_size(limit))));
         let when = state.when.clone();
         self.rules.push(SiteRule { when, keys, source: from.source, text: from.text() });
     }

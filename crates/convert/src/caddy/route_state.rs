@@ -13,12 +13,14 @@ pub struct RouteState {
     pub path: PathState,
     /// The status of the answer in place of a server's: something before could not be written.
     pub closed: Option<u16>,
+    /// The most bytes of a body. `None`: there is no limit.
+    pub body_bytes: Option<u64>,
 }
 
 impl RouteState {
     /// At the beginning of a site.
     pub fn begin(when: RuleCondition) -> RouteState {
         let edits = RewriteEdits::default();
-        RouteState { when, edits, path: PathState::Original, closed: None }
+        RouteState { when, edits, path: PathState::Original, closed: None, body_bytes: None }
     }
 }

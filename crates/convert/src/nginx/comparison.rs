@@ -41,6 +41,9 @@ pub fn if_condition(
     variables: &DefinedVariables<'_>,
     place: VariablePlace<'_>,
 ) -> RuleCondition {
+    if let Some(is_negated) = requested_file(words) {
+        return RuleCondition::Is(is_negated);
+    }
     let Some(comparison) = comparison(words, place) else {
         return unknown("only values are compared, not files");
     };
@@ -57,6 +60,15 @@ pub fn if_condition(
         let found = compare(value, comparison.pattern.as_ref(), place);
         if comparison.negated { found.negate() } else { found }
     })
+}
+
+/// Whether the comparison asks for the file that the client asks for. No file is served, so that none is there. Returns
+/// whether the comparison is negated.
+pub fn requested_file(words: &[&str]) -> Option<bool> {
+    let [operator, path] = *words else { return None };
+    let asked = ["$request_filename", "$uri", "$document_uri", "$request_uri"];
+    let is_test = matches!(operator.trim_start_matches('!'), "-f" | "-d" | "-e" | "-x");
+    (is_test && asked.iter().any(|one| path.contains(one))).then(|| operator.starts_with('!'))
 }
 
 fn comparison<'w>(words: &[&'w str], place: VariablePlace<'_>) -> Option<Comparison<'w>> {

@@ -11,10 +11,13 @@ use super::compression;
 use super::defined::DefinedVariables;
 use super::directives;
 use super::field_place::FieldPlace;
-use super::forwarding::ClientTerms;
+use super::forwarding::{ClientTerms, note_silence};
 use super::location::{self, LocationBlock};
+use super::location_content::LocationContent;
+use super::new_path::NewPath;
 use super::page_directives;
 use super::pools::UpstreamPools;
+use super::rewrite_kind::RewritePhase;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -32,6 +35,11 @@ pub struct ContentWriter<'c, 't> {
     pub zones: &'c [&'t Directive],
     /// Named locations of the server, which requests reach only from other locations: `location @app`.
     pub named: Vec<&'t Directive>,
+    /// The directives of the server, and those in effect there.
+    pub server_level: &'t [Directive],
+    pub server_scope: DirectiveScope<'t>,
+    /// The path that a `rewrite` gave before the location that is being read was looked up.
+    pub new_path: Option<NewPath>,
     /// The type of short answers: `default_type`.
     pub media_type: Option<String>,
     /// What the service does with its clients, unless a rule says otherwise.
@@ -52,7 +60,7 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 71] = [
+const READ: [&str; 89] = [
     body_limit::NAME,
     "proxy_buffering",
     "proxy_request_buffering",
@@ -75,7 +83,25 @@ const READ: [&str; 71] = [
     "listen",
     "server_name",
     "return",
+    "include",
+    "expires",
+    "more_set_headers",
+    "more_clear_headers",
+    "more_set_input_headers",
+    "more_clear_input_headers",
+    "mirror",
+    "mirror_request_body",
+    "send_timeout",
+    "proxy_send_timeout",
+    "grpc_send_timeout",
+    "proxy_ssl_certificate",
+    "proxy_ssl_certificate_key",
+    "grpc_ssl_certificate",
+    "grpc_ssl_certificate_key",
+    "proxy_bind",
+    "grpc_bind",
     "rewrite",
+    "break",
     "if",
     "proxy_pass",
     "grpc_pass",
@@ -127,7 +153,7 @@ const READ: [&str; 71] = [
 ];
 
 /// Timeouts and counts that are converted. Invalid values and a time of 0 are reported with the directive.
-const TIMES: [&str; 12] = [
+const TIMES: [&str; 15] = [
     "proxy_next_upstream_timeout",
     "grpc_next_upstream_timeout",
     "grpc_next_upstream_tries",
@@ -137,6 +163,9 @@ const TIMES: [&str; 12] = [
     "grpc_read_timeout",
     "client_header_timeout",
     "client_body_timeout",
+    "send_timeout",
+    "proxy_send_timeout",
+    "grpc_send_timeout",
     "keepalive_timeout",
     "proxy_timeout",
     "proxy_next_upstream_tries",
@@ -186,6 +215,17 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
     }
 }
 
+/// An include whose file is not here.
+pub fn find_include(level: &[Directive]) -> Option<&Directive> {
+    level.iter().find(|one| one.name == "include")
+}
+
+/// The rule of a block with such an include.
+pub fn refuse_all(include: &Directive) -> NginxRule {
+    let always = RuleCondition::Is(true);
+    NginxRule::single_key(always, "deny", "true", include.source, &include.text())
+}
+
 /// Reports the directives of one level that are not carried over.
 pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     let believed =
@@ -224,13 +264,10 @@ impl<'c> ContentWriter<'c, '_> {
     }
 }
 
-impl ContentWriter<'_, '_> {
+impl<'t> ContentWriter<'_, 't> {
     /// The rules of a location.
-    pub fn location(
-        &mut self,
-        place: &LocationBlock<'_>,
-        server: &DirectiveScope<'_>,
-    ) -> Vec<NginxRule> {
+    pub fn location(&mut self, place: &LocationBlock<'t>) -> Vec<NginxRule> {
+        let server = &self.server_scope.clone();
         place.directive.mark_converted();
         let level = place.directive.inner();
         let mut around = server.clone();
@@ -240,14 +277,19 @@ impl ContentWriter<'_, '_> {
         let scope = around.nested(level);
         note_unsupported(level, self.notes);
         compression::note_location_overrides(level, server, self.notes);
+        note_silence(&scope, self.notes);
         self.media_type = scope.get("default_type").map(|one| one.word(0).to_owned());
         let assigned = self.assigned.clone();
         let body_bytes = body_limit::read(&scope);
-        let guards = self.location_guards(level, &scope);
+        let outer = place.outer.iter().find_map(|outer| find_include(outer.inner()));
+        let guards = match outer {
+            // What a location around this one includes holds here, too.
+            Some(missing) => vec![refuse_all(missing)],
+            None => self.location_guards(level, &scope),
+        };
         let mut out = self.with_added_fields(guards, &scope);
         // Files are not served, so every request takes the fallback of `try_files`.
         let named = location::fallback(level)
-            .filter(|_| !level.iter().any(|one| one.name == "proxy_pass"))
             .and_then(|name| self.named.iter().copied().find(|one| one.word(0) == name));
         let (level, scope) = match named {
             Some(named) => {
@@ -261,12 +303,7 @@ impl ContentWriter<'_, '_> {
             }
             None => (level, scope),
         };
-        let texts = self.forwarding_texts(level, &scope);
-        out.extend(
-            self.for_each_value(&texts, &mut |writer| {
-                writer.forwarding_rules(place, level, &scope)
-            }),
-        );
+        out.extend(self.content_rules(&LocationContent::new(place, level, scope)));
         self.assigned = assigned;
         body_limit::limit_rules(&mut out, body_bytes, self.client_terms.body_bytes);
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
@@ -279,22 +316,15 @@ impl ContentWriter<'_, '_> {
         scope: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
         // nginx asks this before anything else that the location says.
-        if let Some(rule) = access::internal(level, self.notes) {
+        if self.new_path.is_none()
+            && let Some(rule) = access::internal(level, self.notes)
+        {
             return vec![rule];
         }
-        for rewrite in level.iter().filter(|one| one.name == "rewrite") {
-            if !self.is_redirect(rewrite) && rewrite.word(2) != "break" {
-                let reason = "a path that was changed is not looked up again among the locations";
-                let instead = "`rewrite` in a rule with `path-regex`";
-                self.notes.left_out(rewrite.source, &rewrite.text(), reason, instead);
-            }
+        if let Some(missing) = find_include(level) {
+            return vec![refuse_all(missing)];
         }
-        let rewritten: Vec<Directive> = level
-            .iter()
-            .filter(|one| one.name != "rewrite" || self.is_redirect(one))
-            .cloned()
-            .collect();
-        let mut out = self.server_rules(&rewritten);
+        let mut out = self.phase_rules(level, RewritePhase::Location);
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             return out;
         }
@@ -305,15 +335,15 @@ impl ContentWriter<'_, '_> {
     /// Rules of a location that names no server.
     pub(super) fn rules_without_server(
         &mut self,
-        place: &LocationBlock<'_>,
-        level: &[Directive],
-        scope: &DirectiveScope<'_>,
+        content: &LocationContent<'_, '_>,
     ) -> Vec<NginxRule> {
-        if level.iter().any(|one| one.name == "return") || access::denies_everybody(scope) {
+        if content.level.iter().any(|one| one.name == "return")
+            || access::denies_everybody(&content.scope)
+        {
             return Vec::new();
         }
-        let source = place.directive.source;
-        let text = place.directive.text();
+        let source = content.place.directive.source;
+        let text = content.place.directive.text();
         page_directives::note_unserved(source, &text, self.page_locations, self.notes);
         vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text)]
     }

@@ -113,12 +113,6 @@ const ROWS: &[NginxDirective] = &[
         "`rewrite.answer-remove` in a rule",
     ),
     (
-        &["send_timeout", "proxy_send_timeout", "grpc_send_timeout"],
-        NoteKind::Changed,
-        "a silent peer is given up in both directions after the same time",
-        "`timeout.between-bytes` of the service and of the pool",
-    ),
-    (
         &["resolver"],
         NoteKind::Changed,
         "names of servers are looked up with the machine's own resolvers",
@@ -219,7 +213,6 @@ const ROWS: &[NginxDirective] = &[
             "proxy_no_cache",
             "proxy_ignore_headers",
             "slice",
-            "expires",
         ],
         NoteKind::LeftOut,
         "answers are not cached and not dated",
@@ -317,13 +310,9 @@ const ROWS: &[NginxDirective] = &[
     ),
     (
         &[
-            "mirror",
-            "mirror_request_body",
-            "break",
             "proxy_method",
             "proxy_set_body",
             "proxy_cookie_flags",
-            "proxy_bind",
             "health_check",
             "match",
             "queue",

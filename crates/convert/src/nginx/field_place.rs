@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::variables::{self, fill, variable_names};
+
 /// What variables of a server stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldPlace<'p> {
@@ -15,4 +17,15 @@ pub struct FieldPlace<'p> {
     pub real_ip: bool,
     /// The values of variables in the rule that is written.
     pub values: &'p BTreeMap<String, String>,
+}
+
+impl FieldPlace<'_> {
+    /// A field's value with our variables. The error names a variable without a counterpart.
+    pub fn value(&self, text: &str) -> Result<String, String> {
+        let text = fill(text, self.values);
+        if self.real_ip && variable_names(&text).contains(&"remote_addr") {
+            return Err("$remote_addr".to_owned());
+        }
+        variables::field_value(&text, self.tls, self.name)
+    }
 }

@@ -4,12 +4,14 @@ use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
+use super::expires::{self, USUAL_STATUSES};
 use super::field_place::FieldPlace;
 use super::forwarding::directive_prefix;
+use super::more_headers::{self, MoreField};
 use super::redirects;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
-use super::variables::{self, fill, variable_names};
+use super::variables::fill;
 
 /// Changed header fields, as keys of `rewrite`.
 #[derive(Default)]
@@ -35,6 +37,15 @@ pub fn fields(
     let mut changes = FieldChanges::default();
     changes.read_requests(&set, place, notes);
     changes.read_responses(scope, prefix, place, notes);
+    for MoreField { name, value } in more_headers::request_fields(scope, place, notes) {
+        // What is set towards servers counts before what the request had.
+        if !set.iter().any(|one| one.word(0).eq_ignore_ascii_case(&name)) {
+            match value {
+                Some(value) => changes.set.push(format!("{name}: {value}")),
+                None => changes.remove.push(name),
+            }
+        }
+    }
     let named = set.iter().any(|one| one.word(0).eq_ignore_ascii_case("host"));
     if let Some(host) = host.filter(|_| !named) {
         changes.host = Some(host.to_owned());
@@ -44,27 +55,16 @@ pub fn fields(
     pairs
 }
 
-/// A field's value with our variables. The error names a variable without a counterpart.
-fn field_value(text: &str, place: FieldPlace<'_>) -> Result<String, String> {
-    let text = fill(text, place.values);
-    if place.real_ip && variable_names(&text).contains(&"remote_addr") {
-        return Err("$remote_addr".to_owned());
-    }
-    variables::field_value(&text, place.tls, place.name)
-}
-
-/// Statuses whose answers get a field of `add_header` without `always`.
-const USUAL_STATUSES: &str = "[200, 201, 204, 206, 301, 302, 303, 304, 307, 308]";
-
 /// `add_header` as entries of `response-add`: on answers of servers, and on those of rules.
 pub fn added_fields(
     scope: &DirectiveScope<'_>,
     place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
 ) -> Vec<String> {
-    let mut out = Vec::new();
+    let mut out = expires::added_fields(scope, notes);
+    out.extend(more_headers::added_fields(scope, place, notes));
     for one in scope.all("add_header") {
-        match field_value(one.word(1), place) {
+        match place.value(one.word(1)) {
             // nginx adds no field without a value.
             Ok(text) if text.is_empty() => one.mark_converted(),
             Ok(text) => {
@@ -116,7 +116,7 @@ impl FieldChanges {
                 one.mark_converted();
                 continue;
             }
-            match field_value(text, place) {
+            match place.value(text) {
                 // The Host of the request is passed on as it is.
                 Ok(_) if is_host && matches!(text.as_str(), "$host" | "$http_host") => {}
                 Ok(value) if is_host && value.contains('{') => self.host = Some(value),
@@ -145,6 +145,16 @@ impl FieldChanges {
         notes: &mut ConversionNotes,
     ) {
         self.response_add = added_fields(scope, place, notes);
+        self.answer_remove.extend(expires::replaced_fields(scope));
+        self.answer_remove.extend(more_headers::replaced_fields(scope));
+        for one in scope.all("add_header") {
+            // nginx has one of these, and puts its own in the place of the server's.
+            if ["last-modified", "etag"].contains(&one.peek(0).to_ascii_lowercase().as_str()) {
+                self.answer_remove.push(one.peek(0).to_owned());
+                let reason = "the server's own is removed from all answers";
+                notes.changed(one.source, &one.text(), reason, "`rewrite.answer-set`");
+            }
+        }
         for one in scope.all(&format!("{prefix}_hide_header")) {
             if let Err(why) = check_field(&format!("{}:", one.word(0))) {
                 notes.left_out_because(one.source, &one.text(), &why);

@@ -4,6 +4,7 @@
 //! A pool and a service have what the level of the server says. What a location says otherwise stands in its rules.
 
 use crate::duration;
+use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
@@ -103,6 +104,52 @@ fn time(
     }
 }
 
+/// The time for reading from servers and for writing to them: here one counts for both, so that it is the longer one.
+fn server_silence(scope: &DirectiveScope<'_>, prefix: &str, sources: &mut Vec<SourcePlace>) -> u64 {
+    let names = [SERVERS.reading, SERVERS.writing].map(|name| format!("{prefix}{name}"));
+    let times = names.map(|name| time(scope, &name, MINUTE, sources));
+    times.into_iter().max().unwrap_or(MINUTE)
+}
+
+/// The same for clients. A time for bodies alone counts: it protects from clients that send slowly.
+fn client_silence(scope: &DirectiveScope<'_>) -> u64 {
+    let written = |name: &str| scope.time(name).map(|time| time.ms.min(LONGEST));
+    match (written(CLIENTS.reading), written(CLIENTS.writing)) {
+        (Some(reading), Some(writing)) => reading.max(writing),
+        (Some(reading), None) => reading,
+        (None, writing) => writing.unwrap_or(MINUTE).max(MINUTE),
+    }
+}
+
+/// The two times of one peer, as the ends of their names.
+#[derive(Clone, Copy)]
+struct SilencePair {
+    reading: &'static str,
+    writing: &'static str,
+}
+
+const CLIENTS: SilencePair =
+    SilencePair { reading: "client_body_timeout", writing: "send_timeout" };
+const SERVERS: SilencePair = SilencePair { reading: "_read_timeout", writing: "_send_timeout" };
+
+/// Reports times of one peer that differ, and settles those that do not.
+pub fn note_silence(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    for (pair, prefix) in [(CLIENTS, ""), (SERVERS, "proxy"), (SERVERS, "grpc")] {
+        let names = [pair.reading, pair.writing].map(|name| format!("{prefix}{name}"));
+        let mut places = Vec::new();
+        let shown = names.clone().map(|name| time(scope, &name, MINUTE, &mut places));
+        for directive in names.iter().filter_map(|name| scope.get(name)) {
+            if shown.iter().any(|one| *one != shown[0]) {
+                let reason = "one time counts for reading from a peer and for writing to it";
+                let instead = "`timeout.between-bytes` of the service and of the pool";
+                notes.changed(directive.source, &directive.text(), reason, instead);
+            } else if scope.time(&directive.name).is_some() {
+                directive.mark_converted();
+            }
+        }
+    }
+}
+
 impl UpstreamTerms {
     /// The terms in this scope, and where they are written. `servers`: how many the upstream has.
     pub fn read(
@@ -116,7 +163,11 @@ impl UpstreamTerms {
         let mut read =
             |name: &str| time(scope, &format!("{prefix}_{name}"), MINUTE, &mut sources.timeout);
         let connect = read("connect_timeout").min(LONGEST_CONNECT);
-        let silence = if scheme == "tcp" { 0 } else { read("read_timeout") };
+        let first_byte = if scheme == "tcp" { 0 } else { read("read_timeout") };
+        let silence = match scheme {
+            "tcp" => 0,
+            _ => server_silence(scope, prefix, &mut sources.timeout),
+        };
         let next = written("next_upstream");
         let tries = written("next_upstream_tries");
         sources.retries.extend(tries.map(|one| one.source));
@@ -136,11 +187,11 @@ impl UpstreamTerms {
             let timeout = terms.timeout;
             return UpstreamTerms { timeout, retries: terms.retries, ..UpstreamTerms::default() };
         }
-        add("first-byte", silence);
+        add("first-byte", first_byte);
         add("between-bytes", silence);
         add("stream", silence);
         // nginx gives each attempt its whole time, unless a limit is written.
-        let all = (connect + silence).saturating_mul(u64::from(terms.retries) + 1).min(LONGEST);
+        let all = (connect + first_byte).saturating_mul(u64::from(terms.retries) + 1).min(LONGEST);
         let all =
             time(scope, &format!("{prefix}_next_upstream_timeout"), all, &mut sources.timeout);
         if terms.retries > 0 {
@@ -271,16 +322,18 @@ impl ClientTerms {
             let directive = scope.get(name).filter(|_| !grpc);
             directive.inspect(|one| one.mark_converted()).is_none_or(|one| one.word(0) != "off")
         };
-        if scope.time("client_body_timeout").is_some() {
-            scope.get("client_body_timeout").into_iter().for_each(Directive::mark_converted);
-        }
         ClientTerms {
             body_bytes: body_limit::read(scope),
-            between_bytes: time(scope, "client_body_timeout", MINUTE, &mut sources),
+            between_bytes: client_silence(scope),
             tunnel: (!grpc).then(|| time(scope, &read, MINUTE, &mut sources)),
             buffers_requests: !grpc && switch("proxy_request_buffering"),
             buffers_responses: !grpc && switch("proxy_buffering"),
         }
+    }
+
+    /// `timeout.between-bytes` of the service.
+    pub fn between_bytes(&self) -> String {
+        duration::format_duration(self.between_bytes)
     }
 
     /// `timeout.tunnel` of the service.

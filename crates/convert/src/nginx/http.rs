@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::duration::{self, TimeSetting};
 use crate::empty_pool;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
@@ -18,7 +17,8 @@ use super::compression;
 use super::content::{self, ContentWriter};
 use super::defined::DefinedVariables;
 use super::error_pages;
-use super::forwarding::ClientTerms;
+use super::forwarding::{self, ClientTerms};
+use super::http_service;
 use super::listen::{self, ListenAddress};
 use super::location;
 use super::pools::UpstreamPools;
@@ -175,6 +175,8 @@ struct ServiceFacts<'f> {
     client_terms: &'f ClientTerms,
     /// Locations whose file is an error page.
     pages: &'f [SourcePlace],
+    /// The servers of the service, the default one first.
+    scopes: &'f [&'f DirectiveScope<'f>],
 }
 
 struct HttpWriter<'w, 't> {
@@ -184,26 +186,6 @@ struct HttpWriter<'w, 't> {
     defined: &'w DefinedVariables<'t>,
     pools: &'w mut UpstreamPools,
     notes: &'w mut ConversionNotes,
-}
-
-/// Writes the versions of HTTP that differ from what a service speaks by itself.
-fn write_protocols(service: &mut TomlTable, servers: &[&ServerBlock<'_>], tls: bool, quic: bool) {
-    let http2 = offers_http2(servers);
-    if tls && !http2 {
-        service.set("http2", value::quote("off"), SourcePlace::NONE);
-    }
-    if quic {
-        service.set("http3", value::quote("on"), SourcePlace::NONE);
-    }
-}
-
-/// Whether one of the servers of a listener speaks HTTP/2.
-fn offers_http2(servers: &[&ServerBlock<'_>]) -> bool {
-    servers.iter().any(|one| {
-        let switch = one.scope.get("http2").inspect(|switch| switch.mark_converted());
-        one.listens.iter().any(|listen| listen.http2)
-            || switch.is_some_and(|switch| switch.word(0) == "on")
-    })
 }
 
 impl HttpWriter<'_, '_> {
@@ -228,36 +210,32 @@ impl HttpWriter<'_, '_> {
         let name = names.unique_name(&if tls { format!("{label}-tls") } else { label.to_owned() });
         let pages = error_pages::read(&servers, self.notes);
         let client_terms = ClientTerms::read("http", &default.scope);
+        let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
         let facts = ServiceFacts {
             tls,
             has_header: has_listen(|listen| listen.header),
             client_terms: &client_terms,
             pages: &pages.locations,
+            scopes: &scopes,
         };
         let mut rules = self.rules(&servers, facts);
         let body_limit = body_limit::service_limit(&rules, client_terms.body_bytes);
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
-        let mut service =
-            TomlTable::new(path.clone(), default.directive.source, &default.directive.text());
-        for listen in &shared.listens {
-            service.push_item("listen", value::quote(&listen.address), listen.source);
+        let mut service = service_head(&path, shared, default, &pool);
+        http_service::write_protocols(
+            &mut service,
+            &servers,
+            tls,
+            tls && has_listen(|listen| listen.quic),
+        );
+        if tls {
+            http_service::note_http2(&servers, self.notes);
         }
-        service.set("forward", value::quote("http"), SourcePlace::NONE);
-        service.set("pool", value::quote(&pool), SourcePlace::NONE);
-        // Fields of the client's address are written where locations set them; others pass, as in nginx.
-        let passed =
-            [KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
-        service.set("forwarded", value::table(&passed), SourcePlace::NONE);
-        if let Some(names) = field_names(&default.scope) {
-            service.set("field-names", value::quote(names), SourcePlace::NONE);
-        }
-        write_protocols(&mut service, &servers, tls, tls && has_listen(|listen| listen.quic));
         if has_listen(|listen| listen.header) {
             let header = accept_proxy::accept_proxy(&default.scope, ProxyPlane::Http);
             service.set_required("accept-proxy", header, SourcePlace::NONE);
         }
-        let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
         compression::write(&mut service, &scopes, self.notes);
         let proxied = pool != empty_pool::NAME;
         if let Some(buffer) = client_terms.service_buffer().filter(|_| proxied) {
@@ -270,7 +248,8 @@ impl HttpWriter<'_, '_> {
         }
         document.push(service);
         let tunnel = client_terms.tunnel_timeout().filter(|_| proxied);
-        write_timeouts(&path, &default.scope, tunnel, document);
+        forwarding::note_silence(&default.scope, self.notes);
+        http_service::write_timeouts(&path, &default.scope, &client_terms, tunnel, document);
         if tls {
             let source = shared.listens.first().map_or(SourcePlace::NONE, |listen| listen.source);
             tls::write(&path, source, &scopes, document, self.notes);
@@ -305,7 +284,10 @@ impl HttpWriter<'_, '_> {
         server: &ServerBlock<'_>,
         facts: ServiceFacts<'_>,
     ) -> Vec<NginxRule> {
-        let ServiceFacts { tls, has_header, client_terms, pages } = facts;
+        let ServiceFacts { tls, has_header, client_terms, pages, scopes } = facts;
+        if tls && tls::demands_otherwise(scopes, &server.scope) {
+            return vec![http_service::refuse_clients(server)];
+        }
         let ignores_header =
             has_header && !accept_proxy::is_believed(&server.scope, ProxyPlane::Http);
         let mut context = ContentWriter {
@@ -318,8 +300,11 @@ impl HttpWriter<'_, '_> {
             client_terms: client_terms.clone(),
             page_locations: pages,
             named: location::named_locations(server.directive.inner()),
+            server_level: server.directive.inner(),
+            server_scope: server.scope.clone(),
+            new_path: None,
             defined: self.defined,
-            assigned: BTreeMap::new(),
+            assigned: tls::client_variables(&server.scope, tls),
             fixed: BTreeMap::new(),
             real_ip: ignores_header || server.scope.has_real_ip(),
             sight: ClientSight { ignores_header },
@@ -351,33 +336,26 @@ impl HttpWriter<'_, '_> {
     }
 }
 
-/// Names of fields that nginx drops, unless it is told otherwise.
-fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
-    let is = |name: &str, value: &str| scope.get(name).is_some_and(|one| one.word(0) == value);
-    let kept = is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off");
-    (!kept).then_some("drop")
-}
-
-/// Writes the times towards clients, with nginx's own values where none is written.
-fn write_timeouts(
+/// The keys of a service with which it begins.
+fn service_head(
     path: &str,
-    scope: &DirectiveScope<'_>,
-    tunnel: Option<String>,
-    document: &mut Document,
-) {
-    let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
-    for (key, name, otherwise) in [
-        ("header", "client_header_timeout", 60_000),
-        ("idle", "keepalive_timeout", 75_000),
-        ("between-bytes", "client_body_timeout", 60_000),
-    ] {
-        let time = scope.time(name);
-        let TimeSetting { ms, source } =
-            time.unwrap_or(TimeSetting { ms: otherwise, source: SourcePlace::NONE });
-        times.set(key, duration::format_duration(ms), source);
+    shared: &ListenGroup<'_>,
+    default: &ServerBlock<'_>,
+    pool: &str,
+) -> TomlTable {
+    let mut service =
+        TomlTable::new(path.to_owned(), default.directive.source, &default.directive.text());
+    for listen in &shared.listens {
+        service.push_item("listen", value::quote(&listen.address), listen.source);
     }
-    if let Some(tunnel) = tunnel {
-        times.set("tunnel", tunnel, SourcePlace::NONE);
+    service.set("forward", value::quote("http"), SourcePlace::NONE);
+    service.set("pool", value::quote(pool), SourcePlace::NONE);
+    // Fields of the client's address are written where locations set them; others pass, as in nginx.
+    let passed =
+        [KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
+    service.set("forwarded", value::table(&passed), SourcePlace::NONE);
+    if let Some(names) = http_service::field_names(&default.scope) {
+        service.set("field-names", value::quote(names), SourcePlace::NONE);
     }
-    document.push(times);
+    service
 }

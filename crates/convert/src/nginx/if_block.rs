@@ -2,12 +2,12 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
-use crate::value::KeyValue;
 
 use super::branching::BranchedTexts;
-use super::comparison::{if_condition, if_words};
-use super::content::ContentWriter;
+use super::comparison::{if_condition, if_words, requested_file};
+use super::content::{ContentWriter, note_unsupported};
 use super::defined::both;
+use super::rewrite_kind::{RewritePhase, answers, changes_content};
 use super::rewrite_phase::texts_of;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -19,29 +19,35 @@ const ASSIGNED: usize = 64;
 
 impl ContentWriter<'_, '_> {
     /// `if (…) { return …; }`.
-    pub(super) fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
+    pub(super) fn condition(
+        &mut self,
+        directive: &Directive,
+        phase: RewritePhase,
+    ) -> Vec<NginxRule> {
         let words: Vec<String> =
             if_words(directive.args()).into_iter().map(str::to_owned).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let acts = |one: &Directive| matches!(one.name.as_str(), "return" | "rewrite");
         let inner = directive.inner();
-        let is_known = |one: &Directive| {
-            acts(one) || matches!(one.name.as_str(), "add_header" | "set" | "break")
-        };
-        if !inner.iter().all(is_known) {
-            return self.left_out_block(directive, &words);
+        if requested_file(&words).is_some() {
+            let reason = "files are not served, so that none is there";
+            self.notes.changed(directive.source, &directive.text(), reason, "");
         }
-        if !inner.iter().any(acts) {
-            return self.conditional_values(directive, &words);
+        if inner.iter().any(|one| one.name == "include") {
+            let when = if_condition(&words, self.defined, self.variable_place()).at_least();
+            let text = directive.text();
+            return vec![NginxRule::single_key(when, "deny", "true", directive.source, &text)];
         }
+        if !answers(directive) {
+            return self.conditional_values(directive, &words, phase);
+        }
+        note_unsupported(inner, self.notes);
         let mut texts = BranchedTexts {
             source: directive.source,
             text: directive.text(),
             ..BranchedTexts::default()
         };
-        texts
-            .choosing
-            .extend(inner.iter().filter(|one| acts(one)).flat_map(|one| texts_of(one).choosing));
+        let acts = |one: &&Directive| matches!(one.name.as_str(), "return" | "rewrite");
+        texts.choosing.extend(inner.iter().filter(acts).flat_map(|one| texts_of(one).choosing));
         self.for_each_value(&texts, &mut |writer| writer.conditional_rules(directive, &words))
     }
 
@@ -58,7 +64,7 @@ impl ContentWriter<'_, '_> {
         directive.mark_converted();
         let before = self.assigned.clone();
         let scope = DirectiveScope::default().nested(inner);
-        let rules = self.server_rules(inner);
+        let rules = self.phase_rules(inner, RewritePhase::Block);
         self.assigned = before;
         if when.clone().simplify(self.tls) == RuleCondition::Is(false) {
             // Nothing becomes of it, as in nginx.
@@ -114,30 +120,20 @@ impl ContentWriter<'_, '_> {
         })
     }
 
-    /// A block with directives that no rule has. What it refuses stays refused.
-    fn left_out_block(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
-        let source = directive.source;
-        let text = directive.text();
-        let refuses = directive.inner().iter().find(|one| one.name == "return");
-        let reason =
-            "only `return`, `rewrite`, `set` and `add_header` stand in a rule with a condition";
-        self.notes.left_out(source, &text, reason, "a rule with `when`");
-        let Some(refuses) = refuses.filter(|_| self.refuses_clients(directive)) else {
-            return Vec::new();
-        };
-        let when = if_condition(words, self.defined, self.variable_place()).at_least();
-        let KeyValue { key, value } =
-            self.return_action(refuses).unwrap_or(KeyValue::new("deny", "true"));
-        vec![NginxRule::single_key(when, key, value, source, &text)]
-    }
-
     /// `if (…) { set …; }`: the values count where the condition holds.
-    fn conditional_values(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
+    fn conditional_values(
+        &mut self,
+        directive: &Directive,
+        words: &[&str],
+        phase: RewritePhase,
+    ) -> Vec<NginxRule> {
         let when = if_condition(words, self.defined, self.variable_place());
         for one in directive.inner() {
             match one.name.as_str() {
                 "set" => self.assign(one, &when),
-                "break" => super::directives::note_directive(one, self.notes),
+                // What a location does under a condition has rules of its own.
+                _ if phase == RewritePhase::Location => {}
+                "rewrite" | "break" => {}
                 _ => {
                     let reason =
                         "only `return`, `rewrite` and `set` stand in a rule with a condition";
@@ -145,8 +141,16 @@ impl ContentWriter<'_, '_> {
                 }
             }
         }
-        directive.mark_converted();
-        Vec::new()
+        let is_left = phase == RewritePhase::Location && changes_content(directive);
+        if !is_left {
+            directive.mark_converted();
+        }
+        match phase {
+            RewritePhase::Server if directive.inner().iter().any(|one| one.name == "rewrite") => {
+                self.conditional_rules(directive, words)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// `set $NAME VALUE;`, where a condition holds.

@@ -1,7 +1,9 @@
 //! Pools on demand: for an upstream's name, or for an address in `proxy_pass`.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
+use crate::certificate_file::{has_key_beside, key_path};
 use crate::document::{Document, TomlTable};
 use crate::empty_pool;
 use crate::names::UniqueNames;
@@ -85,10 +87,11 @@ impl UpstreamPools {
         };
         let key = PoolTarget { scheme: used.scheme.to_owned(), target };
         // TLS belongs to a location in nginx and to a pool here, so each combination needs its own pool.
-        let settings = use_key(used, scope);
         let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
+        let settings = use_key(used, scope, upstream.is_some());
         let servers = upstream.map_or(1, |one| upstream::count_servers(one));
         note_retry_words(used.scheme, scope, notes);
+        note_bind(used.scheme, scope, notes);
         let mut sources = TermSources::default();
         let own = UpstreamTerms::read(used.scheme, servers, scope, &mut sources);
         sources.mark_written(used.scheme, scope);
@@ -105,21 +108,18 @@ impl UpstreamPools {
         let (source, text) =
             upstream.map_or((used.source, String::new()), |one| (one.source, one.text()));
         let mut pool = TomlTable::new(format!("pool.{name}"), source, &text);
-        let tls = matches!(used.scheme, "https" | "grpcs");
-        let port = if tls { 443 } else { 80 };
         match upstream {
-            Some(upstream) => {
-                upstream::fill(&mut pool, upstream, used.scheme != "tcp", port, notes)
+            Some(upstream) => upstream::fill(&mut pool, upstream, used.scheme != "tcp", notes),
+            None => {
+                let tls = matches!(used.scheme, "https" | "grpcs");
+                let address = upstream::with_port(used.target, if tls { 443 } else { 80 });
+                pool.push_item("servers", value::quote(&address), used.source);
             }
-            None => pool.push_item(
-                "servers",
-                value::quote(&upstream::with_port(used.target, port)),
-                used.source,
-            ),
         }
-        write_server_protocol(&mut pool, used, scope);
+        write_server_protocol(&mut pool, used, scope, upstream.is_some());
         if pool.has("tls") {
             note_unverified(used.scheme, scope, notes);
+            note_server_tls(used.scheme, scope, notes);
         }
         // The pool has the terms of the server's level; those of the location stand in its rule.
         let mut sources = TermSources::default();
@@ -149,18 +149,73 @@ impl UpstreamPools {
 }
 
 /// Writes the protocol of connections to servers.
-fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
+fn write_server_protocol(
+    pool: &mut TomlTable,
+    used: PoolUse<'_>,
+    scope: &DirectiveScope<'_>,
+    is_upstream: bool,
+) {
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
     if stream_tls || matches!(used.scheme, "https" | "grpcs") {
-        pool.set_required("tls", verify_settings(used, scope), used.source);
+        pool.set_required("tls", verify_settings(used, scope, is_upstream), used.source);
     }
     if used.scheme.starts_with("grpc") {
         pool.set("http2", value::quote("only"), used.source);
     }
+    let bind = scope.get(&format!("{}_bind", directive_prefix(used.scheme)));
+    let bind = bind.filter(|bind| bind.peek(1).is_empty());
+    if let Some(bind) = bind.filter(|bind| bind.word(0).parse::<IpAddr>().is_ok()) {
+        pool.set("source", value::quote(bind.word(0)), bind.source);
+    }
     let proxied = if used.scheme == "tcp" { scope.get("proxy_protocol") } else { None };
     if let Some(proxied) = proxied.filter(|one| one.word(0) == "on") {
         pool.set_required("send-proxy", value::quote("v1"), proxied.source);
+    }
+}
+
+/// Reports an address towards servers that is not one of this machine.
+fn note_bind(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    let bind = scope.get(&format!("{}_bind", directive_prefix(scheme)));
+    let is_plain = |bind: &&Directive| {
+        let is_alone = bind.peek(1).is_empty();
+        is_alone && (bind.peek(0) == "off" || bind.peek(0).parse::<IpAddr>().is_ok())
+    };
+    let Some(bind) = bind else { return };
+    match is_plain(&bind) {
+        true => bind.mark_converted(),
+        false => {
+            let reason = "servers see an address of this machine, which the kernel chooses";
+            bind.args();
+            notes.left_out(bind.source, &bind.text(), reason, "`source` of the pool");
+        }
+    }
+}
+
+/// Reports what is left of TLS to servers: the place of a key, and a name that depends on the request.
+fn note_server_tls(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    let prefix = directive_prefix(scheme);
+    let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
+    if let Some(name) = get("name").filter(|one| one.word(0).contains('$'))
+        && !matches!(name.word(0), "$proxy_host" | "${proxy_host}")
+    {
+        let reason =
+            "servers are asked for the name of their upstream, or their own, and must prove it";
+        notes.left_out(name.source, &name.text(), reason, "`tls.name` of the pool");
+    }
+    if let Some(certificate) = get("certificate").filter(|one| !one.is_settled()) {
+        certificate.args();
+        let reason = "a certificate stands in a file: servers get none";
+        notes.left_out(certificate.source, &certificate.text(), reason, "`tls.certificate`");
+    }
+    if let (Some(certificate), Some(key)) = (get("certificate"), get("certificate_key")) {
+        key.mark_converted();
+        let file = certificate.word(0);
+        if !has_key_beside(file, key.word(0)) {
+            let reason = "a key stands in the certificate's file or beside it";
+            let instead = format!("cp {} {}", key.word(0), key_path(file));
+            notes.left_out(certificate.source, &certificate.text(), reason, &instead);
+        }
     }
 }
 
@@ -201,9 +256,9 @@ fn note_retry_words(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut Conver
 }
 
 /// A text of the settings that distinguishes two uses of one upstream.
-fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
+fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>, is_upstream: bool) -> String {
     let mut own = TomlTable::new("", SourcePlace::NONE, "");
-    write_server_protocol(&mut own, used, scope);
+    write_server_protocol(&mut own, used, scope, is_upstream);
     if used.scheme == "tcp" {
         // A service for bytes may have no rule that says otherwise.
         let mut sources = TermSources::default();
@@ -213,7 +268,7 @@ fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
 }
 
 /// The `tls` of a pool. nginx does not verify servers by default; directives of the proxying location enable it.
-fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
+fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>, is_upstream: bool) -> String {
     let prefix = directive_prefix(used.scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
     for name in ["verify", "name"] {
@@ -225,11 +280,20 @@ fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
         let file = get(name).filter(|_| on).inspect(|file| file.mark_converted());
         pairs.extend(file.map(|file| KeyValue::new(key, value::quote(file.word(0)))));
     }
-    let name = get("name").filter(|name| !name.word(0).contains('$'));
-    let name = match name {
-        Some(name) => Some(name.word(0)),
+    if let Some(certificate) = get("certificate").filter(|one| !one.word(0).contains([':', '$'])) {
+        pairs.push(KeyValue::new("certificate", value::quote(certificate.word(0))));
+        certificate.mark_converted();
+    }
+    let proxy_host = used.target.rsplit_once(':').map_or(used.target, |(host, _)| host);
+    let name = match get("name").map(|name| name.word(0)) {
+        Some("$proxy_host" | "${proxy_host}") => Some(proxy_host),
+        Some(name) if !name.contains('$') => Some(name),
         // nginx takes the host of `proxy_pass`, which is `localhost` for a Unix socket.
-        None => used.target.starts_with("unix:").then_some("localhost"),
+        _ if used.target.starts_with("unix:") => Some("localhost"),
+        _ if is_upstream && (on || get("server_name").is_some_and(|one| one.peek(0) == "on")) => {
+            Some(proxy_host)
+        }
+        _ => None,
     };
     pairs.extend(name.map(|name| KeyValue::new("name", value::quote(name))));
     value::table(&pairs)

@@ -8,10 +8,10 @@ use super::expressions::pass_target;
 use super::fields::fields;
 use super::forwarding::ClientTerms;
 use super::location::{LocationBlock, LocationMatch};
+use super::location_content::LocationContent;
 use super::pools::{PoolReference, PoolUse};
 use super::redirects::location_rewrites;
-use super::rule::{InternalRewrite, NginxRule, forwarding_keys};
-use super::scope::DirectiveScope;
+use super::rule::{InternalRewrite, NginxRule, bad_gateway, forwarding_keys};
 use super::tree::Directive;
 
 /// The parts of the rules of one `proxy_pass`.
@@ -44,16 +44,9 @@ impl PassRule<'_> {
 
 impl ContentWriter<'_, '_> {
     /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
-    pub(super) fn proxy_rules(
-        &mut self,
-        place: &LocationBlock<'_>,
-        level: &[Directive],
-        scope: &DirectiveScope<'_>,
-    ) -> Vec<NginxRule> {
-        let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let Some(pass) = pass else {
-            return self.rules_without_server(place, level, scope);
-        };
+    pub(super) fn proxy_rules(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
+        let LocationContent { place, pass, level, scope } = content;
+        let Some(pass) = *pass else { return self.rules_without_server(content) };
         let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
         if let Some(rules) = self.share_rules(pass, &filled, scope) {
             return rules;
@@ -78,20 +71,28 @@ impl ContentWriter<'_, '_> {
         let mut fields = fields(scope, target.scheme, host, own, self.notes);
         if !target.scheme.starts_with("grpc") {
             let path = place.prefix().or(place.exact());
-            fields.extend(location_rewrites(scope, &target, path, own, self.notes));
+            // nginx changes no Location by itself where variables name the servers.
+            let named = (!pass.peek(0).contains('$')).then_some(&target);
+            fields.extend(location_rewrites(scope, named, path, own, self.notes));
+        }
+        let mut terms = terms;
+        if !target.scheme.starts_with("grpc") {
+            terms.extend(self.mirror(scope));
         }
         let forward = PassRule { pass, pool, fields, terms };
-        if let Some(InternalRewrite { when, to }) = self.internal_rewrite(level) {
-            // A path that the expression does not match is forwarded unchanged.
-            return vec![
-                forward.rule(when, Some(&to)),
-                forward.rule(RuleCondition::Is(true), None),
-            ];
+        let mut out = Vec::new();
+        for InternalRewrite { when, to } in self.internal_rewrites(level) {
+            out.push(match to {
+                Some(to) => forward.rule(when, Some(&to)),
+                None => bad_gateway(pass).with_condition(&when),
+            });
         }
-        match self.replaced_path(place, pass, target.uri) {
-            Some(ReplacedPath { when, to }) => vec![forward.rule(when, to.as_deref())],
-            None => vec![bad_gateway(pass)],
-        }
+        // A path that no expression matches is forwarded as it is.
+        out.push(match self.replaced_path(place, pass, target.uri) {
+            Some(ReplacedPath { when, to }) => forward.rule(when, to.as_deref()),
+            None => bad_gateway(pass),
+        });
+        out
     }
 
     /// The path that servers get. `None`: it cannot be written. `uri`: the path behind the servers in `proxy_pass`.
@@ -102,6 +103,15 @@ impl ContentWriter<'_, '_> {
         uri: Option<&str>,
     ) -> Option<ReplacedPath> {
         let always = |to: Option<String>| Some(ReplacedPath { when: RuleCondition::Is(true), to });
+        if let Some(new) = self.new_path.clone() {
+            let path = new.passed_on(place.path, pass, uri);
+            if path.is_none() {
+                let reason =
+                    "a path that was changed before has no place in this one; clients get 502";
+                self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
+            }
+            return path.and_then(|path| always(Some(path)));
+        }
         let Some(uri) = uri else { return always(None) };
         // A path behind variables replaces the whole path.
         if pass.peek(0).contains('$') {
@@ -116,6 +126,15 @@ impl ContentWriter<'_, '_> {
             }
             LocationMatch::Exact => return always(Some(uri.to_owned())),
             LocationMatch::Prefix | LocationMatch::Final => {
+                if uri.ends_with('/') && !place.path.text.ends_with('/') {
+                    let reason = "two slashes behind each other are sent as one";
+                    self.notes.changed(
+                        pass.source,
+                        &pass.text(),
+                        reason,
+                        "a location that ends in `/`",
+                    );
+                }
                 let to = Some(format!("{uri}{{rest}}"));
                 return match place.path.text {
                     "/" => Some(ReplacedPath { when: RuleCondition::texts("path", &["/*"]), to }),
@@ -128,9 +147,4 @@ impl ContentWriter<'_, '_> {
         self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
         None
     }
-}
-
-/// The answer where no server can be named.
-fn bad_gateway(pass: &Directive) -> NginxRule {
-    NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
 }

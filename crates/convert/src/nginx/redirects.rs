@@ -7,10 +7,11 @@ use super::expressions::PassTarget;
 use super::field_place::FieldPlace;
 use super::scope::DirectiveScope;
 
-/// `rewrite.location`: `proxy_redirect`, or what nginx does without it. `prefix`: the location's.
+/// `rewrite.location`: `proxy_redirect`, or what nginx does without it. `target`: what is named without variables.
+/// `prefix`: the location's.
 pub fn location_rewrites(
     scope: &DirectiveScope<'_>,
-    target: &PassTarget<'_>,
+    target: Option<&PassTarget<'_>>,
     prefix: Option<&str>,
     place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
@@ -18,25 +19,30 @@ pub fn location_rewrites(
     let named = scope.all("proxy_redirect");
     let mut entries = Vec::new();
     if named.is_empty() {
-        entries.extend(default_rewrite(target, prefix, place));
+        entries.extend(target.and_then(|target| default_rewrite(target, prefix, place)));
     }
     for one in named {
         match (one.word(0), one.word(1)) {
             ("off", _) => one.mark_converted(),
             ("default", _) => {
-                entries.extend(default_rewrite(target, prefix, place));
+                entries.extend(target.and_then(|target| default_rewrite(target, prefix, place)));
                 one.mark_converted();
             }
-            (from, to)
-                if !from.starts_with('~')
-                    && [from, to].iter().all(|text| !text.contains(['$', '{', '}'])) =>
-            {
-                entries.push(entry(from, &absolute(to, place)));
-                one.mark_converted();
+            (from, to) if !from.starts_with('~') && !from.contains(['$', '{', '}']) => {
+                match place.value(to).map(|to| absolute(&to, place)) {
+                    Ok(to) => {
+                        entries.push(entry(from, &to));
+                        one.mark_converted();
+                    }
+                    Err(variable) => {
+                        let reason = format!("`{variable}` has no counterpart in a Location");
+                        notes.left_out(one.source, &one.text(), &reason, "`rewrite.location`");
+                    }
+                }
             }
             _ => {
                 let reason =
-                    "the Location of an answer is changed by its beginning, without variables";
+                    "the Location of an answer is changed by its beginning, which has no variables";
                 notes.left_out(one.source, &one.text(), reason, "`rewrite.location`");
             }
         }

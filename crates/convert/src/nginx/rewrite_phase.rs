@@ -4,77 +4,134 @@ use crate::condition::{RuleCondition, whole_path};
 use crate::value::{self, KeyValue};
 
 use super::branching::BranchedTexts;
+use super::comparison::{if_condition, if_words};
 use super::content::ContentWriter;
+use super::new_path::{NewPath, certain_condition, is_readable, rewrite_condition};
+use super::path_text::encode_expression;
+use super::rewrite_kind::{RewritePhase, answers, is_break, is_redirect};
 use super::rule::{InternalRewrite, NginxRule};
 use super::tree::Directive;
 use super::variables::template;
 
 impl ContentWriter<'_, '_> {
-    /// The `return`, `rewrite` and `if` rules of a server, which precede its locations.
-    pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
-        let mut out = Vec::new();
-        for directive in level {
-            let source = directive.source;
-            let text = directive.text();
-            let answers = matches!(directive.name.as_str(), "return" | "if" | "rewrite");
+    /// The rules of `return`, `rewrite` and `if` of a level, which precede what it does else.
+    pub(super) fn phase_rules(
+        &mut self,
+        level: &[Directive],
+        phase: RewritePhase,
+    ) -> Vec<NginxRule> {
+        let mut out: Vec<NginxRule> = Vec::new();
+        // Requests for which nginx has ended the phase before.
+        let mut ended: Vec<RuleCondition> = Vec::new();
+        for (at, directive) in level.iter().enumerate() {
+            let acts = matches!(directive.name.as_str(), "return" | "if" | "rewrite");
             let is_decided =
                 |rule: &NginxRule| rule.when.clone().simplify(self.tls) == RuleCondition::Is(true);
-            if answers && out.iter().any(is_decided) {
-                let reason = "an earlier line answers every request";
-                self.notes.changed(source, &text, reason, "");
+            let is_broken =
+                ended.iter().any(|one| one.clone().simplify(self.tls) == RuleCondition::Is(true));
+            if acts && (is_broken || out.iter().any(is_decided)) {
+                let reason = "an earlier line answers every request, or ends what is run";
+                self.notes.changed(directive.source, &directive.text(), reason, "");
                 directive.inner().iter().for_each(Directive::mark_converted);
                 continue;
             }
-            match directive.name.as_str() {
-                "set" => self.assign(directive, &RuleCondition::Is(true)),
-                "return" => {
-                    out.extend(self.for_each_value(&texts_of(directive), &mut |writer| {
-                        let action = writer.return_action(directive);
-                        let rule = action.map(|KeyValue { key, value }| {
-                            let when = RuleCondition::Is(true);
-                            NginxRule::single_key(when, key, value, source, &text)
-                        });
-                        rule.into_iter().collect()
-                    }));
+            let later = level.get(at + 1..).unwrap_or_default();
+            let mut rules = match directive.name.as_str() {
+                "set" => {
+                    self.assign(directive, &RuleCondition::Is(true));
+                    Vec::new()
                 }
-                "if" => out.extend(self.condition(directive)),
-                "rewrite" => match self.redirect_rules(directive) {
-                    Some(rules) => out.extend(rules),
-                    None => self.notes.left_out(
-                        source,
-                        &text,
-                        "paths are changed by the rule that chooses the pool",
-                        "`rewrite` in a rule with `path-regex`",
-                    ),
-                },
-                _ => {}
+                "return" => self.return_rules(directive),
+                "if" => self.condition(directive, phase),
+                "rewrite" => self.rewrite_rules(directive, later, phase),
+                _ => Vec::new(),
+            };
+            for end in &ended {
+                let open = end.clone().negate();
+                rules = rules.into_iter().map(|rule| rule.with_condition(&open)).collect();
             }
+            out.extend(rules);
+            ended.extend(self.phase_end(directive, phase));
         }
         out
     }
 
-    pub(super) fn is_redirect(&self, directive: &Directive) -> bool {
-        matches!(directive.word(2), "permanent" | "redirect")
-            || directive.word(1).starts_with("http")
+    /// The requests for which nginx ends the phase at this directive without an answer.
+    fn phase_end(&mut self, directive: &Directive, phase: RewritePhase) -> Option<RuleCondition> {
+        match directive.name.as_str() {
+            "break" => {
+                directive.mark_converted();
+                Some(RuleCondition::Is(true))
+            }
+            "rewrite" if is_break(directive) && phase != RewritePhase::Server => {
+                Some(certain_condition(directive))
+            }
+            "if" if !answers(directive) => self.block_end(directive),
+            _ => None,
+        }
     }
 
-    /// `rewrite … break`.
-    pub(super) fn internal_rewrite(&mut self, level: &[Directive]) -> Option<InternalRewrite> {
-        let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
-        let to = template(&self.fill(rewrite.word(1)), self.tls, self.name).ok();
-        // A query in the new path would come before the request's own query.
-        let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
-            self.notes.left_out(
-                rewrite.source,
-                &rewrite.text(),
-                "the new path depends on variables, or has a query",
-                "`rewrite.path`",
-            );
-            return None;
-        };
-        rewrite.mark_converted();
-        let when = RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]);
-        Some(InternalRewrite { when, to })
+    /// The requests for which an `if` block without an answer ends the phase.
+    fn block_end(&mut self, block: &Directive) -> Option<RuleCondition> {
+        let end = block.inner().iter().find(|one| one.name == "break" || is_break(one))?;
+        let words: Vec<String> = if_words(block.args()).into_iter().map(str::to_owned).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        // What refuses later goes on to refuse whom the block may not mean.
+        let when = if_condition(&words, self.defined, self.variable_place()).at_most();
+        if end.name == "break" {
+            end.mark_converted();
+            return Some(when);
+        }
+        Some(when.and(certain_condition(end)))
+    }
+
+    fn return_rules(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        self.for_each_value(&texts_of(directive), &mut |writer| {
+            let action = writer.return_action(directive);
+            let rule = action.map(|KeyValue { key, value }| {
+                let when = RuleCondition::Is(true);
+                NginxRule::single_key(when, key, value, directive.source, &directive.text())
+            });
+            rule.into_iter().collect()
+        })
+    }
+
+    fn rewrite_rules(
+        &mut self,
+        directive: &Directive,
+        later: &[Directive],
+        phase: RewritePhase,
+    ) -> Vec<NginxRule> {
+        if is_redirect(directive) {
+            return self.redirect_rules(directive);
+        }
+        match (directive.peek(2), phase) {
+            // What a location sends on has the new path.
+            ("break", RewritePhase::Location) => Vec::new(),
+            ("last" | "break", _) => self.relocated_rules(directive, Some(&[])),
+            (_, RewritePhase::Block) => self.relocated_rules(directive, None),
+            _ => self.relocated_rules(directive, Some(later)),
+        }
+    }
+
+    /// `rewrite … break`, each with its new path.
+    pub(super) fn internal_rewrites(&mut self, level: &[Directive]) -> Vec<InternalRewrite> {
+        let mut out = Vec::new();
+        for rewrite in level.iter().filter(|one| is_break(one)) {
+            let to = self.fill(rewrite.word(1));
+            let to = NewPath::read(&to, self.tls, self.name).map(|path| path.template);
+            let to = to.filter(|_| self.new_path.is_none() && is_readable(rewrite));
+            match to {
+                Some(_) => rewrite.mark_converted(),
+                None => {
+                    let reason = "the new path or its expression cannot be written; so that no server gets another one, clients get 502";
+                    let instead = "`rewrite.path`";
+                    self.notes.left_out(rewrite.source, &rewrite.text(), reason, instead);
+                }
+            }
+            out.push(InternalRewrite { when: rewrite_condition(rewrite), to });
+        }
+        out
     }
 
     /// An answer whose body is the same for all requests.
@@ -161,15 +218,17 @@ impl ContentWriter<'_, '_> {
     }
 
     /// `rewrite FROM TO permanent`, for each value of the variables in it.
-    fn redirect_rules(&mut self, directive: &Directive) -> Option<Vec<NginxRule>> {
-        self.is_redirect(directive).then_some(())?;
-        let mut is_left = false;
-        let rules = self.for_each_value(&texts_of(directive), &mut |writer| {
-            let rule = writer.redirect_rule(directive);
-            is_left |= rule.is_none();
-            rule.into_iter().collect()
-        });
-        (!is_left).then_some(rules)
+    fn redirect_rules(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        self.for_each_value(&texts_of(directive), &mut |writer| {
+            vec![writer.redirect_rule(directive).unwrap_or_else(|| {
+                let reason = "its URL has variables that are not known, so that clients get 502";
+                let instead = "`redirect` with {host}, {path}, {query}, {1}";
+                writer.notes.left_out(directive.source, &directive.text(), reason, instead);
+                let when = rewrite_condition(directive);
+                let text = directive.text();
+                NginxRule::single_key(when, "answer", "502", directive.source, &text)
+            })]
+        })
     }
 
     /// `rewrite FROM TO permanent`.
@@ -189,7 +248,8 @@ impl ContentWriter<'_, '_> {
         };
         let pairs =
             [KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status.to_owned())];
-        let when = RuleCondition::texts("path-regex", &[whole_path(directive.word(0), false)]);
+        let expression = encode_expression(directive.word(0));
+        let when = RuleCondition::texts("path-regex", &[whole_path(&expression, false)]);
         Some(NginxRule::single_key(
             when,
             "redirect",

@@ -6,10 +6,13 @@ use crate::names::UniqueNames;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::tree::Directive;
+
 /// A new path for the requests that meet a condition.
 pub struct InternalRewrite {
     pub when: RuleCondition,
-    pub to: String,
+    /// `None`: the path cannot be written.
+    pub to: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,4 +84,9 @@ pub(super) fn forwarding_keys(pool: &str, fields: &[KeyValue]) -> Vec<KeyValue> 
         keys.push(KeyValue::new("rewrite", value::table(fields)));
     }
     keys
+}
+
+/// The answer where no server can be named.
+pub fn bad_gateway(pass: &Directive) -> NginxRule {
+    NginxRule::single_key(RuleCondition::Is(true), "answer", "502", pass.source, &pass.text())
 }

@@ -77,6 +77,11 @@ impl<'t> DirectiveScope<'t> {
         levels.map(|level| level.all_of(names)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
+    /// All directives of these names, of the outermost level first.
+    pub fn every(&self, names: &[&str]) -> Vec<&'t Directive> {
+        self.levels.iter().flat_map(|level| level.all_of(names)).collect()
+    }
+
     /// A time. A number without a unit counts as seconds. `None` for a time of 0.
     pub fn time(&self, name: &str) -> Option<TimeSetting> {
         let directive = self.get(name)?;

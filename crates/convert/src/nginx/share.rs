@@ -58,6 +58,7 @@ impl ContentWriter<'_, '_> {
             keys.push(KeyValue::new("rewrite", value::table(&rewrite)));
         }
         keys.extend(rule_terms.map(RuleTerms::into_keys).unwrap_or_default());
+        keys.extend(self.mirror(scope));
         let when = RuleCondition::Is(true);
         Some(vec![NginxRule { when, keys, source: pass.source, text: pass.text() }])
     }

@@ -1,6 +1,9 @@
 //! Certificates of the servers that share a listener, as one service's `tls`.
 
+use std::collections::BTreeMap;
+
 use crate::certificate_file::{has_key_beside, key_path};
+use crate::condition::RuleCondition;
 use crate::document::{Document, SourcedValue, TomlTable};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
@@ -8,6 +11,7 @@ use crate::value::{self, KeyValue};
 
 use super::scope::DirectiveScope;
 use super::tree::Directive;
+use super::value_branch::ValueBranch;
 
 /// Writes the `tls` table. `scopes`: the servers, the default server first. Without a certificate, validation removes
 /// the service.
@@ -131,6 +135,33 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
     (asks && demand(scope).is_none()).then_some(verify)
 }
 
+/// Whether a server trusts other authorities than the listener, which has those of the first server that asks.
+pub fn demands_otherwise(scopes: &[&DirectiveScope<'_>], own: &DirectiveScope<'_>) -> bool {
+    let first = scopes.iter().find_map(|scope| demand(scope));
+    let (Some(first), Some(own)) = (first, demand(own)) else { return false };
+    let ClientVerification { ca, crl, .. } = first.verification;
+    ca != own.verification.ca || crl != own.verification.crl
+}
+
+/// The values of `$ssl_client_verify`, as far as they are known.
+pub fn client_variables(
+    scope: &DirectiveScope<'_>,
+    tls: bool,
+) -> BTreeMap<String, Vec<ValueBranch>> {
+    let verify = scope.get("ssl_verify_client").map_or("off", |one| one.peek(0));
+    let branches = match (tls, verify) {
+        (false, _) => vec![ValueBranch::always("")],
+        (true, "off") => vec![ValueBranch::always("NONE")],
+        // Whoever shows another certificate is refused.
+        (true, "on" | "optional") => {
+            let verified = RuleCondition::texts("header", &["x-client-cert-verified: yes"]);
+            vec![ValueBranch::new(verified, "SUCCESS"), ValueBranch::always("NONE")]
+        }
+        _ => return BTreeMap::new(),
+    };
+    BTreeMap::from([("ssl_client_verify".to_owned(), branches)])
+}
+
 /// The verification of client certificates for the whole service. A service uses one authority, and requests
 /// certificates on all connections or for some names. Where the servers differ beyond that, clients are rejected rather
 /// than accepted.
@@ -157,7 +188,7 @@ fn client_verification(
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
     let ClientDemand { verification: first, source } = demands.iter().flatten().next()?.clone();
     for other in demands.iter().flatten().filter(|other| other.verification != first) {
-        let reason = "certificates of clients are judged alike at one listener, by what comes first: others are refused";
+        let reason = "certificates of clients are judged alike at one listener, by what comes first: what demands others is closed";
         notes.left_out(other.source, "ssl_client_certificate", reason, "a listener of its own");
     }
     let required = demands.iter().flatten().any(|demand| demand.verification.required);

@@ -10,14 +10,11 @@ use crate::value::{self, KeyValue};
 use super::directives;
 use super::tree::{Directive, DirectiveOption};
 
-/// Fills a pool. `port`: the port of servers without one.
-pub fn fill(
-    pool: &mut TomlTable,
-    upstream: &Directive,
-    http: bool,
-    port: u16,
-    notes: &mut ConversionNotes,
-) {
+/// nginx's own port of servers without one, also where TLS is spoken to them.
+const PORT: u16 = 80;
+
+/// Fills a pool.
+pub fn fill(pool: &mut TomlTable, upstream: &Directive, http: bool, notes: &mut ConversionNotes) {
     let mut names = UniqueNames::default();
     pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
     for directive in upstream.inner() {
@@ -29,7 +26,7 @@ pub fn fill(
                 notes.changed(source, &directive.text(), reason, "`balance`");
             }
             "server" => {
-                let server = server(directive, port, &mut names, pool, notes);
+                let server = server(directive, &mut names, pool, notes);
                 pool.push_item("servers", server, source);
             }
             "least_conn" if http => pool.set("balance", value::quote("least-request"), source),
@@ -78,6 +75,16 @@ pub fn fill(
             _ => directives::note_directive(directive, notes),
         }
     }
+    if http && is_never_out(upstream) {
+        pool.set("eject", value::quote("off"), SourcePlace::NONE);
+    }
+}
+
+/// Whether no server is put out for failures: each has `max_fails=0`.
+fn is_never_out(upstream: &Directive) -> bool {
+    let mut servers = upstream.inner().iter().filter(|one| one.name == "server").peekable();
+    servers.peek().is_some()
+        && servers.all(|one| one.peek_all().iter().any(|word| word == "max_fails=0"))
 }
 
 /// The servers that may be asked one after the other.
@@ -88,14 +95,13 @@ pub fn count_servers(upstream: &Directive) -> usize {
 
 fn server(
     directive: &Directive,
-    port: u16,
     names: &mut UniqueNames,
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) -> String {
     let text = directive.text();
     let address = directive.word(0);
-    let address = with_port(address, port);
+    let address = with_port(address, PORT);
     let mut pairs = vec![
         KeyValue::new("name", value::quote(&names.unique_name(&address))),
         KeyValue::new("address", value::quote(&address)),

@@ -6,7 +6,8 @@ use super::branching::BranchedTexts;
 use super::content::ContentWriter;
 use super::fields::added_fields;
 use super::forwarding::directive_prefix;
-use super::location::LocationBlock;
+use super::location_content::LocationContent;
+use super::more_headers;
 use super::rate_limit;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -20,7 +21,8 @@ impl ContentWriter<'_, '_> {
         scope: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
         let fields = scope.all("add_header");
-        if rules.is_empty() || fields.is_empty() {
+        let others = [&["expires"][..], &more_headers::READ].concat();
+        if rules.is_empty() || fields.is_empty() && scope.every(&others).is_empty() {
             return rules;
         }
         let believed = fields.iter().map(|one| one.peek(1).to_owned()).collect();
@@ -48,13 +50,22 @@ impl ContentWriter<'_, '_> {
         rules
     }
 
+    /// The rules of what a location does with requests that nothing refused.
+    pub(super) fn content_rules(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
+        let mut out = self.conditional_contents(content);
+        out.extend(self.one_content(content));
+        out
+    }
+
+    /// The rules without regard to the `if` blocks within.
+    pub(super) fn one_content(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
+        let texts = self.forwarding_texts(content);
+        self.for_each_value(&texts, &mut |writer| writer.forwarding_rules(content))
+    }
+
     /// The texts with variables that decide how a location forwards.
-    pub(super) fn forwarding_texts(
-        &self,
-        level: &[Directive],
-        scope: &DirectiveScope<'_>,
-    ) -> BranchedTexts {
-        let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
+    fn forwarding_texts(&self, content: &LocationContent<'_, '_>) -> BranchedTexts {
+        let LocationContent { pass, scope, .. } = content;
         let scheme = pass.map_or("", |pass| pass.peek(0));
         let fields = scope.all(&format!("{}_set_header", directive_prefix(scheme)));
         // Upgrades need no field.
@@ -79,29 +90,20 @@ impl ContentWriter<'_, '_> {
     }
 
     /// The rules of a location that forward, with their limits.
-    pub(super) fn forwarding_rules(
-        &mut self,
-        place: &LocationBlock<'_>,
-        level: &[Directive],
-        scope: &DirectiveScope<'_>,
-    ) -> Vec<NginxRule> {
+    fn forwarding_rules(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
         let values = self.fixed.clone();
         let real_ip = self.real_ip;
         let mut limit = None;
-        for directive in scope.all("limit_req") {
+        for directive in content.scope.all("limit_req") {
             if limit.is_some() {
                 let reason = "a rule has one limit: the first that is written";
-                self.notes.left_out(
-                    directive.source,
-                    &directive.text(),
-                    reason,
-                    "`limit` in a rule",
-                );
+                let instead = "`limit` in a rule";
+                self.notes.left_out(directive.source, &directive.text(), reason, instead);
                 continue;
             }
             limit = rate_limit::rule_limit(self.zones, self.notes, directive, &values, real_ip);
         }
-        let mut out = self.proxy_rules(place, level, scope);
+        let mut out = self.proxy_rules(content);
         for rule in &mut out {
             if rule.keys.iter().any(|one| matches!(one.key, "pool" | "split")) {
                 rule.keys.extend(limit.clone().map(|limit| KeyValue::new("limit", limit)));

@@ -5,10 +5,11 @@ use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
 
 use super::access;
-use super::content::ContentWriter;
+use super::content::{self, ContentWriter};
 use super::listen::ListenAddress;
 use super::location;
 use super::location_order;
+use super::rewrite_kind::RewritePhase;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::server_name::{self, RankedName};
@@ -56,9 +57,16 @@ impl<'t> ServerBlock<'t> {
     }
 
     /// The server's rules, without a condition on the host.
-    pub fn rules(&self, context: &mut ContentWriter<'_, '_>) -> Vec<NginxRule> {
+    pub fn rules(&self, context: &mut ContentWriter<'_, 't>) -> Vec<NginxRule> {
         let level = self.directive.inner();
-        let own = context.server_rules(level);
+        if let Some(missing) = content::find_include(level) {
+            for location in level.iter().filter(|one| one.name == "location") {
+                let reason = "its server is closed for a file that is missing";
+                context.notes.left_out(location.source, &location.text(), reason, "");
+            }
+            return vec![content::refuse_all(missing)];
+        }
+        let own = context.phase_rules(level, RewritePhase::Server);
         let mut out = context.with_added_fields(own, &self.scope);
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             for location in level.iter().filter(|one| one.name == "location") {
@@ -72,11 +80,11 @@ impl<'t> ServerBlock<'t> {
         let exact = places.iter().take_while(|place| place.exact().is_some()).count();
         let (exact, others) = places.split_at(exact);
         for place in exact {
-            out.extend(context.location(place, &self.scope));
+            out.extend(context.location(place));
         }
         out.extend(slash_redirects(others));
         for place in others {
-            out.extend(context.location(place, &self.scope));
+            out.extend(context.location(place));
         }
         if !whole {
             out.extend(access::rules(&self.scope, context.sight, context.notes));

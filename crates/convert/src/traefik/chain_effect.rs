@@ -57,6 +57,8 @@ pub struct ChainEffect {
     pub limit: Option<String>,
     /// The value of `buffer`.
     pub buffer: Option<String>,
+    /// The value of `body-bytes`.
+    pub body_bytes: Option<String>,
     pub retry: RetryPlan,
     /// The value of the service's `compress`.
     pub compress: Option<String>,

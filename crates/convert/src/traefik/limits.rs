@@ -2,6 +2,7 @@
 
 use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::ConversionNotes;
+use crate::size::format_size;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::ChainEffect;
@@ -145,7 +146,16 @@ pub fn buffering(
     notes: &mut ConversionNotes,
 ) {
     let most = node.number_of("maxRequestBodyBytes").filter(|most| *most > 0);
-    let value = most.map(|most| {
+    /// The largest body that is read ahead.
+    const READ_AHEAD: i64 = 1 << 30;
+    if let Some((limit, most)) = node.get("maxRequestBodyBytes").zip(most)
+        && most > READ_AHEAD
+    {
+        effect.body_bytes = u64::try_from(most).ok().map(format_size);
+        let reason = "bodies are passed on while they come, and ended where they are longer";
+        limit.changed(notes, reason, "`body-bytes` in a rule");
+    }
+    let value = most.filter(|most| *most <= READ_AHEAD).map(|most| {
         let request = KeyValue::new("request", value::quote(&format!("{most}B")));
         value::table(&[request, KeyValue::new("beyond", value::quote("refuse"))])
     });

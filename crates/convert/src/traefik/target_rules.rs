@@ -34,6 +34,8 @@ pub fn target_rules(
         keys.extend(middlewares::rewrite(&rewrite_keys(effect, target, variant)));
         keys.extend(effect.limit.as_ref().map(|limit| KeyValue::new("limit", limit.clone())));
         keys.extend(effect.buffer.as_ref().map(|buffer| KeyValue::new("buffer", buffer.clone())));
+        let limit = effect.body_bytes.as_ref();
+        keys.extend(limit.map(|limit| KeyValue::new("body-bytes", limit.clone())));
         if effect.retry.retries > 0 {
             keys.push(KeyValue::new("retries", effect.retry.retries.to_string()));
         }

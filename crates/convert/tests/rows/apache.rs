@@ -15,6 +15,9 @@ const HOSTS: &[ApacheCase] = &[
     ("ProxyAddHeaders Off", "rewrite = { host = \"10.0.0.1:8080\" }", false),
     ("ProxyPreserveHost On\nProxyAddHeaders Off", "pool = \"10-0-0-1-8080\" path", false),
     ("ProxyVia On", "via = true", false),
+    ("LimitRequestBody 1048576", "body-bytes = \"1MiB\"", false),
+    ("LimitRequestBody 0", "pool = \"10-0-0-1-8080\"", false),
+    ("LimitRequestBody x", "pool = \"10-0-0-1-8080\"", true),
     ("Timeout 20", "first-byte = \"20s\"", false),
     ("KeepAliveTimeout 7", "idle = \"7s\"", false),
     (

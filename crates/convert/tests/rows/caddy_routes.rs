@@ -33,6 +33,17 @@ const EXCLUSIVE: &[RouteCase] = &[
     ),
 ];
 
+const BODIES: &[RouteCase] = &[
+    ("request_body {\nmax_size 10MB\n}\nreverse_proxy a:80", "body-bytes = \"10000000B\"", false),
+    (
+        "@up path /up\nrequest_body @up {\nmax_size 1GiB\n}\nreverse_proxy a:80",
+        "body-bytes = \"1GiB\" # x:6 reverse_proxy a:80 [[service.web.rule]] pool",
+        false,
+    ),
+    ("request_body {\nmax_size x\n}\nreverse_proxy a:80", "pool = \"a-80\"", true),
+    ("request_body {\nread_timeout 1s\n}\nreverse_proxy a:80", "pool = \"a-80\"", true),
+];
+
 const SORTED: &[RouteCase] = &[
     // A star at the end does not count.
     (
@@ -157,6 +168,11 @@ fn check(directives: &str, written: &str, left: bool) {
 #[test]
 fn one_directive_of_an_exclusive_kind_takes_a_request() {
     EXCLUSIVE.iter().for_each(|(text, written, left)| check(text, written, *left));
+}
+
+#[test]
+fn bodies_have_the_limit_of_their_requests() {
+    BODIES.iter().for_each(|(text, written, left)| check(text, written, *left));
 }
 
 #[test]

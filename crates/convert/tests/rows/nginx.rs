@@ -117,7 +117,7 @@ const NGINX: &[ConversionCase] = &[
         "when = { client = \"10.0.0.0/8\" } answer = 403",
         false,
     ),
-    ("if ($ssl_client_verify != SUCCESS) { return 403; }", "] answer = 403", true),
+    ("if ($ssl_client_verify != SUCCESS) { return 403; }", "] answer = 403", false),
     // A page for maintenance protects nothing, so that nobody is refused.
     ("if (-f /x) { return 503; }", "pool = \"b\"", true),
     ("if (!-f /x) { return 403; }", "] answer = 403", true),
@@ -163,7 +163,12 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
-    ("include proxy_params;", "pool = \"b\"", true),
+    ("include proxy_params;", "deny = true", true),
+    (
+        "location /a { include proxy_params; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } deny = true",
+        true,
+    ),
     ("include mime.types;", "pool = \"b\"", false),
     ("proxy_pass_request_headers on;", "pool = \"b\"", false),
     ("proxy_pass_request_headers off;", "pool = \"b\"", true),
@@ -283,7 +288,11 @@ const NGINX_FIELDS: &[ConversionCase] = &[
     ("proxy_set_header Host $host:$server_port;", "host = \"{host-name}:{port}\"", false),
     ("proxy_set_header Host $host;", "pool = \"b\"", false),
     ("proxy_set_header Content-Length 1;", "pool = \"b\"", true),
-    ("location /a { rewrite ^/a /b; proxy_pass http://b; }", "pool = \"b\"", true),
+    (
+        "location /a { rewrite ^/a /b; proxy_pass http://c; }",
+        "when = { path = \"/a*\", path-regex = \"/a.*\" } pool = \"b\" rewrite = { path = \"/b\", host = \"b\"",
+        false,
+    ),
 ];
 
 #[test]

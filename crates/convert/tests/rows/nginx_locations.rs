@@ -172,3 +172,115 @@ fn names_of_servers() {
         assert_eq!(named(names), rules, "{names:?}");
     }
 }
+
+const REWRITES: &[ConversionCase] = &[
+    // The location of the new path takes the request, with its own access.
+    (
+        "location /a/ { rewrite ^/a/(.*)$ /x/$1 last; return 404; } location /x/ { deny all; proxy_pass http://c; }",
+        "when = { path = \"/a/*\", path-regex = \"/a/(.*)\" } deny = true",
+        false,
+    ),
+    (
+        "rewrite ^/old/(.*)$ /new/$1 last; location /new/ { proxy_pass http://c/n/; }",
+        "when = { path-regex = \"/old/(.*)\" } pool = \"c\" rewrite = { path = \"/n/{1}\", host = \"c\"",
+        false,
+    ),
+    (
+        "rewrite ^/old /in; location = /in { internal; proxy_pass http://c; }",
+        "when = { path-regex = \"/old.*\" } pool = \"c\" rewrite = { path = \"/in\", host = \"c\"",
+        false,
+    ),
+    // Which location it is, depends on the rest of the path.
+    (
+        "rewrite ^/old/(.*)$ /$1 last; location /x { deny all; }",
+        "when = { path-regex = \"/old/(.*)\" } answer = 502",
+        true,
+    ),
+    ("rewrite ^/w/(.*)$ /i?t=$1 last;", "when = { path-regex = \"/w/(.*)\" } answer = 502", true),
+    ("rewrite ^/(?=a) /i last;", "answer = 502", true),
+    (
+        "rewrite ^/a /b; rewrite ^/c /d; location /b { proxy_pass http://c; }",
+        "when = { path-regex = \"/a.*\" } pool = \"c\" rewrite = { path = \"/b\"",
+        false,
+    ),
+    ("rewrite ^/a /b; rewrite ^/b /d;", "when = { path-regex = \"/a.*\" } answer = 502", true),
+    // The first expression that matches ends the others.
+    (
+        "location /a { rewrite ^/a/x /x break; rewrite ^/a /y break; proxy_pass http://c; }",
+        "when = { path = \"/a*\", path-regex = \"/a/x.*\" } pool = \"c\" rewrite = { path = \"/x\", host = \"c\"",
+        false,
+    ),
+    (
+        "location /a { rewrite ^/a/x /x break; return 404; proxy_pass http://c; }",
+        "when = { path = \"/a*\", not = { path-regex = \"/a/x.*\" } } answer = 404",
+        false,
+    ),
+    (
+        "location /a { rewrite ^/a/(.*) /x?y=$1 break; proxy_pass http://c; }",
+        "when = { path = \"/a*\", path-regex = \"/a/(.*).*\" } answer = 502",
+        true,
+    ),
+    (
+        "if ($uri ~ ^/ok) { break; } return 301 https://$host$request_uri;",
+        "when = { not = { path-regex = \"/ok.*\" } } redirect",
+        false,
+    ),
+    ("rewrite ^/a https://x/$cookie_a permanent;", "answer = 502", true),
+];
+
+#[test]
+fn rewrites() {
+    rows(Dialect::Nginx, REWRITES);
+}
+
+const BLOCKS: &[ConversionCase] = &[
+    (
+        "location /a { if ($http_x = 1) { proxy_pass http://b; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", header = \"x: 1\" } pool = \"b\"",
+        false,
+    ),
+    // The last block that holds counts, and `break` ends them.
+    (
+        "location /a { if ($http_x = 1) { proxy_pass http://b; } if ($http_y = 1) { add_header Z z; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", header = \"y: 1\" } pool = \"c\" rewrite = { host = \"c\", response-add",
+        false,
+    ),
+    (
+        "location /a { if ($http_x = 1) { proxy_pass http://b; break; } if ($http_y = 1) { add_header Z z; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", header = \"y: 1\", not = { header = \"x: 1\" } } pool = \"c\"",
+        false,
+    ),
+    (
+        "location /a { if ($http_x = 1) { rewrite ^ /x break; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", header = \"x: 1\" } pool = \"c\" rewrite = { path = \"/x\", host = \"c\"",
+        false,
+    ),
+    // Who may be meant reaches no server that another one was to get.
+    (
+        "location /a { if ($blocked) { proxy_pass http://b; } proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 502",
+        true,
+    ),
+    (
+        "location /a { if ($blocked) { add_header X x; } proxy_pass http://c; }",
+        "pool = \"c\"",
+        true,
+    ),
+    (
+        "location /a { if ($http_x = 1) { access_log off; return 204; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", header = \"x: 1\" } answer = 204",
+        false,
+    ),
+    // No file is served, so that none is there.
+    (
+        "location /a { if (!-f $request_filename) { proxy_pass http://b; break; } root /x; }",
+        "when = { path = \"/a*\" } pool = \"b\"",
+        true,
+    ),
+    ("if ($http_x = 1) { include x; }", "when = { header = \"x: 1\" } deny = true", true),
+];
+
+#[test]
+fn blocks() {
+    rows(Dialect::Nginx, BLOCKS);
+}

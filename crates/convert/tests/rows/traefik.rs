@@ -126,6 +126,7 @@ fn middlewares_become_keys_of_rules() {
             "buffer = { request = \"1000B\", beyond = \"refuse\" }",
             false,
         ),
+        ("{ buffering: { maxRequestBodyBytes: 2147483648 } }", "body-bytes = \"2GiB\"", false),
         ("{ compress: { encodings: [br] } }", "compress = { codings = \"br\"", false),
         ("{ inFlightReq: { amount: 5 } }", "pool = \"s\"", true),
         ("{ chain: { middlewares: [m] } }", "answer = 503", true),

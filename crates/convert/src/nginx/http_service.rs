@@ -1,0 +1,93 @@
+//! Keys of a service of `http` that its servers have in common: versions of HTTP, names of fields, times.
+
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
+use crate::duration::{self, TimeSetting};
+use crate::notes::ConversionNotes;
+use crate::source::SourcePlace;
+use crate::value;
+
+use super::forwarding::ClientTerms;
+use super::rule::NginxRule;
+use super::scope::DirectiveScope;
+use super::vhost::ServerBlock;
+
+/// Writes the versions of HTTP that differ from what a service speaks by itself.
+pub fn write_protocols(
+    service: &mut TomlTable,
+    servers: &[&ServerBlock<'_>],
+    tls: bool,
+    quic: bool,
+) {
+    let http2 = offers_http2(servers);
+    if tls && !http2 {
+        service.set("http2", value::quote("off"), SourcePlace::NONE);
+    }
+    if quic {
+        service.set("http3", value::quote("on"), SourcePlace::NONE);
+    }
+}
+
+/// Reports `http2 on` that counts for other names, too.
+pub fn note_http2(servers: &[&ServerBlock<'_>], notes: &mut ConversionNotes) {
+    let is_on = |one: &ServerBlock<'_>| {
+        one.listens.iter().any(|listen| listen.http2)
+            || one.scope.get("http2").is_some_and(|switch| switch.word(0) == "on")
+    };
+    if servers.iter().all(|one| is_on(one)) {
+        return;
+    }
+    for switch in servers.iter().filter_map(|one| one.scope.get("http2")) {
+        if switch.word(0) == "on" {
+            let reason = "HTTP/2 is offered for all names of a listener, or for none";
+            notes.changed(switch.source, &switch.text(), reason, "a listener of its own");
+        }
+    }
+}
+
+/// Whether one of the servers of a listener speaks HTTP/2.
+fn offers_http2(servers: &[&ServerBlock<'_>]) -> bool {
+    servers.iter().any(|one| {
+        let switch = one.scope.get("http2").inspect(|switch| switch.mark_converted());
+        one.listens.iter().any(|listen| listen.http2)
+            || switch.is_some_and(|switch| switch.word(0) == "on")
+    })
+}
+
+/// The rule of a server whose clients must be verified in another way than those of its listener.
+pub fn refuse_clients(server: &ServerBlock<'_>) -> NginxRule {
+    let directive = server.directive;
+    let always = RuleCondition::Is(true);
+    NginxRule::single_key(always, "deny", "true", directive.source, &directive.text())
+}
+
+/// Names of fields that nginx drops, unless it is told otherwise.
+pub fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
+    let is = |name: &str, value: &str| scope.get(name).is_some_and(|one| one.word(0) == value);
+    let kept = is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off");
+    (!kept).then_some("drop")
+}
+
+/// Writes the times towards clients, with nginx's own values where none is written.
+pub fn write_timeouts(
+    path: &str,
+    scope: &DirectiveScope<'_>,
+    terms: &ClientTerms,
+    tunnel: Option<String>,
+    document: &mut Document,
+) {
+    let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
+    for (key, name, otherwise) in
+        [("header", "client_header_timeout", 60_000), ("idle", "keepalive_timeout", 75_000)]
+    {
+        let time = scope.time(name);
+        let TimeSetting { ms, source } =
+            time.unwrap_or(TimeSetting { ms: otherwise, source: SourcePlace::NONE });
+        times.set(key, duration::format_duration(ms), source);
+    }
+    times.set("between-bytes", terms.between_bytes(), SourcePlace::NONE);
+    if let Some(tunnel) = tunnel {
+        times.set("tunnel", tunnel, SourcePlace::NONE);
+    }
+    document.push(times);
+}
