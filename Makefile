@@ -21,7 +21,7 @@ try:
 test:
 	@tests/setup build test
 	$(CARGO) build --locked --profile quick -p steelyard
-	STEELYARD=$(CURDIR)/target/quick/steelyard $(CARGO) test --locked --workspace --no-fail-fast
+	STEELYARD=$(CURDIR)/target/quick/steelyard CARGO=$(CARGO) tests/all
 
 bench:
 	@tests/setup build bench

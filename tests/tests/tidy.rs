@@ -9,8 +9,8 @@ use std::process::Command;
 
 use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
-    banned_words, counters, file_access, floors, heads, imports, licences, links, promise_tests,
-    purity, skip, unsafety,
+    banned_words, counters, doc_fences, file_access, floors, heads, imports, licences, links,
+    promise_tests, purity, skip, unsafety,
 };
 
 #[path = "tidy/shape.rs"]
@@ -215,6 +215,18 @@ fn forbidden_words_are_found() {
     finds(banned_words::offences, &[("a.rs", &ignored)], "finish it", &good);
     let place = ["see /wo", "rk/main"].concat();
     finds(banned_words::offences, &[("README.md", &place)], "not of the product", &good);
+}
+
+#[test]
+fn blocks_in_doc_comments_are_text() {
+    holds(doc_fences::offences);
+}
+
+#[test]
+fn a_block_that_would_be_a_doc_test_is_found() {
+    let good = [("a.rs", "/// ```text\n/// a -> b\n/// ```\nfn f() {}\n")];
+    let bad = good[0].1.replace("```text", "```");
+    finds(doc_fences::offences, &[("a.rs", &bad)], "nothing compiles it", &good);
 }
 
 #[test]
