@@ -3,7 +3,6 @@
 mod pair_change;
 mod rendering;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use api::ApiClient;
@@ -11,6 +10,7 @@ use api::client::pair::{self, PairChange};
 use api::types::Applied;
 
 use crate::common_args::{DaemonArgs, SaveArgs, block_on, file_name, read_config};
+use crate::config_file::NamedConfigArgs;
 use crate::outcome::{
     CommandError, CommandOutcome, finish, outcome_with_unsaved, print_findings, print_json,
 };
@@ -35,8 +35,8 @@ addresses of shared groups) and keeps what is its own. --ca, --pin, --token-file
 Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone, 4 done, and the
 daemon could not keep it on its disk.")]
 pub struct ApplyArgs {
-    /// The configuration, or - for standard input.
-    pub file: PathBuf,
+    #[command(flatten)]
+    config: NamedConfigArgs,
     /// Only if this generation is in force.
     #[arg(long, value_name = "N")]
     pub if_generation: Option<u64>,
@@ -56,8 +56,8 @@ pub fn run(args: &ApplyArgs) -> ExitCode {
     finish(
         args.contact.json,
         block_on(async {
-            let text = read_config(&args.file)?;
-            let file = Some(file_name(&args.file));
+            let text = read_config(args.config.path())?;
+            let file = Some(file_name(args.config.path()));
             let client = args.contact.client()?;
             let json = args.contact.json;
             let if_generation = args.if_generation;

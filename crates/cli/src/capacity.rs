@@ -2,7 +2,6 @@
 //! calculates; this reads the machine and prints.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use self::mutual::StatedServiceRate;
 use crate::common_args::{
     DaemonAddressArgs, bit_rate, block_on, file_name, positive_span, read_config,
 };
+use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
@@ -51,14 +51,8 @@ and without --calibrate or --cost none of processors.
 Exit codes: 0 done, 1 mistakes in the configuration, or one member does not carry all that --rate states, 2 unreadable,
 or no daemon.")]
 pub struct CapacityArgs {
-    /// The configuration, or - for standard input.
-    #[arg(
-        short,
-        long = "config",
-        value_name = "FILE",
-        default_value = "/etc/steelyard/steelyard.toml"
-    )]
-    config: PathBuf,
+    #[command(flatten)]
+    config: StandardConfigArgs,
     /// Bytes of a request with its head.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "400B")]
     request: ByteCount,
@@ -158,8 +152,8 @@ fn carry_out(args: &CapacityArgs) -> Result<CommandOutcome, CommandError> {
     if args.live {
         return block_on(live::show_live(&args.place, args.watch, args.json));
     }
-    let text = read_config(&args.config)?;
-    let checked = match load(&text, &file_name(&args.config)) {
+    let text = read_config(args.config.path())?;
+    let checked = match load(&text, &file_name(args.config.path())) {
         Ok(checked) => checked,
         Err(findings) => {
             print_findings(&findings.findings, findings.unlisted);

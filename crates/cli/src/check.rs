@@ -2,7 +2,6 @@
 
 mod files;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use daemon::secrets::{ExposedFile, FileReader, find_exposed_files};
@@ -13,6 +12,7 @@ use serde::Serialize;
 
 use self::files::check_files;
 use crate::common_args::{file_name, read_config};
+use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::screen;
 
@@ -27,14 +27,8 @@ Examples:
 
 Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
 pub struct CheckArgs {
-    /// The configuration, or - for standard input.
-    #[arg(
-        short,
-        long = "config",
-        value_name = "FILE",
-        default_value = "/etc/steelyard/steelyard.toml"
-    )]
-    pub config: PathBuf,
+    #[command(flatten)]
+    pub config: StandardConfigArgs,
     /// Print every value in force, as a configuration, each with where it came from.
     #[arg(long)]
     pub explain: bool,
@@ -65,8 +59,8 @@ pub fn run(args: &CheckArgs) -> ExitCode {
 }
 
 fn check(args: &CheckArgs) -> Result<CommandOutcome, CommandError> {
-    let text = read_config(&args.config)?;
-    let file = file_name(&args.config);
+    let text = read_config(args.config.path())?;
+    let file = file_name(args.config.path());
     let result = load(&text, &file).and_then(|checked| match args.without_files {
         true => Ok(checked),
         false => check_secret_files(checked, &text, &file)
@@ -168,6 +162,8 @@ fn pluralize(count: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const GOOD: &str = "\
@@ -210,7 +206,8 @@ servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
 
     #[test]
     fn an_unreadable_file_is_neither_good_nor_bad() {
-        let config = PathBuf::from("/nonexistent/steelyard.toml");
+        let file = Path::new("/nonexistent/steelyard.toml");
+        let config = StandardConfigArgs::from_path(file);
         let args = CheckArgs { config, explain: false, without_files: false, json: false };
         assert!(matches!(check(&args), Err(CommandError::Unusable(_))));
     }

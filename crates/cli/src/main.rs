@@ -3,6 +3,7 @@
 //! Commands render the results of the daemon, the model and the lab. Nothing is decided here.
 
 mod common_args;
+mod config_file;
 mod help;
 mod outcome;
 mod pattern;
@@ -10,7 +11,6 @@ mod refresh;
 mod remote;
 mod show;
 mod time_spec;
-mod usage_hint;
 
 mod agent;
 mod apply;
@@ -43,6 +43,7 @@ mod token;
 mod top;
 mod try_;
 mod undo;
+mod version;
 mod watch_events;
 
 use std::process::ExitCode;
@@ -75,8 +76,10 @@ fn command() -> clap::Command {
 enum CliCommand {
     Run(run::RunArgs),
     Agent(agent::AgentArgs),
+    #[command(visible_alias = "validate")]
     Check(check::CheckArgs),
     Convert(convert::ConvertArgs),
+    #[command(visible_alias = "diff")]
     PlanChange(plan_change::PlanChangeArgs),
     Apply(apply::ApplyArgs),
     Rollback(rollback::RollbackArgs),
@@ -102,6 +105,7 @@ enum CliCommand {
     Lab(lab::LabArgs),
     Study(study::StudyArgs),
     Capacity(Box<capacity::CapacityArgs>),
+    Version(version::VersionArgs),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
     Names(names::NamesArgs),
@@ -114,8 +118,6 @@ fn main() -> ExitCode {
     let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {
-            let error =
-                usage_hint::with_hint(error, &command(), std::env::args().nth(1).as_deref());
             // Ignored: the output is help, the version or a usage error, and a reader that closed the pipe is no error.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
@@ -151,6 +153,7 @@ fn main() -> ExitCode {
         CliCommand::Lab(args) => lab::run(&args),
         CliCommand::Study(args) => study::run(&args),
         CliCommand::Capacity(args) => capacity::run(&args),
+        CliCommand::Version(args) => version::run(&args),
         CliCommand::Completions(args) => completions::run(&args, command()),
         CliCommand::Names(args) => names::run(&args),
         CliCommand::Man(args) => man::run(&args, command()),

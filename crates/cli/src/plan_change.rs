@@ -1,11 +1,11 @@
 //! `steelyard plan-change`: the effects that `apply` would have, without applying. The daemon compares; this prints.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use api::types::{Changes, KeyChange, PlanChange};
 
 use crate::common_args::{DaemonArgs, block_on, file_name, read_config};
+use crate::config_file::NamedConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
@@ -16,10 +16,10 @@ use crate::show::screen;
 #[command(after_help = "\
 Examples:
   steelyard plan-change steelyard.toml
-  steelyard plan-change --json steelyard.toml | jq .changed")]
+  steelyard diff --json -c steelyard.toml | jq .changed")]
 pub struct PlanChangeArgs {
-    /// The configuration, or - for standard input.
-    pub file: PathBuf,
+    #[command(flatten)]
+    config: NamedConfigArgs,
     #[command(flatten)]
     contact: DaemonArgs,
 }
@@ -29,8 +29,8 @@ pub fn run(args: &PlanChangeArgs) -> ExitCode {
 }
 
 async fn print_plan(args: &PlanChangeArgs) -> Result<CommandOutcome, CommandError> {
-    let text = read_config(&args.file)?;
-    let plan = args.contact.client()?.plan(text, Some(file_name(&args.file))).await?;
+    let text = read_config(args.config.path())?;
+    let plan = args.contact.client()?.plan(text, Some(file_name(args.config.path()))).await?;
     if args.contact.json {
         print_json(&plan)?;
     } else {

@@ -1,12 +1,12 @@
 //! `steelyard run`: the daemon. This file only reads the command line and prints why the daemon ended.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
 use daemon::event::LogFormat;
 use daemon::{RunError, RunOptions};
 
+use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandOutcome, print_error, print_findings};
 
 /// Run the daemon until it is told to stop.
@@ -19,14 +19,8 @@ Examples:
 
 Signals: SIGHUP reads the file again and applies it, SIGTERM drains and ends, SIGUSR1 reopens the access log.")]
 pub struct RunArgs {
-    /// The configuration.
-    #[arg(
-        short,
-        long = "config",
-        value_name = "FILE",
-        default_value = "/etc/steelyard/steelyard.toml"
-    )]
-    pub config: PathBuf,
+    #[command(flatten)]
+    pub config: StandardConfigArgs,
     /// Take over from the daemon that is running: no connection is refused meanwhile, and the old one drains.
     #[arg(long)]
     pub takeover: bool,
@@ -50,7 +44,8 @@ pub fn run(args: RunArgs) -> ExitCode {
         EventFormat::Text => LogFormat::Text,
         EventFormat::Json => LogFormat::Json,
     };
-    let options = RunOptions { config: args.config, takeover: args.takeover, events };
+    let options =
+        RunOptions { config: args.config.path().to_owned(), takeover: args.takeover, events };
     match daemon::run(options) {
         Ok(()) => CommandOutcome::Done.exit_code(),
         Err(error) => {

@@ -13,6 +13,7 @@ use api::{ApiClient, ApiError};
 use serde::Serialize;
 
 use crate::common_args::{DaemonArgs, block_on, read_config};
+use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note, sentence};
 use crate::show::screen;
 use crate::time_spec::now_ms;
@@ -39,14 +40,8 @@ pub struct SupportArgs {
     /// Where to; the file must not exist.
     #[arg(short, long, value_name = "FILE", default_value = "steelyard-support.tar.gz")]
     pub output: PathBuf,
-    /// The configuration's file.
-    #[arg(
-        short,
-        long = "config",
-        value_name = "FILE",
-        default_value = "/etc/steelyard/steelyard.toml"
-    )]
-    pub config: PathBuf,
+    #[command(flatten)]
+    pub config: StandardConfigArgs,
     #[command(flatten)]
     contact: DaemonArgs,
 }
@@ -75,7 +70,7 @@ async fn write_archive(args: &SupportArgs) -> Result<CommandOutcome, CommandErro
     say("asking the daemon");
     collect_daemon_state(&args.contact.client()?.with_deadline(DEADLINE), &mut archive).await;
     say("reading the configuration");
-    match read_config(&args.config) {
+    match read_config(args.config.path()) {
         Ok(text) => archive.add("config/file.toml", &text),
         Err(failure) => archive.note_missing(&failure.to_string()),
     }

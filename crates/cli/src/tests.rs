@@ -3,7 +3,7 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::{Cli, command, usage_hint};
+use super::{Cli, command};
 
 mod pages;
 
@@ -15,30 +15,39 @@ fn the_table_of_verbs_is_sound() {
 #[test]
 fn what_is_taken_and_what_is_not() {
     for (line, expected) in READING.iter().chain(ORDERING) {
-        let words = std::iter::once("steelyard").chain(line.split_whitespace());
-        let found = Cli::try_parse_from(words).err().map(|error| error.kind());
-        assert_eq!(found, *expected, "steelyard {line}");
+        assert_eq!(refusal(line), *expected, "steelyard {line}");
     }
 }
 
 #[test]
-fn a_configuration_that_is_named_in_the_other_way_gets_a_hint() {
-    for (line, says) in [
-        ("check shop.toml", "steelyard check -c shop.toml"),
-        ("check --json shop.toml", "steelyard check -c shop.toml"),
-        ("run shop.toml", "steelyard run -c shop.toml"),
-        ("apply -c shop.toml", "steelyard apply FILE"),
-        ("plan-change --config shop.toml", "steelyard plan-change FILE"),
-        ("check --shop", ""),
-        ("status --config shop.toml", ""),
-        ("stop shop.toml", ""),
-    ] {
-        let words = std::iter::once("steelyard").chain(line.split_whitespace());
-        let error = Cli::try_parse_from(words).unwrap_err();
-        let message = usage_hint::with_hint(error, &command(), line.split(' ').next()).to_string();
-        assert!(message.contains(says), "{line}: {message}");
-        assert_eq!(message.contains("the configuration is"), !says.is_empty(), "{line}: {message}");
+fn a_configuration_is_named_by_a_word_or_by_an_option_and_once() {
+    for verb in ["check", "validate", "run", "capacity", "support", "doctor zones"] {
+        for (file, expected) in [
+            ("", None),
+            ("shop.toml", None),
+            ("-c shop.toml", None),
+            ("--config=shop.toml", None),
+            ("-c a.toml b.toml", Some(ErrorKind::ArgumentConflict)),
+        ] {
+            assert_eq!(refusal(&format!("{verb} {file}")), expected, "{verb} {file}");
+        }
     }
+    for verb in ["apply", "plan-change", "diff"] {
+        for (file, expected) in [
+            ("", Some(ErrorKind::MissingRequiredArgument)),
+            ("shop.toml", None),
+            ("-c -", None),
+            ("a.toml --config b.toml", Some(ErrorKind::ArgumentConflict)),
+        ] {
+            assert_eq!(refusal(&format!("{verb} {file}")), expected, "{verb} {file}");
+        }
+    }
+}
+
+/// Why a command line is refused, if it is.
+fn refusal(line: &str) -> Option<ErrorKind> {
+    let words = std::iter::once("steelyard").chain(line.split_whitespace());
+    Cli::try_parse_from(words).err().map(|error| error.kind())
 }
 
 #[test]
@@ -130,7 +139,7 @@ const ORDERING: &[(&str, Option<ErrorKind>)] = &[
     ("run", None),
     ("run -c shop.toml --takeover --events json", None),
     ("run --events xml", Some(ErrorKind::InvalidValue)),
-    ("run shop.toml", Some(ErrorKind::UnknownArgument)),
+    ("run shop.toml", None),
     ("apply --if-generation 7 -", None),
     ("apply --if-generation seven x.toml", Some(ErrorKind::ValueValidation)),
     ("rollback", None),

@@ -5,7 +5,6 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use model::config::{Config, ZoneConfig, load};
@@ -13,6 +12,7 @@ use names::delegation::{DelegationStatus, build_query, check_answer, required_re
 use serde::Serialize;
 
 use crate::common_args::{file_name, read_config};
+use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::plain::plain;
 use crate::show::screen;
@@ -37,14 +37,8 @@ For a zone that is not delegated it prints the records that the zone above must 
 
 Exit codes: 0 all are delegated to us, 1 some zone is not, 2 the file or the resolver could not be read.")]
 pub struct DoctorZonesArgs {
-    /// The configuration, or - for standard input.
-    #[arg(
-        short,
-        long = "config",
-        value_name = "FILE",
-        default_value = "/etc/steelyard/steelyard.toml"
-    )]
-    config: PathBuf,
+    #[command(flatten)]
+    config: StandardConfigArgs,
     /// The resolver that is asked; the first of /etc/resolv.conf without it.
     #[arg(long, value_name = "ADDRESS:PORT")]
     resolver: Option<SocketAddr>,
@@ -71,8 +65,8 @@ struct ZoneDelegation {
 }
 
 pub fn diagnose_zones(args: &DoctorZonesArgs) -> Result<CommandOutcome, CommandError> {
-    let text = read_config(&args.config)?;
-    let config = load(&text, &file_name(&args.config));
+    let text = read_config(args.config.path())?;
+    let config = load(&text, &file_name(args.config.path()));
     let config = config.map_err(|findings| CommandError::Unusable(findings.to_string()))?.config;
     let resolver = match args.resolver {
         Some(resolver) => resolver,
