@@ -22,10 +22,10 @@ use transport::DaemonTransport;
 
 use crate::routes::{self, QueryParameter};
 use crate::types::{
-    Applied, Audit, AuditRecord, Capacity, CaptureAction, Captures, Event, Events, Generations,
-    History, NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked,
-    RequestExplained, ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery,
-    Status, Stopping, Taken, TakeoverQuery, UsersExplained,
+    Applied, Audit, Capacity, CaptureAction, Captures, Event, Events, Generations, History,
+    NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked, RequestExplained,
+    ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping,
+    Taken, TakeoverQuery, Undone, UsersExplained,
 };
 
 /// The default deadline of a call that reads.
@@ -262,8 +262,8 @@ impl ApiClient {
             .await
     }
 
-    /// Reverts an order; without a number the latest that can be reverted.
-    pub async fn undo(&self, id: Option<u64>) -> Result<AuditRecord, ApiError> {
+    /// Reverts one order; without a number all of the latest command that can be reverted.
+    pub async fn undo(&self, id: Option<u64>) -> Result<Undone, ApiError> {
         let path = routes::with_query(
             routes::UNDO,
             &[QueryParameter::new("id", id.map(|id| id.to_string()))],

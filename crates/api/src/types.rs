@@ -35,7 +35,7 @@ pub mod vrrp;
 
 pub use access::{Me, Role};
 pub use alarm::{AlarmSeverity, StandingAlarm};
-pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
+pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery, Undone};
 pub use capacity::{Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService};
 pub use capture::{
     Capture, CaptureAction, CaptureOrder, CaptureQuery, CaptureRule, Captures, TraceQuery,

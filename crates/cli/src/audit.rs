@@ -100,6 +100,7 @@ mod tests {
             after: "drain".into(),
             saved: Some("/etc/s.toml".into()),
             undoes: None,
+            part_of: None,
             reversible: true,
         };
         let undo = AuditRecord { id: 8, action: "undo".into(), undoes: Some(7), ..record.clone() };

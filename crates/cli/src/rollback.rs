@@ -10,10 +10,10 @@ use crate::outcome::finish;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard rollback      the one before
+  steelyard rollback      the one before; again: the one before that
   steelyard rollback 4    generation 4; `steelyard generations` lists those that are kept")]
 pub struct RollbackArgs {
-    /// The generation; without it, the one before the one in force.
+    /// The generation; without it, the one before the one in force, further back each time.
     #[arg(value_name = "N")]
     pub generation: Option<u64>,
     #[command(flatten)]

@@ -170,7 +170,7 @@ pub fn run(args: &ServerArgs) -> ExitCode {
             (ServerTargetArgs { servers, saving, contact }, ServerAction::Add { address, weight })
         }
     };
-    let order = ServerOrder { action, save: target.saving.save_preference() };
+    let order = ServerOrder { action, save: target.saving.save_preference(), part_of: None };
     finish(target.contact.json, block_on(self::send_order(&target, &order)))
 }
 
@@ -249,8 +249,10 @@ async fn order_each(client: &ApiClient, to: &ServerSelectors, order: &ServerOrde
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
     for ServerSelector { pool, name } in &to.0 {
-        match client.server(pool, name, order.clone()).await {
+        let part = ServerOrder { part_of: done.record, ..order.clone() };
+        match client.server(pool, name, part).await {
             Ok(changed) => {
+                done.record = changed.record;
                 done.servers.extend(changed.servers);
                 done.saved = changed.saved.or(done.saved);
                 let new: Vec<String> = changed

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use crate::common_args::{DaemonArgs, block_on};
-use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
+use crate::outcome::{CommandError, CommandOutcome, finish, print_error, print_json};
 use crate::show::screen;
 
-/// Take an order back: the latest that can be, or one by its number in `steelyard audit`.
+/// Take a command back: the latest that can be, for all its servers, or one order by its number in `steelyard audit`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard undo          the latest
-  steelyard undo 17       record 17 of `steelyard audit`
+  steelyard undo          the latest command, for all its servers
+  steelyard undo 17       record 17 of `steelyard audit`, alone
 
 It is refused when something else changed the same since. Connections that were cut stay cut.")]
 pub struct UndoArgs {
@@ -27,13 +27,17 @@ pub fn run(args: &UndoArgs) -> ExitCode {
 }
 
 async fn ask(args: &UndoArgs) -> Result<CommandOutcome, CommandError> {
-    let record = args.contact.client()?.undo(args.id).await?;
+    let undone = args.contact.client()?.undo(args.id).await?;
     if args.contact.json {
-        print_json(&record)?;
+        print_json(&undone)?;
     } else {
-        let of = record.undoes.map(|id| format!(" (record {id})")).unwrap_or_default();
-        let text = format!("{}{of}: taken back; it is now: {}\n", record.target, record.after);
-        screen::print(&text)?;
+        for record in &undone.records {
+            let of = record.undoes.map(|id| format!(" (record {id})")).unwrap_or_default();
+            let text = format!("{}{of}: taken back; it is now: {}\n", record.target, record.after);
+            screen::print(&text)?;
+        }
     }
-    Ok(CommandOutcome::Done)
+    let Some(failed) = undone.failed else { return Ok(CommandOutcome::Done) };
+    print_error(&CommandError::Absent(failed));
+    Ok(CommandOutcome::Partial)
 }

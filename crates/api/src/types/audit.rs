@@ -50,6 +50,9 @@ pub struct AuditRecord {
     /// The record that this one undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
+    /// The record of the first order of the command about several servers that this one is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<u64>,
     /// Whether `undo` can take it back, as long as nothing else changed the same since.
     #[serde(default)]
     pub reversible: bool,
@@ -59,6 +62,17 @@ pub struct AuditRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct UndoQuery {
-    /// Which record; absent: the latest that can be undone.
+    /// Which record, alone; absent: all that is left of the latest command that can be undone.
     pub id: Option<u64>,
+}
+
+/// Answer of `POST /v1/undo`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Undone {
+    /// The records of the undoing, in the order in which it was done: the latest order first.
+    pub records: Vec<AuditRecord>,
+    /// Why the rest of the command was not taken back; absent: nothing is left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }

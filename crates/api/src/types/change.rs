@@ -163,6 +163,9 @@ pub struct Applied {
     pub generation: u64,
     /// Whether anything changed; if not, the generation is the same as before.
     pub changed: bool,
+    /// Of a rollback: the generation whose text it has again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
     /// Whether every worker acts on it already; if not, it will.
     pub confirmed: bool,
     /// What was touched, each a whole sentence.

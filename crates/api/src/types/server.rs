@@ -16,6 +16,9 @@ pub struct ServerOrder {
     /// Written back to the daemon's file, or not; absent: as `global.control.write-back` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<bool>,
+    /// The record of the first order of one command about several servers: `undo` takes them back together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<u64>,
 }
 
 /// What is ordered.
@@ -66,7 +69,7 @@ pub enum ServerAction {
 impl From<ServerAction> for ServerOrder {
     /// Saved as the configuration says.
     fn from(action: ServerAction) -> ServerOrder {
-        ServerOrder { action, save: None }
+        ServerOrder { action, save: None, part_of: None }
     }
 }
 
@@ -76,6 +79,9 @@ impl From<ServerAction> for ServerOrder {
 pub struct ServerChanged {
     /// Every server that was selected, changed or not.
     pub servers: Vec<ServerChange>,
+    /// The record of the command that these are part of: its first order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<u64>,
     /// The file that the order was written to; absent: to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,

@@ -7,11 +7,11 @@ export type AffinityReport = { "evicted": number; "found": number; "held": numbe
 
 export type AlarmSeverity = "error" | "warning" | "notice";
 
-export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "saved"?: (string | null); "unkept"?: Array<string>; "warnings": Array<Finding> };
+export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "repeats"?: (number | null); "saved"?: (string | null); "unkept"?: Array<string>; "warnings": Array<Finding> };
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
 
-export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
+export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "part-of"?: (number | null); "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
 
 export type BeatPathStatus = { "loss": number; "name": string; "not-sent": number; "reason": string; "received": number; "refused": Record<string, number>; "round-trip-us"?: (number | null); "sent": number; "since-unix-ms": number; "state": string };
 
@@ -227,11 +227,11 @@ export type ServerAction = ({ "action": "drain" } | { "action": "enable" } | { "
 
 export type ServerChange = { "admin": Admin; "changed": boolean; "in-flight": number; "pool": string; "removed"?: boolean; "server": string; "state": ServerState; "weight": number };
 
-export type ServerChanged = { "saved"?: (string | null); "servers": Array<ServerChange>; "unkept"?: Array<string> };
+export type ServerChanged = { "record"?: (number | null); "saved"?: (string | null); "servers": Array<ServerChange>; "unkept"?: Array<string> };
 
 export type ServerExplained = { "answer-ms"?: (number | null); "ejection"?: (EjectionExplained | null); "load"?: (number | null); "load-source"?: (string | null); "probe-ms"?: (number | null); "rank": string; "server": ServerStatus; "share-percent": number; "takes-work": boolean; "weight": WeightExplained };
 
-export type ServerOrder = (ServerAction & { "save"?: (boolean | null) });
+export type ServerOrder = (ServerAction & { "part-of"?: (number | null); "save"?: (boolean | null) });
 
 export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Array<CauseCount>; "connect-failed": Counter; "connections": number; "connects": Counter; "errors"?: ErrorCounts; "in-flight": number; "name": string; "phases": Array<PhaseTimes>; "requests": Counter; "retired": Counter; "reused": Counter; "stale": Counter; "state": ServerState; "statuses": Statuses };
 
@@ -292,6 +292,8 @@ export type Tally = { "bad": number; "cut": number; "good": number };
 export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
 
 export type TcpChange = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
+
+export type Undone = { "failed"?: (string | null); "records": Array<AuditRecord> };
 
 export type UplinkStatus = { "family": string; "forwarded": number; "gateway": string; "interface": string; "loss": number; "mark": number; "moved": number; "name": string; "own": number; "priority": number; "reason": string; "round-trip-us"?: (number | null); "share": number; "source"?: (string | null); "state": string; "table": number; "weight": number };
 

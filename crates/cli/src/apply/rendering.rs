@@ -10,7 +10,8 @@ pub fn render_applied(applied: &Applied) -> String {
     if !applied.changed {
         return format!("nothing differs: generation {generation} stays in force\n");
     }
-    let mut out = format!("generation {generation} is in force\n");
+    let repeats = applied.repeats.map(|older| format!(": what generation {older} was"));
+    let mut out = format!("generation {generation} is in force{}\n", repeats.unwrap_or_default());
     for effect in &applied.effects {
         out.push_str(&format!("  {}\n", plain(effect)));
     }
@@ -39,6 +40,9 @@ mod tests {
         applied.effects = vec!["service shop stops listening on 127.0.0.1:80".into()];
         let text = "generation 7 is in force\n  service shop stops listening on 127.0.0.1:80\n";
         assert_eq!(render_applied(&applied), text);
+        applied.repeats = Some(5);
+        let head = "generation 7 is in force: what generation 5 was\n";
+        assert!(render_applied(&applied).starts_with(head));
         applied.confirmed = false;
         applied.needs_restart = vec!["workers".into()];
         assert!(render_applied(&applied).ends_with(

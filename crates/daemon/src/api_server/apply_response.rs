@@ -41,6 +41,7 @@ fn applied(done: crate::state::ApplyOutcome) -> Applied {
     Applied {
         generation: done.generation,
         changed: !done.diff.is_empty(),
+        repeats: done.repeats,
         confirmed: done.confirmed,
         effects: effects(&done.diff),
         needs_restart: done.needs_restart,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
-    Audit, AuditQuery, AuditRecord, Lease, LeaseOrder, Role, ServerAction, ServerChange,
-    ServerChanged, ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery,
+    Audit, AuditQuery, Lease, LeaseOrder, Role, ServerAction, ServerChange, ServerChanged,
+    ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery, Undone,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -50,15 +50,22 @@ pub(super) async fn command_server(
         }
         _ => vec![name],
     };
-    let mut answer = ServerChanged::default();
+    let mut answer = ServerChanged { record: order.part_of, ..ServerChanged::default() };
     for name in names {
         let old = before.server(&pool, &name);
         let command = parse_command(&order.action, old)?;
         let removed = command == OperatorCommand::Remove;
         let origin = peer.change_origin(ChangeTrigger::Api);
-        let order =
-            ServerCommandRequest { pool: pool.clone(), name, command, save: order.save, origin };
+        let order = ServerCommandRequest {
+            pool: pool.clone(),
+            name,
+            command,
+            save: order.save,
+            part_of: answer.record,
+            origin,
+        };
         let done = control.run_server_command(order).await?;
+        answer.record = answer.record.or(Some(done.audit_id));
         answer.saved = done.saved.or(answer.saved);
         for unkept in done.unsaved {
             if !answer.unkept.contains(&unkept) {
@@ -74,13 +81,18 @@ pub(super) async fn undo_change(
     State(context): SharedContext,
     ConnectInfo(peer): ConnectInfo<ApiPeer>,
     query: Result<Query<UndoQuery>, QueryRejection>,
-) -> Result<Json<AuditRecord>, ApiProblem> {
+) -> Result<Json<Undone>, ApiProblem> {
     let Query(query) = query?;
     let control = &context.report_sources.control;
     let done = control.undo(query.id, peer.change_origin(ChangeTrigger::Api)).await?;
-    let audit = control.read_audit(done.undoes.at_unix_ms).await?;
-    let undo_record = audit.records.into_iter().rev().find(|record| record.id == done.id);
-    Ok(Json(undo_record.unwrap_or(done.undoes)))
+    let since = done.undone.iter().map(|order| order.undoes.at_unix_ms).min();
+    let mut recorded = control.read_audit(since.unwrap_or(u64::MAX)).await?.records;
+    let records = done.undone.into_iter().map(|order| {
+        let place = recorded.iter().position(|record| record.id == order.id);
+        place.map_or(order.undoes, |place| recorded.swap_remove(place))
+    });
+    let records = records.collect();
+    Ok(Json(Undone { records, failed: done.failed.map(|error| error.to_string()) }))
 }
 
 pub(super) async fn takeover(

@@ -160,6 +160,7 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
     let mut diff = model::config::ConfigDiff::default();
     diff.services.added.push("blog".into());
     let done = ApplyOutcome {
+        repeats: None,
         generation: 2,
         diff,
         warnings: Vec::new(),

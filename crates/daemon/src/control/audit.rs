@@ -4,7 +4,7 @@
 //! A line is written whole and synced. A partial last line after a crash is counted and skipped. `control::undo` undoes
 //! changes.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -139,13 +139,18 @@ impl AuditLog {
         self.entries.iter().rev().find(|entry| entry.record.id == id)
     }
 
-    /// The latest record that can be undone, was not, and is no undo itself.
-    pub fn latest(&self) -> Option<&AuditEntry> {
-        let undone = |id: u64| self.entries.iter().any(|other| other.record.undoes == Some(id));
-        self.entries.iter().rev().find(|entry| {
+    /// The orders of the latest command that can be undone, were not, and are no undo themselves; the latest first.
+    pub fn latest_command(&self) -> Vec<&AuditEntry> {
+        let undone: HashSet<u64> =
+            self.entries.iter().filter_map(|entry| entry.record.undoes).collect();
+        let command = |record: &AuditRecord| record.part_of.unwrap_or(record.id);
+        let mut left = self.entries.iter().rev().filter(|entry| {
             let record = &entry.record;
-            entry.reversal.is_some() && record.undoes.is_none() && !undone(record.id)
-        })
+            entry.reversal.is_some() && record.undoes.is_none() && !undone.contains(&record.id)
+        });
+        let Some(latest) = left.next() else { return Vec::new() };
+        let others = left.filter(|entry| command(&entry.record) == command(&latest.record));
+        std::iter::once(latest).chain(others).collect()
     }
 
     /// The stored records from this moment (Unix milliseconds) on.
@@ -372,8 +377,23 @@ mod tests {
         let first = audit.add(record("a"), reversal());
         let second = audit.add(record("b"), reversal());
         audit.add(record("c"), None);
-        assert_eq!(audit.latest().unwrap().record.id, second);
+        let latest = |audit: &AuditLog| {
+            audit.latest_command().iter().map(|entry| entry.record.id).collect::<Vec<_>>()
+        };
+        assert_eq!(latest(&audit), [second]);
         audit.add(AuditRecord { undoes: Some(second), ..record("undo") }, reversal());
-        assert_eq!(audit.latest().unwrap().record.id, first);
+        assert_eq!(latest(&audit), [first]);
+        let begins = audit.add(record("drain"), reversal());
+        let between = audit.add(record("drain"), reversal());
+        let part = AuditRecord { part_of: Some(begins), ..record("drain") };
+        let second = audit.add(part.clone(), reversal());
+        let third = audit.add(part, reversal());
+        assert_eq!(latest(&audit), [third, second, begins]);
+        audit.add(AuditRecord { undoes: Some(second), ..record("undo") }, reversal());
+        assert_eq!(latest(&audit), [third, begins]);
+        for id in [third, begins] {
+            audit.add(AuditRecord { undoes: Some(id), ..record("undo") }, reversal());
+        }
+        assert_eq!(latest(&audit), [between]);
     }
 }

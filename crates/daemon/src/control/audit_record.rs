@@ -19,6 +19,8 @@ pub(super) struct AuditedChange<'a> {
     pub target: &'a str,
     pub before: &'a str,
     pub after: &'a str,
+    /// The record of the first order of the command that it is part of.
+    pub part_of: Option<u64>,
 }
 
 impl ControlActor {
@@ -59,9 +61,11 @@ impl ControlActor {
         let applied = self.apply(change, Some(stored.number)).await?;
         let saved = self.save_to(room);
         let into = saved.as_ref().ok().cloned().flatten();
-        self.record_generation(&origin, "rollback", "an older generation", before, into);
+        let from = format!("generation {}", stored.number);
+        self.record_generation(&origin, "rollback", &from, before, into);
         self.publish();
-        Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
+        let unsaved = self.unsaved_since(failures);
+        Ok(ApplyOutcome { repeats: Some(stored.number), saved: saved?, unsaved, ..applied })
     }
 
     /// Records a change; its number.
@@ -106,6 +110,7 @@ impl ControlActor {
             target: "configuration",
             before: &format!("generation {before}"),
             after: &format!("generation {after}, from {from}"),
+            part_of: None,
         };
         self.record_change(origin, change, saved, reversal);
     }
@@ -120,6 +125,7 @@ fn record(origin: &ChangeOrigin, change: AuditedChange<'_>, saved: Option<String
         target: change.target.to_owned(),
         before: change.before.to_owned(),
         after: change.after.to_owned(),
+        part_of: change.part_of,
         saved,
         ..AuditRecord::default()
     }

@@ -80,7 +80,13 @@ impl ControlActor {
         let text = format!("{pool}: {place} says {is}");
         self.events.emit(EventLevel::Info, "source-changed", text, about("changed"));
         let origin = ChangeOrigin::new(place, ChangeTrigger::Source);
-        let change = AuditedChange { action: "found", target: &pool, before: &was, after: &is };
+        let change = AuditedChange {
+            action: "found",
+            target: &pool,
+            before: &was,
+            after: &is,
+            part_of: None,
+        };
         self.record_change(&origin, change, None, None);
     }
 }

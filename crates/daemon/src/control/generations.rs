@@ -146,10 +146,18 @@ impl GenerationStore {
         self.all.get(&number)
     }
 
-    /// The last one before `number` with another text than its.
+    /// The generation whose text was first put in force before that of `number`: where `number` repeats an older one, the
+    /// search begins there, so that one rollback after another leads ever further back.
     pub fn previous(&self, number: u64, text: &str) -> Option<&StoredGeneration> {
+        let mut first = number;
+        while let Some(repeated) =
+            self.all.get(&first).and_then(|generation| generation.record.repeats)
+            && repeated < first
+        {
+            first = repeated;
+        }
         self.all
-            .range(..number)
+            .range(..first)
             .rev()
             .map(|(_, generation)| generation)
             .find(|generation| generation.text != text)

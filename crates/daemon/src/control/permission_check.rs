@@ -45,6 +45,7 @@ impl ControlActor {
             target: "configuration",
             before: &before,
             after: &text,
+            part_of: None,
         };
         self.record_change(origin, change, None, None);
     }

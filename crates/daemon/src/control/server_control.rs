@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use api::types::AuditRecord;
 use model::config::server_edit::{ServerEdit, edit_server, parse_server_address, server_name};
 use model::config::{AdminState, ServerAddress, ServerWeight, WriteBack};
 use model::id::ServerId;
@@ -14,7 +15,7 @@ use model::snapshot::{PoolView, ServerView};
 
 use super::actor::ControlActor;
 use super::audit_record::{AuditedChange, command_undo};
-use crate::control::audit::UndoAction;
+use crate::control::audit::{AuditEntry, UndoAction};
 use crate::state::change::ConfigChange;
 use crate::state::origin::ChangeOrigin;
 use crate::state::overlay::{AddedServer, MembershipOverride, RemovedServer, SERVERS};
@@ -52,6 +53,9 @@ impl ControlActor {
         if order.save == Some(true) && !order.command.is_in_file() {
             return Err(SaveError::NotExpressible(order.command.name()).into());
         }
+        if let Some(first) = order.part_of {
+            self.check_part(first, &order)?;
+        }
         let failures = self.persistence_failures();
         let done = match &order.command {
             OperatorCommand::Add { address, weight } => {
@@ -65,12 +69,34 @@ impl ControlActor {
         Ok(ServerCommandOutcome { unsaved: self.unsaved_since(failures), ..done })
     }
 
+    /// Refuses an order that names the first one of a command of somebody else, or of another kind: an undo would take
+    /// back more than its author knows of.
+    fn check_part(
+        &self,
+        first: u64,
+        order: &ServerCommandRequest,
+    ) -> Result<(), ServerCommandError> {
+        let same = |entry: &AuditEntry| {
+            let AuditRecord { who, action, part_of, undoes, .. } = &entry.record;
+            let kind = action.split(' ').next() == Some(order.command.name());
+            kind && *who == order.origin.who && part_of.is_none() && undoes.is_none()
+        };
+        match self.audit.find(first).is_some_and(same) {
+            true => Ok(()),
+            false => Err(ServerCommandError::Invalid(format!(
+                "record {first} does not begin a command `{}` of the same user and process",
+                order.command.name()
+            ))),
+        }
+    }
+
     /// A command for an existing server.
     async fn command_existing(
         &mut self,
         order: ServerCommandRequest,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, command: server_command, save, origin } = order;
+        let ServerCommandRequest { pool, name, command: server_command, save, part_of, origin } =
+            order;
         let id = self.find(&pool, &name)?;
         let edit = match &server_command {
             OperatorCommand::Enable => Some(ServerEdit::State(AdminState::Enabled)),
@@ -118,6 +144,7 @@ impl ControlActor {
             target: &target,
             before: &describe_server(&old),
             after: &describe_server(&new),
+            part_of,
         };
         let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts: new, saved, audit_id: audit, unsaved: Vec::new() })
@@ -129,7 +156,8 @@ impl ControlActor {
         address: &str,
         weight: Option<ServerWeight>,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, save, origin, command: server_command } = order;
+        let ServerCommandRequest { pool, name, save, part_of, origin, command: server_command } =
+            order;
         let at = parse_server_address(address).map_err(ServerCommandError::Invalid)?;
         // Whoever may add servers may not thereby reach the sockets of other programs on this machine.
         if at.host.is_unix() {
@@ -185,6 +213,7 @@ impl ControlActor {
             target: &target,
             before: "not there",
             after: &describe_server(&facts),
+            part_of,
         };
         let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
@@ -194,7 +223,8 @@ impl ControlActor {
         &mut self,
         order: ServerCommandRequest,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, save, origin, command: server_command } = order;
+        let ServerCommandRequest { pool, name, save, part_of, origin, command: server_command } =
+            order;
         let id = self.find(&pool, &name)?;
         let facts = self.facts(id, &pool, &name)?;
         let left = self.applied.pools.get(&pool).map_or(0, |view| view.servers.len());
@@ -225,6 +255,7 @@ impl ControlActor {
             target: &target,
             before: &describe_server(&facts),
             after: "not there",
+            part_of,
         };
         let audit = self.record_change(&origin, change, saved.clone(), Some(reversal));
         Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })

@@ -89,6 +89,7 @@ impl ControlFixture {
                 name,
                 command: word,
                 save: None,
+                part_of: None,
                 origin,
             })
             .await

@@ -90,7 +90,8 @@ impl ControlActor {
             let target = format!("{}/{}", after.pool_name, after.config.name);
             self.update_server(id, |_| after);
             let origin = ChangeOrigin::new("clock", ChangeTrigger::Clock);
-            let change = AuditedChange { action, target: &target, before: &was, after: &is };
+            let change =
+                AuditedChange { action, target: &target, before: &was, after: &is, part_of: None };
             self.record_change(&origin, change, None, Some(reversal));
         }
         self.publish_changes(&before);

@@ -7,14 +7,15 @@ use std::time::SystemTime;
 use super::actor::ControlActor;
 use super::audit_record::AuditedChange;
 use crate::control::audit::{AuditEntry, UndoAction};
+use crate::control::generations::StoredGeneration;
 use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::{restore_overrides, saved_overrides};
-use crate::state::server_command::{UndoError, UndoOutcome};
+use crate::state::server_command::{UndoError, UndoOutcome, UndoneOrder};
 use crate::state::server_text::format_address;
 use crate::util::atomic_file;
 
 impl ControlActor {
-    /// Takes an order back; `None`: the latest that can be.
+    /// Takes an order back; `None`: all of the latest command that can be.
     pub(super) async fn undo(
         &mut self,
         id: Option<u64>,
@@ -23,11 +24,30 @@ impl ControlActor {
         if self.handing_over {
             return Err(UndoError::HandingOver);
         }
-        let audit_entry = match id {
-            Some(id) => Some(self.audit.find(id).ok_or(UndoError::Unknown(id))?),
-            None => self.audit.latest(),
+        let entries = match id {
+            Some(id) => vec![self.audit.find(id).ok_or(UndoError::Unknown(id))?.clone()],
+            None => self.audit.latest_command().into_iter().cloned().collect(),
         };
-        let AuditEntry { record, reversal } = audit_entry.cloned().ok_or(UndoError::Nothing)?;
+        let mut undone = Vec::new();
+        for entry in entries {
+            match self.undo_order(entry, origin.clone()).await {
+                Ok(order) => undone.push(order),
+                Err(error) if undone.is_empty() => return Err(error),
+                Err(error) => return Ok(UndoOutcome { undone, failed: Some(error) }),
+            }
+        }
+        match undone.is_empty() {
+            true => Err(UndoError::Nothing),
+            false => Ok(UndoOutcome { undone, failed: None }),
+        }
+    }
+
+    async fn undo_order(
+        &mut self,
+        entry: AuditEntry,
+        origin: ChangeOrigin,
+    ) -> Result<UndoneOrder, UndoError> {
+        let AuditEntry { record, reversal } = entry;
         let reversal = reversal.ok_or(UndoError::Cannot(record.id))?;
         let moved = || UndoError::Moved(record.id, record.target.clone());
         let mut saved = None;
@@ -58,7 +78,7 @@ impl ControlActor {
                 UndoAction::Manual { pool, name, before: after, after: before }
             }
             UndoAction::Generation { before, after } => {
-                if self.active.generation != after {
+                if !self.is_in_force(after) {
                     return Err(moved());
                 }
                 let text = self.active.text.clone();
@@ -79,9 +99,17 @@ impl ControlActor {
             target: &record.target,
             before: &record.after,
             after: &record.before,
+            part_of: None,
         };
         let id = self.record_undo(&origin, change, saved, back, record.id);
-        Ok(UndoOutcome { id, undoes: record })
+        Ok(UndoneOrder { id, undoes: record })
+    }
+
+    /// Whether what is in force is this generation, or has its text again because later ones were taken back.
+    fn is_in_force(&self, generation: u64) -> bool {
+        let repeated = |stored: &StoredGeneration| *stored.text == *self.active.text;
+        self.active.generation == generation
+            || self.generations.find(generation).is_some_and(repeated)
     }
 
     /// Writes the active text back into the file that an order had changed; returns the file if that was possible.

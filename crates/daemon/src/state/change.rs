@@ -69,6 +69,8 @@ pub struct ApplyOutcome {
     pub needs_restart: Vec<String>,
     /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
     pub confirmed: bool,
+    /// For a rollback: the generation whose text it repeats.
+    pub repeats: Option<u64>,
     /// The file that has it now.
     pub saved: Option<String>,
     /// State that could not be stored, one sentence each.

@@ -218,7 +218,8 @@ impl ControlHandle {
     ) -> Result<Arc<ServerFacts>, ServerCommandError> {
         let pool = pool.to_owned();
         let name = name.to_owned();
-        let order = ServerCommandRequest { pool, name, command, save: Some(false), origin };
+        let order =
+            ServerCommandRequest { pool, name, command, save: Some(false), part_of: None, origin };
         Ok(self.run_server_command(order).await?.facts)
     }
 

@@ -22,6 +22,8 @@ pub struct ServerCommandRequest {
     pub command: OperatorCommand,
     /// Whether to write the command into the file. `None`: the configuration decides.
     pub save: Option<bool>,
+    /// The record of the first order of the command that this one is part of.
+    pub part_of: Option<u64>,
     pub origin: ChangeOrigin,
 }
 
@@ -179,9 +181,18 @@ pub enum SaveError {
     Edit(#[from] EditError),
 }
 
-/// The result of undoing an order.
-#[derive(Clone, Debug)]
+/// The result of undoing a command.
+#[derive(Debug)]
 pub struct UndoOutcome {
+    /// What was undone, the latest order first.
+    pub undone: Vec<UndoneOrder>,
+    /// Why the rest of the command was not.
+    pub failed: Option<UndoError>,
+}
+
+/// An order that was undone.
+#[derive(Clone, Debug)]
+pub struct UndoneOrder {
     /// The number of the undoing in the record.
     pub id: u64,
     /// The record of the order that was undone.

@@ -93,6 +93,7 @@ async fn what_cannot_be_meant_is_refused() {
         pool: "web".into(),
         name: "a".into(),
         command,
+        part_of: None,
         save: Some(true),
         origin: by(),
     };
@@ -168,6 +169,61 @@ async fn an_order_is_taken_back_only_while_it_stands() {
     world.apply(&drained()).await.unwrap();
     world.control.undo(None, by()).await.unwrap();
     assert_eq!((world.state("a"), world.control.state().generation), (ServerState::Up, 3));
+}
+
+#[tokio::test]
+async fn a_command_about_several_servers_is_taken_back_whole_in_the_file_too() {
+    for write_back in ["", "[global]\ncontrol = { write-back = \"file\" }\n"] {
+        let scratch = Scratch::new("operating").unwrap();
+        let file = scratch.path().join("t.toml");
+        let text = format!("{TEXT}{write_back}");
+        std::fs::write(&file, &text).unwrap();
+        let world =
+            ControlFixture::start_at(&text, Some(scratch.path()), None, Some(file.clone())).await;
+        let order = |name: &str, part_of, origin| ServerCommandRequest {
+            pool: "web".into(),
+            name: name.into(),
+            command: OperatorCommand::Drain,
+            save: None,
+            part_of,
+            origin,
+        };
+        let first =
+            world.control.run_server_command(order("a", None, by())).await.unwrap().audit_id;
+        world.control.run_server_command(order("b", Some(first), by())).await.unwrap();
+        let stranger = ChangeOrigin::new("stranger", ChangeTrigger::Api);
+        for (part_of, origin) in [(first, stranger), (first + 1, by()), (77, by())] {
+            let refused = world.control.run_server_command(order("b", Some(part_of), origin)).await;
+            assert!(matches!(refused, Err(ServerCommandError::Invalid(_))), "{refused:?}");
+        }
+        let undone = world.control.undo(None, by()).await.unwrap();
+        let orders: Vec<&str> =
+            undone.undone.iter().map(|order| order.undoes.target.as_str()).collect();
+        assert_eq!((orders, undone.failed.is_none()), (vec!["web/b", "web/a"], true));
+        assert_eq!((world.state("a"), world.state("b")), (ServerState::Up, ServerState::Up));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        assert!(matches!(world.control.undo(None, by()).await, Err(UndoError::Nothing)));
+    }
+}
+
+#[tokio::test]
+async fn one_rollback_after_another_leads_further_back() {
+    let world = ControlFixture::start(TEXT, None).await;
+    let weight =
+        |weight: u32| TEXT.replace("10.0.0.2:80\"", &format!("10.0.0.2:80\", weight = {weight}"));
+    for number in [2, 3] {
+        world.apply(&weight(number)).await.unwrap();
+    }
+    for older in [2, 1] {
+        let applied = world.control.rollback(None, None, by()).await.unwrap();
+        assert_eq!(applied.repeats, Some(older));
+    }
+    assert_eq!(world.control.state().server("web", "b").unwrap().weight.get(), 1);
+    let refused = world.control.rollback(None, None, by()).await;
+    assert!(matches!(refused, Err(RollbackError::NonePrevious)), "{refused:?}");
+    world.apply(&weight(9)).await.unwrap();
+    let applied = world.control.rollback(None, None, by()).await.unwrap();
+    assert_eq!((applied.generation, applied.repeats), (7, Some(5)));
 }
 
 #[tokio::test]
