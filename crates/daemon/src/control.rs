@@ -7,6 +7,7 @@ pub mod actor;
 mod api_permissions;
 pub mod audit;
 mod audit_record;
+mod command_checks;
 mod config_file;
 pub(crate) mod config_overlay;
 mod discovery;
