@@ -7,4 +7,5 @@ pub mod page;
 pub mod svg;
 
 mod bounce;
+mod connection_list;
 mod plot;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::axis;
 use super::bounce::{self, BounceDiagram};
+use super::connection_list;
 use super::plot::{self, PlotSpan, TracePlot, WIDTH};
 use super::svg::{Svg, escaped};
 use crate::event::ConnectionSide;
@@ -83,6 +84,7 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
     if let Some(connection) = one {
         write_table(&mut page, connection);
     }
+    connection_list::write_connections(&mut page, report);
     let from = time.first_seconds();
     let to = time.last_seconds();
     let [_, script] = inline_assets();

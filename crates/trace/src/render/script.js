@@ -1,4 +1,4 @@
-// Zooms and pans all plots along time together; sorts the table; leads from findings to their packets.
+// Zooms and pans all plots along time together; sorts the tables; leads from findings to their packets.
 "use strict";
 const inside = 910, left = 70;
 const [from, to] = JSON.parse(document.getElementById("span").textContent);
@@ -94,11 +94,13 @@ for (const finding of document.querySelectorAll(".finding")) {
   });
 }
 
-for (const [column, head] of [...document.querySelectorAll("th")].entries()) {
-  head.addEventListener("click", () => {
-    const body = document.querySelector("tbody");
-    const value = (row) => Number(row.cells[column].dataset.value ?? NaN);
-    body.replaceChildren(...[...body.rows].sort((a, b) => value(b) - value(a)));
-  });
+for (const table of document.querySelectorAll("table")) {
+  for (const [column, head] of [...table.querySelectorAll("th")].entries()) {
+    head.addEventListener("click", () => {
+      const body = table.tBodies[0];
+      const value = (row) => Number(row.cells[column].dataset.value ?? NaN);
+      body.replaceChildren(...[...body.rows].sort((a, b) => value(b) - value(a)));
+    });
+  }
 }
 show();

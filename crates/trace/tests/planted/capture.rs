@@ -3,6 +3,8 @@
 use serde_json::Value;
 use trace::analysis::{Analysis, AnalysisSettings};
 use trace::ingest::ingest_capture;
+use trace::render::page::draw_connection;
+use trace::report::TraceReport;
 use trace::report_builder::{CaptureSource, build_report};
 
 pub const FIN: u8 = 1;
@@ -89,17 +91,28 @@ pub fn write_pcap(packets: &[PlantedPacket]) -> Vec<u8> {
     out
 }
 
-/// The report of a file's bytes.
-pub fn analyse_bytes(bytes: &[u8]) -> Value {
-    let mut analysis = Analysis::new(AnalysisSettings::default());
-    let mut source = CaptureSource::default();
-    ingest_capture(&mut analysis, &mut source, "planted", bytes, |_| ()).unwrap();
-    serde_json::to_value(build_report(analysis.finish(), source)).unwrap()
-}
-
 /// The report of a capture of these packets.
 pub fn analyse(packets: &[PlantedPacket]) -> Value {
-    analyse_bytes(&write_pcap(packets))
+    serde_json::to_value(report_of(packets)).unwrap()
+}
+
+fn report_of(packets: &[PlantedPacket]) -> TraceReport {
+    let bytes = write_pcap(packets);
+    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut source = CaptureSource::default();
+    ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
+    build_report(analysis.finish(), source)
+}
+
+/// The page of a connection.
+pub fn draw(packets: &[PlantedPacket], number: u32) -> String {
+    let settings = AnalysisSettings { only: Some(number), ..AnalysisSettings::default() };
+    let mut analysis = Analysis::new(settings);
+    let mut source = CaptureSource::default();
+    let bytes = write_pcap(packets);
+    ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
+    let scene = analysis.scene(number).unwrap();
+    draw_connection(&scene, &report_of(packets)).page
 }
 
 /// Code and owner of the first cause; empty without one.

@@ -1,6 +1,6 @@
 //! Connections that fail: every way, with the planted cause, alone and among healthy ones.
 
-use crate::capture::{PlantedPacket, analyse, first_cause};
+use crate::capture::{PlantedPacket, analyse, draw, first_cause};
 use crate::failure_rows::{FailureRow, HEALTHY, ROWS};
 use crate::script::{ONE_WAY_MS, ScriptedConnection};
 
@@ -100,4 +100,17 @@ fn half_of_a_conversation_blames_nobody() {
     let report = analyse(&packets);
     assert_eq!(report["verdict"]["failures"], serde_json::json!([]));
     assert_eq!(report["capture"]["one_way_connections"], 3);
+}
+
+#[test]
+fn the_page_has_the_failure_first_and_every_connection() {
+    let mut packets = packets_of(&ROWS[0], 1, 0);
+    packets.extend(bystander(2, 100));
+    let page = draw(&packets, 1);
+    let failure = page.find("Failed: refused connections").unwrap();
+    assert!(failure < page.find("<h2>Over time").unwrap());
+    let list = page.split("<h2>Connections</h2>").nth(1).unwrap();
+    assert_eq!(list.matches("<tr>").count(), 3, "a head and two connections");
+    let refused = list.find("CONNECT_REFUSED · server").unwrap();
+    assert!(refused < list.find("20002").unwrap(), "failed ones first");
 }

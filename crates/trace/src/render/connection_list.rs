@@ -1,0 +1,76 @@
+//! The table of all connections of a capture on the page: failed ones first, then those whose users waited longest.
+
+use std::fmt::Write;
+
+use super::axis;
+use super::svg::escaped;
+use crate::report::{ConnectionReport, DirectionReport, TraceReport};
+
+/// Connections in the table: bounds the elements of the page.
+const MAX_ROWS: usize = 500;
+
+const COLUMNS: [&str; 11] = [
+    "connection",
+    "client",
+    "server",
+    "start",
+    "waited",
+    "round trip",
+    "bytes",
+    "sent again",
+    "closed windows",
+    "resets",
+    "first cause",
+];
+
+pub fn write_connections(page: &mut String, report: &TraceReport) {
+    let mut all: Vec<&ConnectionReport> = report.connections.iter().collect();
+    all.sort_by(|a, b| {
+        let is_well = |one: &ConnectionReport| one.verdict.failures.is_empty();
+        let waited = b.verdict.total_seconds.total_cmp(&a.verdict.total_seconds);
+        is_well(a).cmp(&is_well(b)).then(waited)
+    });
+    page.push_str("<h2>Connections</h2>\n<table><thead><tr>");
+    for name in COLUMNS {
+        // Writing to a `String` cannot fail, here and below.
+        let _ = write!(page, "<th>{name}</th>");
+    }
+    page.push_str("</tr></thead><tbody>\n");
+    for connection in all.iter().take(MAX_ROWS) {
+        write_row(page, connection);
+    }
+    page.push_str("</tbody></table>\n");
+    let hidden = report.connections_total - all.len().min(MAX_ROWS);
+    if hidden > 0 {
+        let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
+    }
+}
+
+fn write_row(page: &mut String, of: &ConnectionReport) {
+    let sum = |count: fn(&DirectionReport) -> u64| count(&of.client.sent) + count(&of.server.sent);
+    let number = |page: &mut String, value: f64, text: &str| {
+        let _ = write!(page, "<td data-value=\"{value}\">{text}</td>");
+    };
+    page.push_str("<tr>");
+    number(page, f64::from(of.number), &of.number.to_string());
+    for end in [&of.client, &of.server] {
+        let _ = write!(page, "<td>{} port {}</td>", escaped(&end.address), end.port);
+    }
+    let round_trip = of.rtt_s.unwrap_or(0.0);
+    for seconds in [of.start_seconds, of.verdict.total_seconds, round_trip] {
+        number(page, seconds, &axis::format_seconds(seconds));
+    }
+    let bytes = sum(|sent| sent.unique_bytes) as f64;
+    number(page, bytes, &axis::format_bytes(bytes));
+    for count in [
+        sum(|sent| sent.retransmitted_packets),
+        sum(|sent| sent.zero_windows),
+        sum(|sent| sent.resets),
+    ] {
+        number(page, count as f64, &count.to_string());
+    }
+    let cause = of.verdict.first_cause.as_ref();
+    let cause =
+        cause.map_or(String::new(), |first| format!("{} · {}", first.code, first.owner.name()));
+    let _ = writeln!(page, "<td>{}</td></tr>", escaped(&cause));
+}
