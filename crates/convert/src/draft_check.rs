@@ -18,7 +18,7 @@ pub enum RouterLayer {
 }
 
 /// Answers of the parser by text, because most hosts and paths occur several times.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DraftChecker {
     known: HashMap<String, Option<String>>,
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::config::loader::FILE_MAX;
 use model::config::{ConfigFinding, check_text};
 
 use crate::document::{
@@ -29,6 +30,12 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
     }
     for _ in 0..ROUNDS {
         let RenderedDocument { text, line_contents } = document.render(notes.file());
+        if text.len() > FILE_MAX {
+            let reason =
+                format!("what is written of it has {} bytes, more than {FILE_MAX}", text.len());
+            notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
+            return None;
+        }
         let Err(findings) = check_text(&text, "converted") else {
             let of_use = |path: &str| {
                 path.starts_with("service.")

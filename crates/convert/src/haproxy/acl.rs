@@ -69,6 +69,14 @@ impl AclTable {
         out
     }
 
+    /// The line of a criterion that has only this one.
+    pub fn only_line(&self, name: &str) -> Option<&ConfigLine> {
+        match self.named.get(name).map(Vec::as_slice) {
+            Some([only]) => Some(&only.line),
+            _ => None,
+        }
+    }
+
     /// The condition after the action: `if …`, `unless …` or no condition. A part that cannot be expressed becomes an
     /// unknown condition.
     pub fn condition(&self, words: &[String], pools: &BackendPools) -> RuleCondition {

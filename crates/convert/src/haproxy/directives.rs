@@ -269,7 +269,6 @@ const ROWS: &[HaproxyDirective] = &[
             "http-request replace-",
             "http-request set-path",
             "http-request set-uri",
-            "http-request set-query",
             "http-request set-src",
             "http-request tarpit",
             "http-request normalize-uri",

@@ -18,6 +18,7 @@ use super::frontend_times;
 use super::hidden_inputs::hide_parts;
 use super::http_rules::{self, FinalRule, ProxyRules};
 use super::lex::ConfigLine;
+use super::path_change::reads_path;
 use super::proxy_senders;
 use super::section::SectionKind;
 use super::service_edits::{self, ServiceEdits};
@@ -56,7 +57,7 @@ impl FrontendWriter<'_> {
         let settings = self.settings;
         let acls = AclTables::read(&settings.acls, self.pools);
         let senders = proxy_senders::split_rules(settings, &acls.requests, self.pools, notes);
-        let own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
+        let mut own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
         let mut first = Vec::new();
         first.extend(senders.refused.map(|line| FrontendRule {
             when: RuleCondition::Is(true),
@@ -83,6 +84,7 @@ impl FrontendWriter<'_> {
             backends.extend(self.branch(line, &acls.requests, leading, &mut known, notes));
         }
         backends.push(self.default_branch(&mut known, notes));
+        settle_path_changes(&mut own, &mut backends, notes);
         FrontendBranches { first, own: Rc::new(own), backends }
     }
 
@@ -192,6 +194,29 @@ impl FrontendWriter<'_> {
         }
     }
 
+    /// What the rule of a branch does. The default branch needs none if it changes and limits nothing.
+    fn branch_keys(
+        &self,
+        own: &ProxyRules,
+        branch: &BackendBranch,
+        rewrite: Option<KeyValue>,
+    ) -> Vec<KeyValue> {
+        let mut keys = branch.keys.clone();
+        let limit = own.body_bytes.into_iter().chain(branch.rules.body_bytes).min();
+        let limit =
+            limit.map(|bytes| KeyValue::new("body-bytes", value::quote(&format!("{bytes}B"))));
+        let more: Vec<KeyValue> = rewrite.into_iter().chain(limit).collect();
+        if !self.settings.http || !branch.is_sent() || more.is_empty() {
+            return keys;
+        }
+        if branch.is_default {
+            let pool = self.pools.written_name(&branch.name).unwrap_or_default();
+            keys.push(KeyValue::new("pool", value::quote(pool)));
+        }
+        keys.splice(1..1, more);
+        keys
+    }
+
     /// The rules and edits for listeners with or without TLS.
     pub fn listener_rules(
         &self,
@@ -221,17 +246,19 @@ impl FrontendWriter<'_> {
                 unseen.extend(inner.unseen(rule.edits_before));
                 rules.extend(visible_rule(&when, rule, &unseen, notes));
             }
-            let mut keys = branch.keys.clone();
-            let is_sent = keys.first().is_none_or(|first| first.key == "pool");
-            let rewrite = service_edits::rule_rewrite(&fields.parts(inner));
-            if let Some(rewrite) = rewrite.filter(|_| self.settings.http && is_sent) {
-                if branch.is_default {
-                    let pool = self.pools.written_name(&branch.name).unwrap_or_default();
-                    keys.push(KeyValue::new("pool", value::quote(pool)));
-                }
-                let at = keys.len().min(1);
-                keys.insert(at, rewrite);
+            let changes = own.path_changes.iter().chain(&branch.rules.path_changes);
+            for change in changes.filter(|_| branch.is_sent()) {
+                let parts = fields.parts(inner);
+                let rewrite = service_edits::rule_rewrite(Some(change.rewrite()), &parts);
+                rules.push(FrontendRule {
+                    when: change.rule_condition(&when),
+                    keys: self.branch_keys(own, branch, rewrite),
+                    source: change.line.source,
+                    text: change.line.text(),
+                });
             }
+            let rewrite = service_edits::rule_rewrite(None, &fields.parts(inner));
+            let keys = self.branch_keys(own, branch, rewrite);
             if !keys.is_empty() {
                 let text = branch.text.clone();
                 rules.push(FrontendRule { when, keys, source: branch.source, text });
@@ -269,7 +296,44 @@ impl FrontendBranches {
     }
 }
 
+/// Refuses the requests whose paths are changed, unless a rule can make the one change on their way.
+fn settle_path_changes(
+    own: &mut ProxyRules,
+    backends: &mut [BackendBranch],
+    notes: &mut ConversionNotes,
+) {
+    let is_seen = |branch: &BackendBranch| {
+        let rules = &branch.rules;
+        reads_path(&branch.when)
+            || rules.final_rules.iter().any(FinalRule::reads_path)
+            || rules.fields.edits.iter().any(|edit| reads_path(&edit.when))
+            || rules.refuses_changes
+            || !rules.path_changes.is_empty()
+    };
+    if !own.path_changes.is_empty() && backends.iter().any(is_seen) {
+        own.refuse_path_changes(notes);
+    }
+    let in_edits = own.fields.edits.iter().any(|edit| reads_path(&edit.when));
+    for branch in backends {
+        if !branch.rules.path_changes.is_empty() && (in_edits || own.refuses_changes) {
+            let mut rules = (*branch.rules).clone();
+            rules.refuse_path_changes(notes);
+            branch.rules = Rc::new(rules);
+        }
+        branch.rules.path_changes.iter().for_each(|change| change.line.mark_converted());
+    }
+    own.path_changes.iter().for_each(|change| change.line.mark_converted());
+}
+
 impl BackendBranch {
+    /// Whether the branch leads to servers.
+    fn is_sent(&self) -> bool {
+        match self.keys.first() {
+            Some(first) => first.key == "pool",
+            None => self.is_default,
+        }
+    }
+
     /// The condition; `None`: it looks at a field that is changed where the rules do not see it.
     fn visible_condition(
         &self,

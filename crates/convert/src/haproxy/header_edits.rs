@@ -3,16 +3,18 @@
 //! A change that cannot be written still takes out what clients send, because servers believe these fields.
 
 use crate::condition::RuleCondition;
-use crate::draft_check::{DraftChecker, RouterLayer};
+use crate::draft_check::RouterLayer;
 use crate::header_field::check_field;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 
 use super::answer_criterion::ANSWER_STATUS;
 use super::field_edit::{ChangedMessage, EditAction, FieldEdit};
 use super::field_reads::ANSWER_FIELD;
+use super::field_replacement::FieldReplacement;
 use super::hidden_inputs::{hide_parts, names_one_field};
 use super::lex::ConfigLine;
 use super::log_format;
+use super::pools::BackendPools;
 
 /// The most conditional changes of a proxy. A service has at most so many edits.
 const CONDITIONAL: usize = 256;
@@ -31,18 +33,18 @@ const VALUE: &str = "a field's value cannot be made of these variables";
 const CHANGES: usize = 1_000;
 
 /// The changes of a proxy, in the order of its file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HeaderEdits {
     pub edits: Vec<FieldEdit>,
     /// There are more than can be put in order.
     pub is_overfull: bool,
     conditional: usize,
-    checker: DraftChecker,
 }
 
 /// The message that a line changes; `None`: the line changes no field.
 pub fn edited_message(line: &ConfigLine, action: &str) -> Option<ChangedMessage> {
-    if !matches!(action, "set-header" | "add-header" | "del-header") {
+    let kinds = ["set-header", "add-header", "del-header", "replace-header", "replace-value"];
+    if !kinds.contains(&action) {
         return None;
     }
     match line.word(0) {
@@ -64,15 +66,17 @@ impl HeaderEdits {
         message: ChangedMessage,
         action: &[String],
         when: RuleCondition,
+        pools: &BackendPools,
         notes: &mut ConversionNotes,
     ) -> Result<(), UnsupportedReason> {
         let word = |at: usize| action.get(at).map_or("", String::as_str);
         let name = word(1);
-        let edit_action = match word(0) {
-            "set-header" => EditAction::Set,
-            "add-header" => EditAction::Add,
-            _ => EditAction::Remove,
+        let replacement = FieldReplacement::read(message, action);
+        let when = match &replacement {
+            Some(replacement) => when.and(replacement.when.clone()),
+            None => when,
         };
+        let edit_action = action_of(word(0));
         if edit_action == EditAction::Remove && !names_one_field(action) {
             return Err(UnsupportedReason::new("only fields of one name each are removed", ""));
         }
@@ -87,7 +91,7 @@ impl HeaderEdits {
             action: edit_action,
             name: name.to_owned(),
             value: String::new(),
-            when: self.writable_condition(when, message),
+            when: self.writable_condition(when, message, pools),
             is_closing: false,
             position: self.edits.len(),
             source: line.source,
@@ -97,15 +101,16 @@ impl HeaderEdits {
             EditAction::Remove => String::new(),
             _ => action.get(2..).unwrap_or(&[]).join(" "),
         };
-        if self.push_scheme(&mut edit, &text, notes) {
+        if replacement.is_none() && self.push_scheme(&mut edit, &text, notes) {
             return Ok(());
         }
         if let Some(why) = edit.when.unknown().cloned() {
             return Err(self.close(edit, why));
         }
-        let template = match message {
-            ChangedMessage::Request => log_format::variables(&text),
-            _ => log_format::answer_variables(&text),
+        let is_replacement = replacement.is_some();
+        let template = match replacement {
+            Some(replacement) => replacement.template,
+            None => log_format::message_variables(&text, edit.is_of_request()),
         };
         let Some(value) = template else {
             let instead = "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}";
@@ -113,6 +118,10 @@ impl HeaderEdits {
         };
         if !sets_host && edit_action != EditAction::Remove {
             check_field(&format!("{name}: {value}"))?;
+        }
+        if is_replacement {
+            let reason = "several fields of this name become one";
+            notes.changed(line.source, &edit.text, reason, "");
         }
         edit.value = value;
         self.push(edit);
@@ -124,6 +133,7 @@ impl HeaderEdits {
         &mut self,
         when: RuleCondition,
         message: ChangedMessage,
+        pools: &BackendPools,
     ) -> RuleCondition {
         if when.clone().simplify(true) == RuleCondition::Is(true)
             && when.clone().simplify(false) == RuleCondition::Is(true)
@@ -148,7 +158,9 @@ impl HeaderEdits {
         };
         let when = hide_parts(when, &why, &is_hidden);
         match message {
-            ChangedMessage::Request => self.checker.check_condition(when, RouterLayer::Http),
+            ChangedMessage::Request => {
+                pools.drafts.borrow_mut().check_condition(when, RouterLayer::Http)
+            }
             _ => when,
         }
     }
@@ -200,6 +212,14 @@ impl HeaderEdits {
         } else {
             self.is_overfull = true;
         }
+    }
+}
+
+fn action_of(word: &str) -> EditAction {
+    match word {
+        "set-header" | "replace-header" | "replace-value" => EditAction::Set,
+        "add-header" => EditAction::Add,
+        _ => EditAction::Remove,
     }
 }
 

@@ -27,12 +27,20 @@ pub fn names_one_field(words: &[String]) -> bool {
 /// The refusal in place of an action of `http-request`; `None`: the action is none of these.
 pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
     let action = words.first().map_or("", String::as_str);
-    let path = ["set-path", "set-pathq", "set-uri", "replace-path", "replace-pathq", "replace-uri"];
+    let path = [
+        "set-path",
+        "set-pathq",
+        "set-query",
+        "set-uri",
+        "replace-path",
+        "replace-pathq",
+        "replace-uri",
+    ];
     let refused = |status, reason| Some(RefusedChange { status, reason });
     match action {
         _ if path.contains(&action) => refused(
             "502",
-            "a path is changed in a way that cannot be written; so that no server and no rule sees another one, these requests are refused",
+            "a path or a query is changed in a way that cannot be written; so that no server and no rule sees another one, these requests are refused",
         ),
         "set-method" => refused(
             "502",

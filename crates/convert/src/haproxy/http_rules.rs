@@ -9,6 +9,7 @@ use crate::source::SourcePlace;
 use crate::value::KeyValue;
 
 use super::acl::{AclTable, AclTables};
+use super::body_size;
 use super::directives;
 use super::edit_times::RuleReads;
 use super::field_reads::add_condition_fields;
@@ -18,6 +19,7 @@ use super::hidden_inputs::{
     acting_condition, changed_address, hide_address, hide_answer, refused_change,
 };
 use super::lex::ConfigLine;
+use super::path_change::{self, PathReplacement};
 use super::pools::BackendPools;
 
 const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
@@ -31,6 +33,7 @@ const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
 const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
 
+const LONG_BODIES: &str = "a longer body is refused with 413, as soon as it is known to be longer";
 const HELD_BACK: &str = "no rule here refuses an answer of a server; so that nothing gets out that was held back, these requests are refused";
 const HELD_BACK_INSTEAD: &str = "hold it back at the servers, then take the rule with 502 out";
 
@@ -58,6 +61,11 @@ impl FinalRule {
         fields
     }
 
+    /// Whether its condition or its answer looks at the path.
+    pub fn reads_path(&self) -> bool {
+        self.key == "redirect" || path_change::reads_path(&self.when)
+    }
+
     /// Whether the rule refuses what it takes.
     pub fn is_refusal(&self) -> bool {
         match self.key {
@@ -69,11 +77,17 @@ impl FinalRule {
 }
 
 /// The converted rules of a proxy.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ProxyRules {
     /// In HAProxy's order of evaluation.
     pub final_rules: Vec<FinalRule>,
     pub fields: HeaderEdits,
+    /// The changes of the path that a rule could make: one, unless another one or a later rule prevents it.
+    pub path_changes: Vec<PathReplacement>,
+    /// The most bytes of a request's body.
+    pub body_bytes: Option<u64>,
+    /// Some requests are refused, since their path is changed in a way that cannot be written.
+    pub refuses_changes: bool,
     accept_conditions: Vec<RuleCondition>,
     /// Why rules about requests cannot judge by the client's address.
     hidden_address: Option<UnsupportedReason>,
@@ -126,6 +140,13 @@ pub fn read(
         }
         out.accept_conditions.clear();
     }
+    let is_single = out.path_changes.len() == 1 && !out.refuses_changes;
+    let behind = |one: &PathReplacement| out.final_rules.iter().skip(one.rules_before);
+    let is_seen = out.path_changes.iter().any(|one| behind(one).any(FinalRule::reads_path));
+    let in_edits = out.fields.edits.iter().any(|edit| path_change::reads_path(&edit.when));
+    if !is_single || is_seen || in_edits {
+        out.refuse_path_changes(notes);
+    }
     out
 }
 
@@ -135,6 +156,28 @@ impl ProxyRules {
         let read =
             |rule: &FinalRule| RuleReads { fields: rule.reads(), edits_before: rule.edits_before };
         self.final_rules.iter().map(read).filter(|one| !one.fields.is_empty()).collect()
+    }
+
+    /// Refuses the requests whose paths are changed, because no rule can make all of the changes.
+    pub fn refuse_path_changes(&mut self, notes: &mut ConversionNotes) {
+        self.refuses_changes |= !self.path_changes.is_empty();
+        let changes = std::mem::take(&mut self.path_changes);
+        for PathReplacement { when, rules_before, edits_before, line, .. } in
+            changes.into_iter().rev()
+        {
+            let action = line.rest(1);
+            let Some(refused) = refused_change(action) else { continue };
+            notes.left_out(line.source, &line.text(), refused.reason, CHANGES);
+            let rule = FinalRule {
+                when: when.and(acting_condition(action)).at_least(),
+                key: "answer",
+                value: refused.status.to_owned(),
+                edits_before,
+                source: line.source,
+                text: line.text(),
+            };
+            self.final_rules.insert(rules_before, rule);
+        }
     }
 
     fn line(
@@ -157,18 +200,18 @@ impl ProxyRules {
         let (action, condition) = words.split_at(split);
         let hidden = self.hidden_address.clone().filter(|_| line.word(0) != "tcp-request");
         let guard = || hidden.iter().fold(acls.condition(condition, pools), hide_address);
-        let when = || guard().known();
         let first = action.first().map_or("", String::as_str);
-        if let Some(change) = refused_change(action).filter(|_| line.word(0) == "http-request") {
-            notes.left_out(line.source, &line.text(), change.reason, CHANGES);
-            let when = guard().and(acting_condition(action)).at_least();
-            self.push_final_rule(when, "answer", change.status.to_owned(), line);
+        if line.word(0) == "http-request" && self.push_change(guard(), action, line, notes) {
             return Ok(());
         }
         if let Some(message) = edited_message(line, first) {
             let condition = self.unless_accepted(guard());
-            self.fields.read(line, message, action, condition, notes)?;
+            self.fields.read(line, message, action, condition, pools, notes)?;
             line.mark_converted();
+            return Ok(());
+        }
+        let limit = (line.word(0), first) == ("http-request", "deny");
+        if limit && self.push_body_limit(condition, acls, line, notes) {
             return Ok(());
         }
         match (line.word(0), first) {
@@ -195,7 +238,7 @@ impl ProxyRules {
             }
             ("redirect", _) | ("http-request", "redirect") => {
                 let value = redirect(&action[1..])?;
-                self.push_final_rule(when()?, "redirect", value, line);
+                self.push_final_rule(guard().known()?, "redirect", value, line);
             }
             ("http-request", "auth") => {
                 let when = guard().at_least();
@@ -206,6 +249,44 @@ impl ProxyRules {
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
+    }
+
+    /// Takes a refusal of long bodies. Returns false if its condition says something else, too.
+    fn push_body_limit(
+        &mut self,
+        condition: &[String],
+        acls: &AclTable,
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) -> bool {
+        let limit = body_size::most_bytes(condition, acls);
+        let Some(bytes) = limit.filter(|_| self.accept_conditions.is_empty()) else { return false };
+        notes.changed(line.source, &line.text(), LONG_BODIES, "`body-bytes` of the rule");
+        self.body_bytes = Some(self.body_bytes.unwrap_or(bytes).min(bytes));
+        true
+    }
+
+    /// Takes a change of the path or of the method, or refuses its requests. Returns false for other actions.
+    fn push_change(
+        &mut self,
+        condition: RuleCondition,
+        action: &[String],
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) -> bool {
+        let Some(refused) = refused_change(action) else { return false };
+        let when = self.unless_accepted(condition.clone());
+        let rules = self.final_rules.len();
+        let edits = self.fields.edits.len();
+        if let Some(change) = PathReplacement::read(action, when, line, rules, edits) {
+            self.path_changes.push(change);
+            return true;
+        }
+        self.refuses_changes = true;
+        notes.left_out(line.source, &line.text(), refused.reason, CHANGES);
+        let when = condition.and(acting_condition(action)).at_least();
+        self.push_final_rule(when, "answer", refused.status.to_owned(), line);
+        true
     }
 
     /// Adds a rule with a fixed answer. One that refuses stays closed.

@@ -36,10 +36,15 @@ pub fn variables(text: &str) -> Option<String> {
 }
 
 /// As `variables`, for a field of an answer, whose request is gone.
-pub fn answer_variables(text: &str) -> Option<String> {
+fn answer_variables(text: &str) -> Option<String> {
     let of_request =
         |template: &str| ["{host}", "{header."].iter().any(|name| template.contains(name));
     variables(text).filter(|template| !of_request(&template.replace("{{", "")))
+}
+
+/// As `variables`, for a field of a request or of an answer.
+pub fn message_variables(text: &str, of_request: bool) -> Option<String> {
+    if of_request { variables(text) } else { answer_variables(text) }
 }
 
 fn literal(text: &str) -> String {

@@ -1,7 +1,10 @@
 //! Backends by name, because frontends may refer to later backends.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+
+use crate::draft_check::DraftChecker;
 
 use super::settings::ProxySettings;
 
@@ -10,6 +13,8 @@ use super::settings::ProxySettings;
 pub struct BackendPools {
     names: HashMap<String, String>,
     settings: HashMap<String, Rc<ProxySettings>>,
+    /// What the configuration's parser says of conditions, which most proxies have in common.
+    pub drafts: RefCell<DraftChecker>,
 }
 
 impl BackendPools {

@@ -107,7 +107,7 @@ impl ServiceEdits {
                 None => {}
             }
             let all: Vec<&FieldEdit> = edits.iter().map(|one| &one.edit).collect();
-            if let Some(rewrite) = rewrite_of(&all) {
+            if let Some(rewrite) = rewrite_of(None, &all) {
                 set("rewrite", rewrite);
             }
             let sources: Vec<SourcePlace> = all.iter().map(|edit| edit.source).collect();
@@ -117,12 +117,12 @@ impl ServiceEdits {
     }
 }
 
-/// The `rewrite` of a rule. `None`: it has none of these changes.
-pub fn rule_rewrite(edits: &[&[TimedEdit]]) -> Option<KeyValue> {
+/// The `rewrite` of a rule, with the change of its path. `None`: it has none of these changes.
+pub fn rule_rewrite(path: Option<KeyValue>, edits: &[&[TimedEdit]]) -> Option<KeyValue> {
     let with_rule = |one: &&TimedEdit| one.time == EditTime::WithRule;
     let all: Vec<&FieldEdit> =
         edits.iter().copied().flatten().filter(with_rule).map(|one| &one.edit).collect();
-    rewrite_of(&all).map(|written| KeyValue::new("rewrite", written))
+    rewrite_of(path, &all).map(|written| KeyValue::new("rewrite", written))
 }
 
 #[derive(Default)]
@@ -136,11 +136,11 @@ struct RewriteLists {
     answer_remove: Vec<String>,
 }
 
-fn rewrite_of(edits: &[&FieldEdit]) -> Option<String> {
+fn rewrite_of(path: Option<KeyValue>, edits: &[&FieldEdit]) -> Option<String> {
     let mut lists = RewriteLists::default();
     edits.iter().for_each(|edit| lists.add(edit));
     let host = lists.host.map(|host| KeyValue::new("host", value::quote(&host)));
-    let mut pairs: Vec<KeyValue> = host.into_iter().collect();
+    let mut pairs: Vec<KeyValue> = path.into_iter().chain(host).collect();
     for (key, list) in [
         ("set", lists.set),
         ("add", lists.add),

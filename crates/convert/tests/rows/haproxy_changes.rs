@@ -7,16 +7,51 @@ use super::{ConversionCase, rows};
 
 /// What is changed in a way that cannot be written refuses the requests that it takes.
 const CHANGES: &[ConversionCase] = &[
-    ("http-request set-path /x%[path]", "answer = 502", true),
+    ("http-request set-path /x%[path]", "pool = \"b\" rewrite = { path = \"/x{path}\" }", false),
     (
-        "http-request set-path /x%[path] if { path_beg /a }",
-        "when = { path = \"/a*\" } answer = 502",
-        true,
+        "http-request set-path /x%[path] if { method GET }",
+        "when = { method = \"GET\" } pool = \"b\" rewrite = { path = \"/x{path}\" }",
+        false,
     ),
     (
         "http-request replace-path ^/a/(.*) /\\1",
-        "when = { path-regex = \"/a/(.*).*\" } answer = 502",
+        "when = { path-regex = \"/a/(.*).*\" } pool = \"b\" rewrite = { path = \"/{1}\" }",
+        false,
+    ),
+    (
+        "http-request set-path %[path,regsub(^/v1/,/)] if { path_beg /v1 }\n http-request set-header X-A b",
+        "when = { path-regex = \"/v1/(.*)\", path = \"/v1*\" } pool = \"b\" rewrite = { path = \"/{1}\", set = \"X-A: b\" }",
+        false,
+    ),
+    // A rule behind it looks at the new path.
+    ("http-request set-path /x%[path]\n use_backend c if { path_beg /x }", "answer = 502", true),
+    (
+        "http-request set-path /x%[path]\n http-request deny if { path_beg /x }",
+        "answer = 502",
         true,
+    ),
+    (
+        "http-request set-path /x%[path]\n http-request set-header X-A b if { path_beg /x }",
+        "answer = 502",
+        true,
+    ),
+    (
+        "http-request set-path /x%[path]\n redirect scheme https if { method GET }",
+        "answer = 502",
+        true,
+    ),
+    ("http-request set-path /x\n http-request set-path /y", "answer = 502", true),
+    ("http-request set-path /x?y", "answer = 502", true),
+    (
+        "http-request set-query %[query]&a=1 if { path /a }",
+        "when = { path = \"/a\" } answer = 502",
+        true,
+    ),
+    ("http-request set-path /x if { src -f /x }", "answer = 502", true),
+    (
+        "http-request deny if { path_beg /x }\n http-request set-path /x%[path]",
+        "rewrite = { path = \"/x{path}\" }",
+        false,
     ),
     ("http-request replace-uri (.*) /x\\1 if { path -f /x }", "answer = 502", true),
     (
@@ -30,6 +65,21 @@ const CHANGES: &[ConversionCase] = &[
         true,
     ),
     ("http-request lua.check if { path /a }", "when = { path = \"/a\" } answer = 403", true),
+    (
+        "http-request deny deny_status 413 if { req.body_size gt 5000 }",
+        "pool = \"b\" body-bytes = \"5000B\"",
+        false,
+    ),
+    (
+        "acl long req.body_size -m int ge 5000\n http-request deny if long\n use_backend c if { path /c }",
+        "when = { path = \"/c\" } pool = \"c\" body-bytes = \"4999B\"",
+        false,
+    ),
+    (
+        "http-request deny if { req.body_size gt 5000 } { path /a }",
+        "when = { path = \"/a\" } deny = true",
+        true,
+    ),
     // Nobody knows whose address that is.
     (
         "http-request set-src hdr(x-real-ip)\n http-request deny if { src 10.0.0.0/8 }",

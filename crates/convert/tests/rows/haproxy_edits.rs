@@ -71,6 +71,23 @@ const REQUESTS: &[ConversionCase] = &[
         true,
     ),
     ("http-request del-header X-Role -m str", "rewrite = { remove = \"X-Role\" }", false),
+    (
+        "http-request replace-header X-A ^b.*c$ d",
+        "when = { header-regex = \"X-A: b.*c\" } after-rules = true rewrite = { set = \"X-A: d\" }",
+        false,
+    ),
+    (
+        "http-request replace-header X-A (.*) b\\1",
+        "when = { header = \"X-A\" } after-rules = true rewrite = { set = \"X-A: b{header.x-a}\" }",
+        false,
+    ),
+    (
+        "http-request replace-header X-A ^b(.*) c\\1",
+        "when = { header-regex = \"X-A: b(.*).*\" } after-rules = true rewrite = { remove = \"X-A\" }",
+        true,
+    ),
+    ("http-request replace-value X-A b c", "rewrite = { remove = \"X-A\" }", true),
+    ("http-request replace-header Host ^(.*):80$ \\1", "pool = \"b\"", true),
     // Whom an earlier rule lets through keeps the field.
     (
         "http-request allow if { src 10.0.0.1 }\n http-request set-header X-Role a",
@@ -176,6 +193,12 @@ const ANSWERS: &[ConversionCase] = &[
         "when = { client = \"10.0.0.1\" } answer = 502",
         true,
     ),
+    (
+        "http-response replace-header Server .* s",
+        "when-response = { header = [\"Server\"] } after-rules = true rewrite = { answer-set = \"Server: s\" }",
+        false,
+    ),
+    ("http-response replace-header Set-Cookie (.*) \\1;x", "forward = \"http\"", true),
     // The request is gone.
     ("http-response set-header X-A 1 if { path /a }", "forward = \"http\"", true),
     ("http-response set-header X-A %[req.hdr(x)]", "forward = \"http\"", true),

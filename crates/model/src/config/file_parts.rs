@@ -188,6 +188,29 @@ mod tests {
     }
 
     #[test]
+    fn an_object_may_be_cut_in_a_list_that_others_follow() {
+        let mut text = String::new();
+        for at in 0..1_500 {
+            text.push_str(&format!(
+                "[service.s{at}]\nlisten = \"127.0.0.1:{}\"\nforward = \"http\"\npool = \"p\"\n",
+                at + 1
+            ));
+            for field in 0..4 {
+                text.push_str(&format!(
+                    "[[service.s{at}.edit]]\nrewrite = {{ remove = \"X-{field}\" }}\n"
+                ));
+            }
+            text.push_str(&format!("[[service.s{at}.rule]]\ndeny = true\n"));
+        }
+        text.push_str("[pool.p]\nservers = [\"10.0.0.1:80\"]\n");
+        let starts = part_starts(&text, PART).unwrap();
+        let cut = starts.iter().filter_map(|start| start.continued.as_ref());
+        assert!(cut.filter(|continued| continued.list == "edit").count() > 0, "{starts:?}");
+        let source = SourceText::new(&text, "x");
+        assert!(decode_in_parts(&source).is_some());
+    }
+
+    #[test]
     fn a_file_whose_lines_are_in_doubt_stays_whole() {
         for text in [
             "a = 1\n[pool.a]\n[pool.b]\n",

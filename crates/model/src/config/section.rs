@@ -159,12 +159,20 @@ impl ConfigSection {
         true
     }
 
-    /// Takes over the elements of a list that both parts have. False if the other part has anything else.
+    /// Takes over the elements of a list that both parts have, and what only the other part has. False if the parts have
+    /// another key in common.
     fn extend_list(&mut self, other: ConfigSection, list: &str) -> bool {
         other.slots.into_iter().all(|slot| {
             let is_list = self.keys.get(slot.at).is_some_and(|key| key.name == list);
-            let own = self.place_of(slot.at).ok().and_then(|place| self.slots.get_mut(place));
-            match (own.map(|own| &mut own.setting.content), slot.setting.content) {
+            let place = match self.place_of(slot.at) {
+                Ok(place) => place,
+                Err(place) => {
+                    self.slots.insert(place, slot);
+                    return true;
+                }
+            };
+            let own = self.slots.get_mut(place).map(|own| &mut own.setting.content);
+            match (own, slot.setting.content) {
                 (Some(SettingContent::List(own)), SettingContent::List(more)) if is_list => {
                     own.extend(more);
                     true

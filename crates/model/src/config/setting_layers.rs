@@ -69,7 +69,7 @@ fn resolve_value(
     key: &KeySchema,
     chain: &[SettingLayer<'_>],
 ) -> Option<Setting> {
-    for layer in chain {
+    for (at, layer) in chain.iter().enumerate() {
         if let Some(setting) = layer.section.stored_setting(key.name) {
             let origin = layer.origin(setting);
             if let (ValueKind::List { table, .. }, SettingContent::List(list)) =
@@ -82,6 +82,9 @@ fn resolve_value(
                 return Some(Setting { content: SettingContent::List(list), origin });
             }
             return Some(Setting { content: setting.content.clone(), origin });
+        }
+        if at + 1 == chain.len() {
+            break;
         }
         // A nearer key of another exclusive group hides keys from farther layers.
         let rivals = table
