@@ -21,6 +21,8 @@ mod harness;
 mod hedging;
 pub mod hostile;
 #[cfg(test)]
+mod http2_echo;
+#[cfg(test)]
 mod impatient_clients;
 #[cfg(test)]
 mod limits;
