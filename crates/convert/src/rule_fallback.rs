@@ -102,9 +102,12 @@ fn widen_condition(table: &mut TomlTable, key: &str) {
         Some(toml_edit::Value::InlineTable(condition)) => condition,
         _ => toml_edit::InlineTable::new(),
     };
-    let removed = condition.remove(key);
-    let prefix = removed.as_ref().filter(|_| key == "path-regex").and_then(literal_prefix);
-    if let Some(prefix) = prefix.filter(|_| !condition.contains_key("path")) {
+    let expression = condition.remove(key).filter(|_| key == "path-regex");
+    if let Some(wider) = expression.as_ref().and_then(without_look_around) {
+        condition.insert("path-regex", wider.into());
+    } else if let Some(prefix) = expression.as_ref().and_then(literal_prefix)
+        && !condition.contains_key("path")
+    {
         condition.insert("path", prefix.into());
     }
     if !condition.iter().any(|(key, _)| PLAIN.contains(&key) || key.contains("header")) {
@@ -116,6 +119,65 @@ fn widen_condition(table: &mut TomlTable, key: &str) {
         Some(entry) if !condition.is_empty() => entry.value = TomlValue::Single(wider),
         _ => table.entries.retain(|entry| entry.key != "when"),
     }
+}
+
+/// The expression without its look-arounds, which only narrow it; `None`: it has none, or one that is counted.
+fn without_look_around(expression: &toml_edit::Value) -> Option<String> {
+    let text = expression.as_str()?;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if LOOK_AROUND.iter().any(|open| rest.starts_with(open)) {
+            rest = rest.get(group_length(rest)?..)?;
+            if rest.starts_with('{') {
+                return None;
+            }
+            continue;
+        }
+        let length = atom_length(rest).unwrap_or(c.len_utf8());
+        out.push_str(rest.get(..length)?);
+        rest = rest.get(length..)?;
+    }
+    (out != text).then_some(out)
+}
+
+const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+
+/// Bytes of the group that an expression begins with; `None`: it does not end.
+fn group_length(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(c) = text.get(at..)?.chars().next() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        at += atom_length(text.get(at..)?).unwrap_or(c.len_utf8());
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Bytes of the escape or the class of characters that an expression begins with, in which a parenthesis is a character.
+fn atom_length(text: &str) -> Option<usize> {
+    if let Some(escaped) = text.strip_prefix('\\') {
+        return Some(1 + escaped.chars().next().map_or(0, char::len_utf8));
+    }
+    let inner = text.strip_prefix('[')?;
+    let negated = usize::from(inner.starts_with('^'));
+    // A bracket at the beginning of a class is one of its characters.
+    let mut at = negated + usize::from(inner.get(negated..)?.starts_with(']'));
+    while let Some(c) = inner.get(at..)?.chars().next() {
+        match c {
+            ']' => return Some(at + 2),
+            '\\' => at += atom_length(inner.get(at..)?)?,
+            _ => at += c.len_utf8(),
+        }
+    }
+    None
 }
 
 /// A path that begins as every path does that a rejected expression may have meant; `None`: they have no common beginning.
@@ -213,6 +275,19 @@ mod tests {
             let fallback = RuleFallback::for_entry(&table, 0, path).unwrap();
             fallback.apply(&mut table);
             assert_eq!(written(&table), expected, "{when} {path}");
+        }
+        for (expression, expected) in [
+            ("/a(?=y).*", "when = { path-regex = \"/a.*\" };deny = true;"),
+            ("/(?!admin)(x|y)", "when = { path-regex = \"/(x|y)\" };deny = true;"),
+            ("/a[(?=]b(?<!c(d)[)])e", "when = { path-regex = \"/a[(?=]be\" };deny = true;"),
+            ("/ab(?=c){2}d", "when = { path = \"/ab*\" };deny = true;"),
+            ("/ab(?=c", "when = { path = \"/ab*\" };deny = true;"),
+            ("(.)(?=c", "deny = true;"),
+        ] {
+            let mut table = rule(&format!("{{ path-regex = '{expression}' }}"), "pool", "\"p\"");
+            let path = "service.a.rule[0].when.path-regex";
+            RuleFallback::for_entry(&table, 0, path).unwrap().apply(&mut table);
+            assert_eq!(written(&table), expected, "{expression}");
         }
         let mut table = rule(both, "pool", "3");
         RuleFallback::for_entry(&table, 1, "service.a.rule[0].pool").unwrap().apply(&mut table);
