@@ -1,12 +1,10 @@
-//! Targets of HTTP/2: heads converted to HTTP/1.1, and observed frames.
+//! Targets of HTTP/2: heads converted to HTTP/1.1.
 //!
 //! The input of heads is lines of `name: value` with any bytes, pseudo-header fields first. A converted head must be
 //! exactly one head for the HTTP/1 parser, with nothing after it and with no other fields than the input's.
 
 use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request, parse_response};
-use wire::http2::{
-    FrameObserver, ObservedFrame, RequestHead, ResponseHead, write_request, write_response,
-};
+use wire::http2::{RequestHead, ResponseHead, write_request, write_response};
 
 /// Limits for heads that the conversion wrote.
 const ROOMY: HeadLimits =
@@ -89,19 +87,6 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// Observes frames. The result must not depend on how the bytes are split.
-pub fn frames(bytes: &[u8]) {
-    let told = |size: usize| {
-        let mut frames = Vec::<ObservedFrame>::new();
-        let mut watch = FrameObserver::for_server();
-        bytes.chunks(size).for_each(|piece| watch.feed(piece, |frame| frames.push(frame)));
-        (frames, watch.is_mid_frame())
-    };
-    let whole = told(bytes.len().max(1));
-    assert_eq!(told(1), whole);
-    assert_eq!(told(7), whole);
-}
-
 /// Heads in the format of the target, with valid and invalid fields.
 pub fn request_seeds() -> Vec<Vec<u8>> {
     let first = ":method: GET\u{ff}:scheme: https\u{ff}:authority: a.example\u{ff}:path: /x?y";
@@ -125,14 +110,4 @@ pub fn request_seeds() -> Vec<Vec<u8>> {
 /// The request seeds as heads of responses.
 pub fn answer_seeds() -> Vec<Vec<u8>> {
     request_seeds().into_iter().map(|seed| [&[0, 200], &seed[..]].concat()).collect()
-}
-
-/// A frame of each observed kind.
-pub fn frames_seeds() -> Vec<Vec<u8>> {
-    let frames: [&[u8]; 3] = [
-        &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8],
-        &[0, 0, 2, 1, 0, 0, 0, 0, 1, 7, 7, 0, 0, 1, 9, 4, 0, 0, 0, 1, 7],
-        &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 11],
-    ];
-    frames.map(<[u8]>::to_vec).to_vec()
 }

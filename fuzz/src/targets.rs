@@ -84,8 +84,6 @@ fn requests() -> Vec<FuzzTarget> {
         ),
         http(FuzzTarget::new("http2_request", http2::request, HTTP2, http2::request_seeds())),
         http(FuzzTarget::new("http2_answer", http2::answer, HTTP2, http2::answer_seeds())),
-        FuzzTarget::new("http2_frames", http2::frames, HTTP2, http2::frames_seeds())
-            .with_runs(40_000),
         FuzzTarget::new(
             "http2_blocks",
             http2_machine::blocks,

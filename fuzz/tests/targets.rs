@@ -20,7 +20,7 @@ macro_rules! targets {
 
 targets! {
     http1_request http1_response chunked
-    http2_request http2_answer http2_frames http2_blocks http2_machine
+    http2_request http2_answer http2_blocks http2_machine
     http3_request http3_block http3_one_way
     proxy_header hello hello_extensions path connection connection_http2 names_query agents
     probe_tcp probe_http probe_http_digest probe_http2 probe_grpc probe_dns probe_smtp probe_imap probe_pop3 probe_ftp

@@ -25,7 +25,7 @@ use crate::types::{
     Applied, Audit, Capacity, CaptureAction, Captures, Event, Events, Generations, History,
     NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked, RequestExplained,
     ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping,
-    Taken, TakeoverQuery, Undone, UsersExplained,
+    Taken, TakeoverQuery, UndoResult, UsersExplained,
 };
 
 /// The default deadline of a call that reads.
@@ -263,7 +263,7 @@ impl ApiClient {
     }
 
     /// Reverts one order; without a number all of the latest command that can be reverted.
-    pub async fn undo(&self, id: Option<u64>) -> Result<Undone, ApiError> {
+    pub async fn undo(&self, id: Option<u64>) -> Result<UndoResult, ApiError> {
         let path = routes::with_query(
             routes::UNDO,
             &[QueryParameter::new("id", id.map(|id| id.to_string()))],

@@ -75,7 +75,7 @@ pub const STOP: &str = "/v1/stop";
 pub const HISTORY: &str = "/v1/history";
 /// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
 pub const AUDIT: &str = "/v1/audit";
-/// POST with [`UndoQuery`](crate::types::UndoQuery): [`Undone`](crate::types::Undone).
+/// POST with [`UndoQuery`](crate::types::UndoQuery): [`UndoResult`](crate::types::UndoResult).
 pub const UNDO: &str = "/v1/undo";
 /// GET: [`Events`](crate::types::Events).
 pub const EVENTS: &str = "/v1/events";

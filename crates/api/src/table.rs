@@ -178,7 +178,7 @@ pub const ALL: &[ApiRoute] = &[
         ..post(routes::APPLY, "Puts a configuration in force.", "ApplyQuery", Json("Applied"))
     },
     post(routes::ROLLBACK, "Puts a kept generation in force.", "RollbackQuery", Json("Applied")),
-    post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("Undone")),
+    post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("UndoResult")),
     post(routes::STOP, "Drains and ends the daemon.", "StopQuery", Json("Stopping")),
 ];
 

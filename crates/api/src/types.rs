@@ -35,7 +35,7 @@ pub mod vrrp;
 
 pub use access::{Me, Role};
 pub use alarm::{AlarmSeverity, StandingAlarm};
-pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery, Undone};
+pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery, UndoResult};
 pub use capacity::{Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService};
 pub use capture::{
     Capture, CaptureAction, CaptureOrder, CaptureQuery, CaptureRule, Captures, TraceQuery,

@@ -49,7 +49,7 @@ struct KernelFacts {
 struct KernelFeature {
     name: &'static str,
     found: bool,
-    /// What needs it.
+    /// What of the configuration needs it.
     used_by: &'static str,
 }
 

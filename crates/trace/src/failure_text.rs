@@ -125,7 +125,7 @@ fn describe_end(end: FailureEnd) -> &'static str {
     }
 }
 
-/// What to check.
+/// What the reader should check to find the cause.
 pub fn suggest_check(failure: &ConnectionFailure) -> String {
     let owner = failure.owner.name();
     match failure.code {

@@ -7,7 +7,7 @@ use crate::event::ConnectionSide;
 use crate::payload::{MessageStart, PayloadProtocol};
 use crate::progress::{DataRun, PacketMoment};
 
-/// What was open.
+/// What was open when the capture ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenPart {
     /// Nothing: the last answer was complete.

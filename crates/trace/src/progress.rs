@@ -39,7 +39,7 @@ pub struct DataRun {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SideProgress {
-    /// Its last packet.
+    /// When its last packet was captured.
     pub last: Option<PacketMoment>,
     pub run: DataRun,
     /// Since when its window is closed.

@@ -10,7 +10,7 @@ mod event;
 mod field;
 mod flow_control;
 mod frame_input;
-mod frame_observer;
+mod frame_type;
 mod frames;
 mod head_rules;
 pub mod hpack;
@@ -31,7 +31,6 @@ pub use error_code::ErrorCode;
 pub use event::{
     BodyPart, ClosedStream, Http2Event, MachineCounters, OpenRefusal, ResetOrigin, StreamReset,
 };
-pub use frame_observer::{FrameObserver, FrameType, ObservedFrame};
 pub use frames::PREFACE;
 pub use machine::{Http2Machine, MachineLimits};
 pub use priority::StreamPriority;

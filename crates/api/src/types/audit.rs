@@ -69,7 +69,7 @@ pub struct UndoQuery {
 /// Answer of `POST /v1/undo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Undone {
+pub struct UndoResult {
     /// The records of the undoing, in the order in which it was done: the latest order first.
     pub records: Vec<AuditRecord>,
     /// Why the rest of the command was not taken back; absent: nothing is left of it.

@@ -43,7 +43,7 @@ pub struct Status {
     /// What is wrong now, the gravest first, at most 250.
     #[serde(default)]
     pub alarms: Vec<StandingAlarm>,
-    /// Alarms beyond those.
+    /// How many alarms stand beyond those listed.
     #[serde(default)]
     pub more_alarms: u64,
     /// What the rates and shares of errors cover, up to now.

@@ -293,7 +293,7 @@ export type TargetStatus = { "answered": number; "name": string; "state": string
 
 export type TcpChange = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
 
-export type Undone = { "failed"?: (string | null); "records": Array<AuditRecord> };
+export type UndoResult = { "failed"?: (string | null); "records": Array<AuditRecord> };
 
 export type UplinkStatus = { "family": string; "forwarded": number; "gateway": string; "interface": string; "loss": number; "mark": number; "moved": number; "name": string; "own": number; "priority": number; "reason": string; "round-trip-us"?: (number | null); "share": number; "source"?: (string | null); "state": string; "table": number; "weight": number };
 

@@ -56,7 +56,7 @@ pub fn health_answer(config: &ConfigNode, notes: &mut ConversionNotes) -> Option
     })
 }
 
-/// Compression of answers.
+/// The entry by which answers to clients are compressed.
 pub fn compression(config: &ConfigNode, notes: &mut ConversionNotes) -> Option<ServiceEntry> {
     let library = config.get("compressor_library");
     let coding = library.map(|library| {

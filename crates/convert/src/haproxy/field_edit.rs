@@ -11,7 +11,7 @@ use super::field_reads::{add_condition_fields, field_key, template_fields};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedMessage {
     Request,
-    /// Answers of servers.
+    /// Answers that servers gave to requests.
     Answer,
     /// Answers of servers and of the balancer itself.
     EveryAnswer,

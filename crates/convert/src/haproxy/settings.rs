@@ -74,7 +74,7 @@ const SINGLE: [&str; 12] = [
     "retry-on",
 ];
 
-/// Directives with rules.
+/// Directives whose words stand in rules of their own.
 const RULES: [&str; 7] = [
     "http-request",
     "tcp-request",

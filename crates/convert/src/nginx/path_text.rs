@@ -2,7 +2,7 @@
 
 use super::constant::percent_encode;
 
-/// A decoded path.
+/// The percent-encoded form of a decoded path.
 pub fn encode_path(path: &str) -> String {
     let mut out = String::new();
     for c in path.chars() {

@@ -13,7 +13,7 @@ use super::tree::{Directive, DirectiveOption};
 /// nginx's own port of servers without one, also where TLS is spoken to them.
 const PORT: u16 = 80;
 
-/// Fills a pool.
+/// Fills a pool with the servers of an upstream block.
 pub fn fill(pool: &mut TomlTable, upstream: &Directive, http: bool, notes: &mut ConversionNotes) {
     let mut names = UniqueNames::default();
     pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
     Audit, AuditQuery, Lease, LeaseOrder, Role, ServerAction, ServerChange, ServerChanged,
-    ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery, Undone,
+    ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery, UndoResult,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -81,7 +81,7 @@ pub(super) async fn undo_change(
     State(context): SharedContext,
     ConnectInfo(peer): ConnectInfo<ApiPeer>,
     query: Result<Query<UndoQuery>, QueryRejection>,
-) -> Result<Json<Undone>, ApiProblem> {
+) -> Result<Json<UndoResult>, ApiProblem> {
     let Query(query) = query?;
     let control = &context.report_sources.control;
     let done = control.undo(query.id, peer.change_origin(ChangeTrigger::Api)).await?;
@@ -92,7 +92,7 @@ pub(super) async fn undo_change(
         place.map_or(order.undoes, |place| recorded.swap_remove(place))
     });
     let records = records.collect();
-    Ok(Json(Undone { records, failed: done.failed.map(|error| error.to_string()) }))
+    Ok(Json(UndoResult { records, failed: done.failed.map(|error| error.to_string()) }))
 }
 
 pub(super) async fn takeover(

@@ -11,7 +11,7 @@ pub struct FailureFinding {
     pub code: FailureCode,
     /// The side that is the cause.
     pub owner: TimeOwner,
-    /// How many connections.
+    /// How many connections failed in this way.
     pub connections: u64,
     /// Of how many in all.
     pub of_connections: u64,

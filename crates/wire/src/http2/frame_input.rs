@@ -86,7 +86,7 @@ impl FrameInput {
         }
     }
 
-    /// Frees unused memory.
+    /// Frees memory that a large frame has left behind.
     pub(super) fn free(&mut self) {
         self.payload.shrink_to(0);
     }

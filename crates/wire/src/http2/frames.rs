@@ -4,7 +4,7 @@
 //! violation here: its size, its stream id, and its padding.
 
 use super::error_code::{ErrorCode, FrameViolation};
-use super::frame_observer::FrameType;
+use super::frame_type::FrameType;
 
 /// The client connection preface (RFC 9113 §3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

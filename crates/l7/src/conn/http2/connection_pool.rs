@@ -52,7 +52,7 @@ pub struct Http2ConnectOptions<'a> {
     pub head_bytes: u32,
     /// Most fields of a response head.
     pub head_fields: u16,
-    /// The idle timeout.
+    /// How long a connection without streams is kept.
     pub idle: Duration,
     pub stats: Arc<ServerStats>,
     /// The worker's slot in the statistics.

@@ -28,7 +28,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Http2DriverOptions {
     /// Silence before a PING is sent; `None`: no PING.
     pub ping: Option<Duration>,
-    /// The idle timeout.
+    /// How long a connection without streams is kept.
     pub idle: Duration,
     pub stats: Arc<ServerStats>,
     /// The worker's slot in the statistics.

@@ -10,7 +10,7 @@ use crate::http2::abuse::AbuseKind;
 use crate::http2::error_code::{ErrorCode, FrameViolation, StreamViolation};
 use crate::http2::event::{Http2Event, ResetOrigin, StreamReset};
 use crate::http2::frame_input::{InputPhase, PayloadStep};
-use crate::http2::frame_observer::FrameType;
+use crate::http2::frame_type::FrameType;
 use crate::http2::frames::{
     Http2FrameHeader, MAX_31_BITS, append_header, append_ping, append_reset, flag, kind, number,
 };
@@ -25,7 +25,7 @@ const MAX_UNSENT: usize = 1 << 20;
 /// Where a stream is that has no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AbsentStream {
-    /// Not opened yet.
+    /// No frame has opened it yet.
     Idle,
     /// Reset, or above the last GOAWAY: frames in flight are ignored.
     Ignored,
