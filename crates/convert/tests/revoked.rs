@@ -40,7 +40,7 @@ fn nginxs_of_servers_are_carried_over_where_servers_are_verified() {
         (
             "proxy_ssl_verify on; proxy_ssl_trusted_certificate /ca.pem; proxy_ssl_crl /crl.pem;\n\
              location /a { proxy_pass https://c; }",
-            "tls = { verify = \"on\", ca = \"/ca.pem\", crl = \"/crl.pem\" }",
+            "tls = { verify = \"on\", ca = \"/ca.pem\", crl = \"/crl.pem\", name = \"c\" }",
         ),
         (
             "location /a { grpc_ssl_verify on; grpc_ssl_trusted_certificate /ca.pem;\n\

@@ -35,6 +35,7 @@ use crate::planes::packets;
 use crate::planes::vrrp;
 use crate::state::saved_state::PredecessorState;
 use crate::state::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
+use crate::util::activity::ActivityMonitor;
 use crate::util::event::EventLog;
 use crate::util::listeners::{KernelSockets, ListenerSet, ListeningSocket, SocketStore};
 
@@ -135,7 +136,9 @@ impl App {
         let access = start_access_log(&global, &events)?;
         let ProberParts { prober, observer } =
             health_check::new_prober().map_err(AppBuildError::Probes)?;
-        let ears = WorkerObserver::new(observer, Arc::clone(&access), events.clone());
+        let activity = ActivityMonitor::new();
+        let ears =
+            WorkerObserver::new(observer, Arc::clone(&access), events.clone(), activity.clone());
         let plane = Arc::new(RequestPlane::start(size::options(&global, workers), Arc::new(ears))?);
         let mut listeners = ListenerSet::new(Box::new(KernelSockets), keeper, workers);
         let (admin, inherited) = split_inherited(inherited, &global);
@@ -153,7 +156,7 @@ impl App {
         let admin = AdminSockets::new(admin);
         let sources =
             planes.report_sources(&control, &access, &prober, &annals, admin, global.sample);
-        let vitals = Arc::new(sources);
+        let vitals = Arc::new(ReportSources { activity, ..sources });
         let mut tasks = spawn_control_tasks(&control, actor, pulse, prober, &vitals);
         spawn_observers(&mut tasks, &control, &vitals, annals.state(), &annals);
         let RunningPlanes { proxy, packets, vrrp, egress, names } = planes;

@@ -1,5 +1,6 @@
 //! What the daemon needs of the machine and of its own process: files, sockets, time, events.
 
+pub(crate) mod activity;
 pub(crate) mod admin_listeners;
 pub mod atomic_file;
 pub(crate) mod bpf_pins;

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let socket = l7::socket::listener(listen, &config.services["all"].socket)?;
     let plane = RequestPlane::start(options, Arc::new(QuietObserver))?;
     plane.install(Arc::new(snapshot(&config)));
-    plane.listen(ListenerId(0), ServiceId(0), vec![socket]);
+    plane.listen(ListenerId(0), ServiceId(0), vec![std::sync::Arc::new(socket)]);
     loop {
         std::thread::park();
     }

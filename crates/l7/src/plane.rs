@@ -153,7 +153,7 @@ impl RequestPlane {
 
     /// Starts to accept connections for a service, whose snapshot must be installed. For each kind of socket (TCP, and
     /// UDP for QUIC), socket i goes to worker i modulo the number of workers.
-    pub fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+    pub fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<Arc<OwnedFd>>) {
         let (packets, connections): (Vec<_>, Vec<_>) =
             sockets.into_iter().partition(|socket| socket::takes_packets(socket.as_fd()));
         for sockets in [connections, packets] {
@@ -343,12 +343,13 @@ fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, wak
         start.published,
     );
     let inbox = mailbox.clone();
-    let follower = worker.clone();
-    worker.rt.spawn(run_commands(follower, inbox, wake_event));
+    worker.rt.spawn(run_commands(worker.clone(), inbox, wake_event));
     while !mailbox.stop.load(Ordering::Acquire) {
-        if worker.rt.turn(None).is_err() {
+        match worker.rt.turn(None) {
+            Ok(true) => worker.observer.turn_ended(),
+            Ok(false) => {}
             // epoll_wait fails only for an invalid descriptor or invalid memory: the worker cannot continue.
-            break;
+            Err(_) => break,
         }
     }
     worker.leave();
@@ -357,13 +358,15 @@ fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, wak
 /// Runs commands as they arrive.
 async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, wake_event: OwnedFd) {
     let mut listeners = WorkerListeners::new();
-    let Ok(wake_event) = ProxyStream::<Epoll>::new(&worker.rt, wake_event, false) else { return };
+    let Ok(wake_event) = ProxyStream::<Epoll>::new(&worker.rt, wake_event.into(), false) else {
+        return;
+    };
     loop {
         // Edge-triggered: every write causes a new event, so the counter need not be read.
         wake_event.source().clear(Readiness::READ);
         let orders = mailbox.take_commands();
         if orders.is_empty() {
-            // An eventfd reports no error and the wait has no deadline, so only a new command ends it.
+            // An eventfd reports no error, so only a new command ends the wait.
             let _ = wake_event.readable(model::monotonic_time::MonotonicTime::NEVER).await;
         }
         for order in orders {
@@ -377,11 +380,11 @@ fn open_listener(
     listeners: &mut WorkerListeners,
     id: ListenerId,
     service: ServiceId,
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
 ) {
     let Some(service) = worker.local.borrow().services.get(&service).cloned() else { return };
-    let local =
-        rustix::net::getsockname(&socket).ok().and_then(|name| SocketAddr::try_from(name).ok());
+    let local = rustix::net::getsockname(&socket).ok();
+    let local = local.and_then(|name| SocketAddr::try_from(name).ok());
     let local = local.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
     let packets = socket::takes_packets(socket.as_fd());
     let Ok(socket) = worker.rt.net.adopt(socket) else { return };

@@ -7,6 +7,7 @@
 mod core;
 pub mod epoll;
 pub mod net_driver;
+mod parked_task;
 pub(crate) mod random;
 pub(crate) mod reserved_descriptors;
 pub mod socket;
@@ -15,8 +16,9 @@ pub(crate) mod sys;
 mod task;
 mod timer_wheel;
 mod waker;
+pub mod worker_socket;
 
-pub use self::core::{DeadlineError, RegisteredSource, WorkerRuntime};
+pub use self::core::{DeadlineError, WorkerRuntime};
 pub use self::net_driver::{AcceptedSocket, ConnectTarget, NetDriver};
-pub use self::source::{Readiness, ReadinessSource};
+pub use self::source::{Readiness, ReadinessSource, RegisteredSource};
 pub use self::task::TaskId;

@@ -32,6 +32,8 @@ mod new_clients;
 #[cfg(test)]
 mod no_failures;
 #[cfg(test)]
+mod quiet;
+#[cfg(test)]
 mod raw;
 #[cfg(test)]
 mod resilience;

@@ -300,6 +300,7 @@ fn busy_share(from: WaitedTimeReading, to: WaitedTimeReading, before: u8) -> u8 
     (before + now).div_ceil(2)
 }
 
+/// Runs while something needs it, and sleeps without a deadline while nothing happens on this worker.
 async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
     let mut last = WaitedTimeReading { at: worker.rt.now(), waited: worker.rt.waited_time() };
     loop {
@@ -308,32 +309,49 @@ async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
         let reading = WaitedTimeReading { at: now, waited: worker.rt.waited_time() };
         worker.busy.set(busy_share(last, reading, worker.busy.get()));
         last = reading;
-        worker.local.borrow().each_server(|pool, server| {
-            // With thousands of servers, most have no connection here most of the time.
-            if server.idle_pool.borrow().is_empty() && server.http2_pool.is_empty() {
-                return;
-            }
-            let mut idle = pool.config.timeout.idle;
-            if pool
-                .stats
-                .breakers
-                .get(BreakerResource::Connections)
-                .state(breaker_clock_ms(worker.rt.now()))
-                .is_open()
-            {
-                // While the breaker is open, unused connections block other workers' requests.
-                idle = idle.min(MAINTENANCE_INTERVAL);
-            }
-            let swept = server.idle_pool.borrow_mut().sweep(now, idle);
-            server.http2_pool.sweep();
-            let view = server.view.borrow();
-            let counters = &view.stats.slots[worker.index].counters;
-            counters.stale.add(swept.stale);
-            counters.retired.add(swept.retired);
-        });
+        let has_idle = sweep_pools(&worker, now);
         worker.answer_eviction_requests();
         worker.spare.regain(&worker.rt.net);
         worker.log.borrow_mut().flush(&*worker.observer);
         worker.publish_refused();
+        if !has_idle && !worker.spare.is_released() {
+            worker.rt.parked.wait_others(worker.rt.current()).await;
+            let resumed = worker.rt.now();
+            // Of a short pause the next reading tells; after a long one, what was before says nothing.
+            if resumed.since(now) > MAINTENANCE_INTERVAL {
+                worker.busy.set(0);
+                last = WaitedTimeReading { at: resumed, waited: worker.rt.waited_time() };
+            }
+        }
     }
+}
+
+/// Closes idle connections that are due. Returns whether any are left.
+fn sweep_pools<N: NetDriver>(worker: &Worker<N>, now: MonotonicTime) -> bool {
+    let mut has_idle = false;
+    worker.local.borrow().each_server(|pool, server| {
+        // With thousands of servers, most have no connection here most of the time.
+        if server.idle_pool.borrow().is_empty() && server.http2_pool.is_empty() {
+            return;
+        }
+        let mut idle = pool.config.timeout.idle;
+        if pool
+            .stats
+            .breakers
+            .get(BreakerResource::Connections)
+            .state(breaker_clock_ms(worker.rt.now()))
+            .is_open()
+        {
+            // While the breaker is open, unused connections block other workers' requests.
+            idle = idle.min(MAINTENANCE_INTERVAL);
+        }
+        let swept = server.idle_pool.borrow_mut().sweep(now, idle);
+        server.http2_pool.sweep();
+        has_idle |= !server.idle_pool.borrow().is_empty() || !server.http2_pool.is_empty();
+        let view = server.view.borrow();
+        let counters = &view.stats.slots[worker.index].counters;
+        counters.stale.add(swept.stale);
+        counters.retired.add(swept.retired);
+    });
+    has_idle
 }

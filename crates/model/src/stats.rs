@@ -7,6 +7,7 @@ pub mod histogram;
 pub mod latency_ewma;
 mod request_phases;
 pub mod ring;
+mod worker_slots;
 
 use std::sync::atomic::AtomicU64;
 
@@ -19,6 +20,7 @@ use crate::time_attribution::slow_exchanges::DEFAULT_SLOW_THRESHOLD;
 pub use histogram::{Histogram, HistogramSum};
 pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;
+pub use worker_slots::WorkerSlots;
 
 /// Bounds the counters of grammar rules; `wire` has fewer rules.
 pub const DEFECTS: usize = 80;
@@ -334,7 +336,7 @@ pub struct ServiceStats {
     /// An exchange that takes this many nanoseconds or more is slow; updated by the control thread.
     pub slow_threshold_ns: AtomicU64,
     /// One slot per worker.
-    pub slots: Box<[ServiceWorkerStats]>,
+    pub slots: WorkerSlots<ServiceWorkerStats>,
 }
 
 impl ServiceStats {
@@ -346,7 +348,7 @@ impl ServiceStats {
             client_connections: ClientConnectionCounts::default(),
             buffered_bytes: SharedByteGauge::default(),
             slow_threshold_ns: AtomicU64::new(DEFAULT_SLOW_THRESHOLD),
-            slots: (0..workers).map(|_| ServiceWorkerStats::default()).collect(),
+            slots: WorkerSlots::new(workers),
         }
     }
 }
@@ -367,7 +369,7 @@ pub struct ServerStats {
     /// The server's latest load report.
     pub load: load_report::LoadCell,
     /// One slot per worker.
-    pub slots: Box<[ServerWorkerStats]>,
+    pub slots: WorkerSlots<ServerWorkerStats>,
 }
 
 impl ServerStats {
@@ -380,7 +382,7 @@ impl ServerStats {
             abort_generation: SharedGauge::default(),
             consecutive_failures: SharedGauge::default(),
             load: load_report::LoadCell::default(),
-            slots: (0..workers).map(|_| ServerWorkerStats::default()).collect(),
+            slots: WorkerSlots::new(workers),
         }
     }
 }

@@ -12,6 +12,7 @@ mod completion;
 mod discovery;
 mod draining_clients;
 mod history;
+mod idle;
 mod notifications;
 mod orders;
 mod planted;

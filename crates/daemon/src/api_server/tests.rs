@@ -78,6 +78,7 @@ async fn daemon() -> TestApi {
         api_counters: Arc::default(),
         admin: Arc::new(crate::util::admin_listeners::admin_sockets::AdminSockets::new([])),
         predecessor: Arc::default(),
+        activity: crate::util::activity::ActivityMonitor::new(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();

@@ -37,7 +37,7 @@ pub(super) fn spawn_control_tasks(
     let weighed = Arc::clone(&vitals.balancing_decisions);
     let mut tasks = JoinSet::new();
     tasks.spawn(actor.run());
-    tasks.spawn(pulse.run());
+    tasks.spawn(pulse.run(control.watch()));
     tasks.spawn(prober.run(control.clone()));
     tasks.spawn(adaptive_balancing::run(control.clone(), board, weighed, vitals.packets.clone()));
     tasks
@@ -56,6 +56,7 @@ pub(super) fn spawn_observers(
     tasks.spawn(adaptive_balancing::ejection::run(
         control.clone(),
         weighed,
+        vitals.activity.follow(),
         crate::util::random_seed::random_seed(),
     ));
     tasks.spawn(resolve::run(control.clone()));
@@ -77,4 +78,5 @@ pub(super) fn spawn_observers(
     ));
     tasks.spawn(slo_collector::run(control.clone(), Arc::clone(&vitals.slo), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_sampler());
+    tasks.spawn(Arc::clone(&vitals.activity).run());
 }

@@ -35,7 +35,7 @@ impl TrafficEngine for DataPlanes {
     fn installed_version(&self) -> u64 {
         self.proxy.installed_version()
     }
-    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<Arc<OwnedFd>>) {
         self.proxy.listen(id, service, sockets);
     }
     fn unlisten(&self, id: ListenerId, accept_rest: bool) {

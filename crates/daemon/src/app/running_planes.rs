@@ -18,6 +18,7 @@ use crate::planes::name_server;
 use crate::planes::packets;
 use crate::planes::vrrp;
 use crate::state::ControlHandle;
+use crate::util::activity::ActivityMonitor;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 /// Everything that carries traffic or gives addresses.
@@ -87,6 +88,7 @@ impl RunningPlanes {
             api_counters: Arc::default(),
             admin: Arc::new(admin),
             predecessor: Arc::default(),
+            activity: ActivityMonitor::new(),
         }
     }
 }

@@ -30,6 +30,8 @@ use utilization::UtilizationSampler;
 
 /// Between two looks: alarms are for people, and each look costs a scan of the kernel's tables.
 const STEP: Duration = Duration::from_secs(2);
+/// The longest time between two looks: certificates expire, and other programs use the machine too.
+const LONGEST_STEP: Duration = Duration::from_secs(60);
 /// Percent of a limit from which it is near.
 /// A fifth is left, so that there is time to act.
 const NEAR: u64 = 80;
@@ -53,8 +55,15 @@ pub async fn run(vitals: Arc<ReportSources>) {
     let mut rates = UtilizationSampler::default();
     let mut crowded = ConnectionLimitAlarms::default();
     let mut resting = TimeWaitScanner::default();
+    let mut follower = vitals.activity.follow();
+    let mut can_wait = false;
     loop {
-        tokio::time::sleep(STEP).await;
+        if can_wait {
+            // The longest step over is as good a reason for a look as work.
+            let _ = tokio::time::timeout(LONGEST_STEP, follower.wait_step(STEP)).await;
+        } else {
+            follower.pause(STEP).await;
+        }
         if let Some(found) = resting.scan().await {
             (vitals.report_time_wait)(&found);
         }
@@ -68,6 +77,11 @@ pub async fn run(vitals: Arc<ReportSources>) {
         ending.look(vitals.control.events(), &snapshot, SystemTime::now());
         crowded.look(vitals.control.events(), &snapshot, &facts.served, facts.open_counts.now);
         breaking.look(vitals.control.events(), &snapshot, breaker_clock_ms(facts.open_counts.now));
+        // Alarms end with time too, and packets are forwarded without the workers.
+        let forwards_packets = snapshot.config.services.values().any(|one| one.packets.is_some());
+        let has_resting_ports = facts.port_usage.iter().any(|row| row.resting > 0);
+        can_wait =
+            !alarms.is_raised() && !breaking.is_open() && !forwards_packets && !has_resting_ports;
     }
 }
 
@@ -78,6 +92,10 @@ struct HeadroomAlarms {
 }
 
 impl HeadroomAlarms {
+    fn is_raised(&self) -> bool {
+        !self.active.is_empty()
+    }
+
     /// Compares with the previous state, logs new alarms and notes in the rows which stand. Limits without a row are
     /// dropped.
     fn look(&mut self, events: &EventLog, rows: &mut [HeadroomRow], now_unix_ms: u64) {

@@ -18,8 +18,13 @@ pub async fn run(vitals: Arc<ReportSources>) {
     } else {
         10 * POLL_INTERVAL
     };
+    let mut follower = vitals.activity.follow();
     loop {
-        tokio::time::sleep(step).await;
+        // Rules of captures may look at more than what workers count.
+        match vitals.captures.is_needed(&vitals.control.state()) {
+            true => tokio::time::sleep(step).await,
+            false => follower.wait_step(step).await,
+        }
         let snapshot = vitals.control.state();
         let now = (vitals.read_open_counts)().now.0;
         vitals.slow_exchanges.drain_rings(&snapshot.snapshot, now);

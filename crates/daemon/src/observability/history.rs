@@ -65,23 +65,34 @@ impl HistoryRecorder {
         let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
         let mut began = Instant::now();
         let mut looked = Instant::now();
+        let mut snapshots = vitals.control.watch();
         loop {
-            let snapshot = vitals.control.state();
+            let snapshot = snapshots.borrow_and_update().clone();
             let Some(keep) = snapshot.config.global.history else {
                 before = None;
                 began = Instant::now();
-                tokio::time::sleep(LOOK).await;
+                if snapshots.changed().await.is_err() {
+                    return;
+                }
                 continue;
             };
             let first = before.is_none();
-            tokio::time::sleep(if first { Duration::ZERO } else { keep.step.min(LOOK) }).await;
-            let snapshot = vitals.control.state();
+            if !first {
+                // States last until a snapshot changes them. Looks are not closer together than `LOOK`.
+                let end = began + keep.step;
+                tokio::time::sleep_until(end.min(Instant::now() + LOOK)).await;
+                tokio::select! {
+                    changed = snapshots.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(end) => {}
+                }
+            }
             let now = Instant::now();
             add_state_time(&snapshot.snapshot, now - looked, &mut states);
             looked = now;
             if !first && now - began < keep.step {
                 continue;
             }
+            let snapshot = vitals.control.state();
             let facts = vitals.collect(&snapshot);
             let now_is = (vitals.take_sample(&snapshot), Arc::clone(&facts.packets));
             if let Some((old, old_packets)) = before.replace(now_is)
@@ -197,7 +208,7 @@ fn rows(
     // Services that forward packets have separate rows.
     for view in snapshot.services.values().filter(|view| view.config.packets.is_none()) {
         let Some(sums) = new.services.get(&view.id) else { continue };
-        let before = old.services.get(&view.id).unwrap_or(&no_service);
+        let before = old.services.get(&view.id).map_or(&no_service, AsRef::as_ref);
         rows.push(MetricRow {
             name: format!("service/{}", view.config.name),
             numbers: service(before, sums),

@@ -9,6 +9,7 @@ use l7::{PlaneObservation, PlaneObserver};
 
 use crate::health::health_check::ConnectObserver;
 use crate::observability::access_log::AccessLogger;
+use crate::util::activity::ActivityMonitor;
 use crate::util::event::EventLog;
 
 /// Between two warnings about the same thing.
@@ -22,6 +23,7 @@ pub struct WorkerObserver {
     observer: ConnectObserver,
     access: Arc<AccessLogger>,
     events: EventLog,
+    activity: Arc<ActivityMonitor>,
     last_reports: Mutex<HashMap<String, Instant>>,
 }
 
@@ -31,8 +33,9 @@ impl WorkerObserver {
         observer: ConnectObserver,
         access: Arc<AccessLogger>,
         events: EventLog,
+        activity: Arc<ActivityMonitor>,
     ) -> WorkerObserver {
-        WorkerObserver { observer, access, events, last_reports: Mutex::default() }
+        WorkerObserver { observer, access, events, activity, last_reports: Mutex::default() }
     }
 
     /// Whether a report is due. The lock is held for one look-up only.
@@ -95,6 +98,10 @@ impl PlaneObserver for WorkerObserver {
     fn log(&self, lines: Vec<u8>) -> bool {
         self.access.log(lines)
     }
+
+    fn turn_ended(&self) {
+        self.activity.record();
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +114,8 @@ mod tests {
         let access =
             AccessLogger::start(&model::config::AccessLogTarget::Off, Box::new(drop)).unwrap();
         let observer = crate::health::health_check::new_prober().unwrap().observer;
-        let ears = WorkerObserver::new(observer, Arc::new(access), events.clone());
+        let ears =
+            WorkerObserver::new(observer, Arc::new(access), events.clone(), ActivityMonitor::new());
         let low = |port, left| PlaneObservation::SourcePortsLow {
             source: None,
             destination: ([10, 0, 0, 1], port).into(),

@@ -22,6 +22,7 @@ pub mod report_sources;
 pub mod request;
 mod rules;
 pub mod sample;
+pub mod sampling;
 mod server_status;
 pub mod slow;
 mod slow_parts;
@@ -77,7 +78,7 @@ pub fn build_report(
     let mut services = Vec::with_capacity(views.len());
     for view in views {
         let Some(sums) = now.services.get(&view.id) else { continue };
-        let old = before.services.get(&view.id).unwrap_or(&none);
+        let old = before.services.get(&view.id).map_or(&none, AsRef::as_ref);
         let counts = service_counts(old, sums, seconds, defect);
         add_counts(&mut total, &counts);
         for (all, (new, old)) in times.iter_mut().zip(sums.phases.iter().zip(&old.phases)) {
@@ -139,7 +140,11 @@ fn pool_reports(
         servers.iter().for_each(|server| errors += server.errors);
         PoolReport {
             name: view.config.name.clone(),
-            counts: pool_counts(before.pools.get(&view.id), now.pools.get(&view.id), seconds),
+            counts: pool_counts(
+                before.pools.get(&view.id).map(AsRef::as_ref),
+                now.pools.get(&view.id).map(AsRef::as_ref),
+                seconds,
+            ),
             errors,
             servers,
         }

@@ -68,6 +68,11 @@ impl SloLedgers {
             Arc::new(SloSummary::new(shown));
     }
 
+    /// Whether no service has an objective.
+    pub fn is_empty(&self) -> bool {
+        self.lock_ledgers().is_empty()
+    }
+
     pub fn summary(&self) -> Arc<SloSummary> {
         Arc::clone(&self.summary.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -15,8 +15,9 @@ const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 /// Runs until the daemon stops.
 pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<HistoryRecorder>) {
     let events = control.events();
+    let mut snapshots = control.watch();
     loop {
-        let snapshot = control.state();
+        let snapshot = snapshots.borrow_and_update().clone();
         let now = seconds();
         let new = users.services_without_ledger(&snapshot.snapshot);
         if !new.is_empty() {
@@ -34,7 +35,13 @@ pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<Hi
             users.add_ledgers(&new, &past);
         }
         users.update(&snapshot.snapshot, events, seconds());
-        tokio::time::sleep(UPDATE_INTERVAL).await;
+        if users.is_empty() {
+            if snapshots.changed().await.is_err() {
+                return;
+            }
+        } else {
+            tokio::time::sleep(UPDATE_INTERVAL).await;
+        }
     }
 }
 

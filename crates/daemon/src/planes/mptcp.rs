@@ -102,7 +102,7 @@ async fn run(
                 return;
             }
             changed = snapshots.changed(), if alive => alive = changed.is_ok(),
-            _ = look.tick() => {}
+            _ = look.tick(), if life.is_needed(&snapshots.borrow().config) => {}
         }
         let config = Arc::clone(&snapshots.borrow_and_update().config);
         let view = life.apply_config(&config).await;
@@ -119,6 +119,11 @@ struct MptcpTask {
 }
 
 impl MptcpTask {
+    /// Whether endpoints or connections are to be looked at again.
+    fn is_needed(&self, config: &Config) -> bool {
+        config.mptcp.is_enabled() || has_mptcp_sockets(config) || !self.saved_state.is_empty()
+    }
+
     async fn apply_config(&mut self, config: &Config) -> MptcpView {
         let state = &config.global.control.state;
         if self.state_dir.is_none() {
@@ -146,9 +151,7 @@ impl MptcpTask {
                 }
             }
         }
-        let speaks = config.services.values().any(|service| service.socket.mptcp)
-            || config.pools.values().any(|pool| pool.socket.mptcp);
-        if wanted || speaks {
+        if wanted || has_mptcp_sockets(config) {
             (view.count, view.connections) = connections().unwrap_or_default();
         }
         view.last_error = self.last_error.clone();
@@ -223,6 +226,11 @@ impl MptcpTask {
         }
         self.save_state(MptcpStateFile::default());
     }
+}
+
+fn has_mptcp_sockets(config: &Config) -> bool {
+    config.services.values().any(|service| service.socket.mptcp)
+        || config.pools.values().any(|pool| pool.socket.mptcp)
 }
 
 /// The endpoints that are wanted, on the machine as it is now: an address that is not there yet has none.

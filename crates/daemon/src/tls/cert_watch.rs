@@ -12,15 +12,18 @@ pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until the daemon stops.
 pub async fn run(control: ControlHandle) {
+    let mut snapshots = control.watch();
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
-        let config = control.state().config.clone();
+        let config = snapshots.borrow_and_update().config.clone();
         let services = config.services.values().any(|service| service.tls.is_some());
         let pools = config.pools.values().any(|pool| pool.tls.is_some());
         let mut error_pages = config.services.values().flat_map(|service| &service.error_pages);
         let has_page_file = error_pages.any(|page| page.file().is_some());
         if services || pools || has_page_file || config.global.sticky_secret_file.is_some() {
             control.reload_certificates().await;
+        } else if snapshots.changed().await.is_err() {
+            return;
         }
     }
 }

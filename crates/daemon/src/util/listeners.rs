@@ -1,7 +1,7 @@
 //! The listening sockets of this process: opened, inherited, handed on.
 //!
-//! A duplicate of every socket is held here, so that it can be handed to the next process and kept by systemd;
-//! workers accept on their own. Which addresses there are to be is decided elsewhere.
+//! Every socket is shared with the worker that accepts on it, so that it can be handed to the next process, kept by
+//! systemd and set anew. Which addresses there are to be is decided elsewhere.
 
 #[cfg(test)]
 mod tests;
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
@@ -149,8 +150,8 @@ impl SocketStore for NoSocketStore {
 pub struct ListenerSet {
     sockets: Box<dyn SocketOps>,
     store: Box<dyn SocketStore>,
-    open: BTreeMap<SocketAddr, Vec<OwnedFd>>,
-    inherited: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+    open: BTreeMap<SocketAddr, Vec<Arc<OwnedFd>>>,
+    inherited: BTreeMap<SocketAddr, Vec<Arc<OwnedFd>>>,
     closed_at: BTreeMap<SocketAddr, Instant>,
     workers: usize,
 }
@@ -160,13 +161,6 @@ pub struct ListenerSet {
 pub struct ListeningSocket {
     pub address: SocketAddr,
     pub socket: OwnedFd,
-}
-
-/// Sockets of one address, for both who hold them.
-#[derive(Debug)]
-pub struct DuplicatedSockets {
-    pub for_daemon: Vec<OwnedFd>,
-    pub for_workers: Vec<OwnedFd>,
 }
 
 impl ListenerSet {
@@ -189,7 +183,7 @@ impl ListenerSet {
     /// Takes sockets from systemd or from the process before, each under its address.
     pub fn inherit(&mut self, sockets: impl IntoIterator<Item = ListeningSocket>) {
         for ListeningSocket { address, socket } in sockets {
-            self.inherited.entry(address).or_default().push(socket);
+            self.inherited.entry(address).or_default().push(Arc::new(socket));
         }
     }
 
@@ -203,7 +197,7 @@ impl ListenerSet {
         address: SocketAddr,
         options: &SocketOptions,
         quic: bool,
-    ) -> Result<Vec<OwnedFd>, ListenError> {
+    ) -> Result<Vec<Arc<OwnedFd>>, ListenError> {
         if let Some(sockets) = self.inherited.get(&address)
             && sockets.iter().all(|socket| socket::has_fixed_options(socket.as_fd(), options))
             && sockets.iter().any(|socket| socket::takes_packets(socket.as_fd())) == quic
@@ -211,7 +205,7 @@ impl ListenerSet {
             for socket in sockets {
                 self.sockets.set_options(socket.as_fd(), options)?;
             }
-            return sockets.iter().map(|socket| duplicate(address, socket)).collect();
+            return Ok(sockets.clone());
         }
         let ours = self.open.keys().chain(self.inherited.keys());
         let beside = ours.filter(|other| other.port() == address.port()).count() > 0;
@@ -226,7 +220,7 @@ impl ListenerSet {
                 &sockets,
             )?);
         }
-        Ok(sockets)
+        Ok(sockets.into_iter().map(Arc::new).collect())
     }
 
     /// Makes bound sockets listen. Sockets that already listen get the backlog.
@@ -236,7 +230,7 @@ impl ListenerSet {
     pub fn listen(
         &mut self,
         address: SocketAddr,
-        sockets: &[OwnedFd],
+        sockets: &[Arc<OwnedFd>],
         options: &SocketOptions,
     ) -> Result<(), ListenError> {
         sockets.iter().try_for_each(|socket| self.sockets.listen(socket.as_fd(), address, options))
@@ -277,31 +271,22 @@ impl ListenerSet {
         self.sockets.try_outgoing(source, options)
     }
 
-    /// Duplicates for the workers.
+    /// Duplicates of the held sockets, for other listeners of the same workers: a worker waits for each descriptor once.
     ///
     /// # Errors
     /// No descriptor is left.
-    pub fn duplicate_for_workers(
-        &self,
-        address: SocketAddr,
-        ours: Vec<OwnedFd>,
-    ) -> Result<DuplicatedSockets, ListenError> {
-        let theirs =
-            ours.iter().map(|socket| duplicate(address, socket)).collect::<Result<_, _>>()?;
-        Ok(DuplicatedSockets { for_daemon: ours, for_workers: theirs })
+    pub fn duplicates(&self, address: SocketAddr) -> Result<Vec<Arc<OwnedFd>>, ListenError> {
+        let held = self.open.get(&address).map(Vec::as_slice).unwrap_or_default();
+        held.iter().map(|socket| duplicate(address, socket).map(Arc::new)).collect()
     }
 
-    /// Duplicates of the held sockets, for workers that take over an address.
-    ///
-    /// # Errors
-    /// No descriptor is left.
-    pub fn duplicates(&self, address: SocketAddr) -> Result<Vec<OwnedFd>, ListenError> {
-        let held = self.open.get(&address).map(Vec::as_slice).unwrap_or_default();
-        held.iter().map(|socket| duplicate(address, socket)).collect()
+    /// Holds duplicates of the held sockets instead of those.
+    pub fn replace_duplicates(&mut self, address: SocketAddr, sockets: Vec<Arc<OwnedFd>>) {
+        self.open.insert(address, sockets);
     }
 
     /// Holds these sockets under an address and stores them; releases the previous ones.
-    pub fn insert(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
+    pub fn insert(&mut self, address: SocketAddr, sockets: Vec<Arc<OwnedFd>>) {
         let name = fd_store_name(address);
         let inherited = self.inherited.get(&address).and_then(|sockets| sockets.first());
         if !inherited.zip(sockets.first()).is_some_and(|(had, has)| is_same(had, has)) {

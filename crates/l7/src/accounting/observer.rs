@@ -40,6 +40,9 @@ pub trait PlaneObserver: Send + Sync + 'static {
 
     /// Hands over finished log lines; false: they were dropped.
     fn log(&self, lines: Vec<u8>) -> bool;
+
+    /// Called after each turn in which a task ran, so that others may sleep while there are none.
+    fn turn_ended(&self) {}
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

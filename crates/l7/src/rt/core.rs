@@ -18,7 +18,8 @@ use std::time::Duration;
 use model::monotonic_time::MonotonicTime;
 
 use super::net_driver::{NetDriver, ReadyEvent};
-use super::source::{Readiness, ReadinessSource};
+use super::parked_task::ParkedTask;
+use super::source::{Readiness, ReadinessSource, RegisteredSource};
 use super::task::TaskId;
 use super::timer_wheel::{DueTimer, TimerWheel};
 use super::waker::{TaskWaker, WokenTasks};
@@ -46,12 +47,6 @@ struct SourceSlot {
     source: Option<Rc<ReadinessSource>>,
 }
 
-/// A socket's readiness source, and the token by which it is forgotten.
-pub struct RegisteredSource {
-    pub source: Rc<ReadinessSource>,
-    pub token: u64,
-}
-
 pub struct WorkerRuntime<N: NetDriver> {
     pub net: N,
     tasks: RefCell<Vec<Task>>,
@@ -60,6 +55,7 @@ pub struct WorkerRuntime<N: NetDriver> {
     ready: RefCell<VecDeque<TaskId>>,
     wheel: RefCell<TimerWheel<TaskId>>,
     current: Cell<Option<TaskId>>,
+    pub(crate) parked: ParkedTask,
     wanted: Cell<MonotonicTime>,
     now: Cell<MonotonicTime>,
     /// Total time spent waiting for events.
@@ -81,6 +77,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
             ready: RefCell::default(),
             wheel: RefCell::new(TimerWheel::new(now)),
             current: Cell::new(None),
+            parked: ParkedTask::default(),
             wanted: Cell::new(MonotonicTime::NEVER),
             now: Cell::new(now),
             waited: Cell::default(),
@@ -334,6 +331,9 @@ impl<N: NetDriver> WorkerRuntime<N> {
             task.future.take()
         };
         let Some(mut story) = story else { return };
+        if let Some(parked) = self.parked.release_for(id) {
+            self.wake(parked);
+        }
         self.current.set(Some(id));
         self.wanted.set(MonotonicTime::NEVER);
         let done = story.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();

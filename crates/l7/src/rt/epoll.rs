@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::config::ServerEndpoint;
@@ -19,6 +20,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::net_driver::{AcceptedSocket, ConnectTarget, NetDriver, ReadyEvent};
 use super::source::Readiness;
+use super::worker_socket::WorkerSocket;
 use crate::rt::reserved_descriptors::ReservedDescriptors;
 use crate::rt::socket;
 use crate::rt::sys;
@@ -71,7 +73,7 @@ fn clock_nanos() -> u64 {
 }
 
 impl NetDriver for Epoll {
-    type Sock = OwnedFd;
+    type Sock = WorkerSocket;
     type Pipe = KernelPipe;
 
     fn now(&self) -> MonotonicTime {
@@ -101,34 +103,34 @@ impl NetDriver for Epoll {
         Ok(())
     }
 
-    fn adopt(&self, listener: OwnedFd) -> io::Result<OwnedFd> {
+    fn adopt(&self, listener: Arc<OwnedFd>) -> io::Result<WorkerSocket> {
         rustix::io::ioctl_fionbio(&listener, true)?;
-        Ok(listener)
+        Ok(WorkerSocket::Shared(listener))
     }
 
-    fn register(&self, sock: &OwnedFd, token: u64) -> io::Result<()> {
+    fn register(&self, sock: &WorkerSocket, token: u64) -> io::Result<()> {
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(&self.poll, sock, EventData::new_u64(token), interest)?)
     }
 
-    fn accept(&self, listener: &OwnedFd) -> io::Result<AcceptedSocket<OwnedFd>> {
+    fn accept(&self, listener: &WorkerSocket) -> io::Result<AcceptedSocket<WorkerSocket>> {
         let (sock, peer) =
             rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         let peer = peer.and_then(|address| SocketAddr::try_from(address).ok());
         let peer = peer.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-        Ok(AcceptedSocket { sock, peer })
+        Ok(AcceptedSocket { sock: sock.into(), peer })
     }
 
-    fn local_address(&self, sock: &OwnedFd) -> Option<SocketAddr> {
+    fn local_address(&self, sock: &WorkerSocket) -> Option<SocketAddr> {
         let name = rustix::net::getsockname(sock).ok()?;
         SocketAddr::try_from(name).ok()
     }
 
-    fn is_reserved_descriptor(&self, sock: &OwnedFd) -> bool {
+    fn is_reserved_descriptor(&self, sock: &WorkerSocket) -> bool {
         self.reserved.contains(sock)
     }
 
-    fn refuse_handshakes(&self, listener: &OwnedFd) -> io::Result<()> {
+    fn refuse_handshakes(&self, listener: &WorkerSocket) -> io::Result<()> {
         // Classic BPF over the TCP header: a segment with SYN and without ACK is dropped, and its sender retries.
         let flags = socket2::SockFilter::new(0x30, 0, 0, 13);
         let mask = socket2::SockFilter::new(0x54, 0, 0, 0x12);
@@ -138,7 +140,7 @@ impl NetDriver for Epoll {
         socket2::SockRef::from(listener).attach_filter(&[flags, mask, is_syn, drop, keep])
     }
 
-    fn connect(&self, how: &ConnectTarget) -> io::Result<OwnedFd> {
+    fn connect(&self, how: &ConnectTarget) -> io::Result<WorkerSocket> {
         let sock = match how.to {
             ServerEndpoint::Socket(to) => socket::outgoing(*to, how.from, how.options)?,
             ServerEndpoint::Unix(_) => socket::outgoing_unix(how.options)?,
@@ -147,10 +149,10 @@ impl NetDriver for Epoll {
             return Err(Errno::MFILE.into());
         }
         socket::begin_connect(&sock, how.to)?;
-        Ok(sock)
+        Ok(sock.into())
     }
 
-    fn established(&self, sock: &OwnedFd) -> io::Result<()> {
+    fn established(&self, sock: &WorkerSocket) -> io::Result<()> {
         match rustix::net::getpeername(sock) {
             Ok(_) => Ok(()),
             Err(Errno::NOTCONN) => {
@@ -162,18 +164,18 @@ impl NetDriver for Epoll {
     }
 
     #[inline]
-    fn read(&self, sock: &OwnedFd, into: &mut [u8]) -> io::Result<usize> {
+    fn read(&self, sock: &WorkerSocket, into: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::net::recv(sock, into, RecvFlags::empty())?.0)
     }
 
-    fn is_quiet(&self, sock: &OwnedFd) -> bool {
+    fn is_quiet(&self, sock: &WorkerSocket) -> bool {
         let mut one = [0u8; 1];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         matches!(rustix::net::recv(sock, &mut one, flags), Err(Errno::AGAIN))
     }
 
     #[inline]
-    fn write(&self, sock: &OwnedFd, from: &[u8], more: bool) -> io::Result<usize> {
+    fn write(&self, sock: &WorkerSocket, from: &[u8], more: bool) -> io::Result<usize> {
         let mut flags = SendFlags::NOSIGNAL;
         if more {
             flags |= SendFlags::MORE;
@@ -181,25 +183,25 @@ impl NetDriver for Epoll {
         Ok(rustix::net::send(sock, from, flags)?)
     }
 
-    fn end(&self, sock: &OwnedFd) -> io::Result<()> {
+    fn end(&self, sock: &WorkerSocket) -> io::Result<()> {
         Ok(rustix::net::shutdown(sock, Shutdown::Write)?)
     }
 
-    fn reset_on_drop(&self, sock: &OwnedFd) {
+    fn reset_on_drop(&self, sock: &WorkerSocket) {
         // After a failure the close is an ordinary one, which is safe.
         let _ = rustix::net::sockopt::set_socket_linger(sock, Some(Duration::ZERO));
     }
 
-    fn acknowledged(&self, sock: &OwnedFd) -> Option<u64> {
+    fn acknowledged(&self, sock: &WorkerSocket) -> Option<u64> {
         sys::bytes_acknowledged(sock)
     }
 
-    fn local_port(&self, sock: &OwnedFd) -> Option<u16> {
+    fn local_port(&self, sock: &WorkerSocket) -> Option<u16> {
         let own = rustix::net::getsockname(sock).ok()?;
         SocketAddr::try_from(own).ok().map(|own| own.port())
     }
 
-    fn counters(&self, sock: &OwnedFd) -> Option<TcpInfoSample> {
+    fn counters(&self, sock: &WorkerSocket) -> Option<TcpInfoSample> {
         let buffer = rustix::net::sockopt::socket_send_buffer_size(sock).unwrap_or(0);
         let send_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
         Some(TcpInfoSample { send_buffer, ..sys::counters(sock)? })
@@ -216,7 +218,7 @@ impl NetDriver for Epoll {
         Some(KernelPipe { read, write })
     }
 
-    fn fill(&self, sock: &OwnedFd, pipe: &KernelPipe, most: usize) -> io::Result<usize> {
+    fn fill(&self, sock: &WorkerSocket, pipe: &KernelPipe, most: usize) -> io::Result<usize> {
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         Ok(rustix::pipe::splice(sock, None, &pipe.write, None, most, flags)?)
     }
@@ -224,7 +226,7 @@ impl NetDriver for Epoll {
     fn pour(
         &self,
         pipe: &KernelPipe,
-        sock: &OwnedFd,
+        sock: &WorkerSocket,
         most: usize,
         more: bool,
     ) -> io::Result<usize> {

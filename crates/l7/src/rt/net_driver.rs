@@ -6,6 +6,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{ServerEndpoint, SocketOptions};
@@ -52,7 +53,7 @@ pub trait NetDriver: Sized + 'static {
     fn wait(&self, timeout: Option<Duration>, into: &mut Vec<ReadyEvent>) -> io::Result<()>;
 
     /// Takes ownership of a listening socket.
-    fn adopt(&self, listener: OwnedFd) -> io::Result<Self::Sock>;
+    fn adopt(&self, listener: Arc<OwnedFd>) -> io::Result<Self::Sock>;
 
     /// Reports this socket's readiness under `token` from now on, edge-triggered.
     fn register(&self, sock: &Self::Sock, token: u64) -> io::Result<()>;

@@ -4,6 +4,7 @@
 //! module performs no operation.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use super::task::TaskId;
 
@@ -22,6 +23,12 @@ impl Readiness {
     pub const BROKEN: u8 = 8;
     /// Both directions are closed; the source decides what that means. It is never stored.
     pub const HUNG_UP: u8 = 16;
+}
+
+/// A socket's readiness source, and the token by which it is forgotten.
+pub struct RegisteredSource {
+    pub source: Rc<ReadinessSource>,
+    pub token: u64,
 }
 
 #[derive(Debug)]

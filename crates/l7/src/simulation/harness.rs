@@ -27,6 +27,9 @@ use crate::worker::{SharedWorkerState, Worker};
 /// Virtual time in which every scenario must have ended.
 pub const STORY_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// The longest turn of `until`: conditions are looked at that often.
+const LONGEST_TURN: Duration = Duration::from_millis(100);
+
 /// Most bytes that flows may buffer for one connection.
 const HELD: u64 = 64 * 1024;
 
@@ -187,7 +190,8 @@ impl WorkerHarness {
     pub fn until(&self, done: impl Fn() -> bool) {
         let end = self.worker.rt.now() + STORY_TIMEOUT;
         while !done() {
-            self.turn(None);
+            // A worker without deadlines would sleep past everything that the caller waits for.
+            self.turn(Some(LONGEST_TURN));
             assert!(self.worker.rt.now() < end, "seed {}: stories did not end", self.seed);
         }
     }

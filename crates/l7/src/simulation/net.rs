@@ -7,6 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::ServerEndpoint;
@@ -42,6 +43,11 @@ impl Drop for SimSocket {
 }
 
 impl SimNet {
+    /// Lets time pass in which the worker computes.
+    pub fn spend(&self, time: Duration) {
+        self.0.borrow_mut().now += time.as_nanos() as u64;
+    }
+
     /// An empty world with receive windows of `window` bytes.
     pub fn new(seed: u64, window: usize) -> SimNet {
         SimNet(Rc::new(RefCell::new(SimWorld::new(seed, window))))
@@ -100,7 +106,7 @@ impl NetDriver for SimNet {
         Ok(())
     }
 
-    fn adopt(&self, _: OwnedFd) -> io::Result<SimSocket> {
+    fn adopt(&self, _: Arc<OwnedFd>) -> io::Result<SimSocket> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -32,6 +32,11 @@ impl<N: NetDriver> SpareDescriptors<N> {
         self.missing.get() > 0
     }
 
+    /// Whether this worker has released its own.
+    pub fn is_released(&self) -> bool {
+        self.is_released.get()
+    }
+
     pub fn release(&self) {
         if self.reserved.borrow().is_some() && !self.is_released.replace(true) {
             self.missing.increment();

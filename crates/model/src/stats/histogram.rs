@@ -34,6 +34,12 @@ impl Histogram {
         self.buckets[bucket_index(nanos / 1000)].add(1);
         self.sum_nanos.add(nanos);
     }
+
+    /// The sum of all recorded times in nanoseconds.
+    #[inline]
+    pub fn sum_nanos(&self) -> u64 {
+        self.sum_nanos.get()
+    }
 }
 
 /// The sum of several histograms, for reading.
@@ -52,10 +58,11 @@ impl Default for HistogramSum {
 impl HistogramSum {
     /// Adds the counts of another thread.
     pub fn add(&mut self, from: &Histogram) {
+        // First, because it is counted last: whoever finds the same sum again has missed no bucket.
+        self.sum_nanos += from.sum_nanos();
         for (sum, count) in self.buckets.iter_mut().zip(&from.buckets) {
             *sum += count.get();
         }
-        self.sum_nanos += from.sum_nanos.get();
     }
 
     pub fn count(&self) -> u64 {

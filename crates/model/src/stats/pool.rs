@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::circuit_breaker::{BreakerResource, CircuitBreakers, RefusalStreak};
 use crate::counter::Count;
 use crate::retry::budget::RetryBudgetWindow;
+use crate::stats::WorkerSlots;
 
 counters! {
     /// One worker's counters of a pool.
@@ -67,7 +68,7 @@ pub struct PoolWorkerStats {
 #[derive(Debug)]
 pub struct PoolStats {
     /// One slot per worker.
-    pub slots: Box<[PoolWorkerStats]>,
+    pub slots: WorkerSlots<PoolWorkerStats>,
     /// Work in progress over all workers.
     pub breakers: Arc<CircuitBreakers>,
     /// When load shedding last rejected a request.
@@ -78,7 +79,7 @@ impl PoolStats {
     /// With a slot for each of `workers`.
     pub fn new(workers: usize) -> Self {
         PoolStats {
-            slots: (0..workers).map(|_| PoolWorkerStats::default()).collect(),
+            slots: WorkerSlots::new(workers),
             breakers: Arc::default(),
             shed_streak: RefusalStreak::default(),
         }

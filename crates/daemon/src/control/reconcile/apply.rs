@@ -3,6 +3,7 @@
 //! Closing, snapshot, opening: a listener never has a service that the snapshot lacks. Nothing is decided here.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use model::snapshot::WorkerSnapshot;
 use super::applied_state::AppliedState;
 use super::listener_step::{self, ListenerStep};
 use super::traffic_engine::TrafficEngine;
-use crate::util::listeners::{DuplicatedSockets, ListenerSet};
+use crate::util::listeners::ListenerSet;
 
 /// How long workers may take to confirm a snapshot before the change is reported as unconfirmed.
 /// Workers take a snapshot between two events; one that has not after five seconds counts as hanging.
@@ -109,10 +110,11 @@ fn frees_packet_address(steps: &[ListenerStep], config: &Config) -> bool {
     closed.map(ListenerStep::address).any(takes)
 }
 
-/// Sockets for the workers; new ones include the copy that `ListenerSet` holds.
+/// Sockets for the workers.
 enum PreparedListeners {
-    New(DuplicatedSockets),
-    Same(Vec<std::os::fd::OwnedFd>),
+    New(Vec<Arc<OwnedFd>>),
+    /// Duplicates of the sockets that are open.
+    Same(Vec<Arc<OwnedFd>>),
 }
 
 /// Opens and alters everything, or nothing. An address that the change before gave up may come back with this one
@@ -170,10 +172,7 @@ fn prepare(
         return Err(refused);
     }
     for (address, sockets) in bound {
-        ready.push((
-            address,
-            PreparedListeners::New(listeners.duplicate_for_workers(address, sockets)?),
-        ));
+        ready.push((address, PreparedListeners::New(sockets)));
     }
     set_socket_options(listeners, steps, new)?;
     Ok(ready)
@@ -243,11 +242,14 @@ fn install_state(
 ) {
     let Some(listener) = new.listeners.get(&address) else { return };
     let theirs = match ready {
-        PreparedListeners::New(DuplicatedSockets { for_daemon: ours, for_workers: theirs }) => {
-            listeners.insert(address, ours);
-            theirs
+        PreparedListeners::New(sockets) => {
+            listeners.insert(address, sockets.clone());
+            sockets
         }
-        PreparedListeners::Same(theirs) => theirs,
+        PreparedListeners::Same(sockets) => {
+            listeners.replace_duplicates(address, sockets.clone());
+            sockets
+        }
     };
     engine.listen(listener.id, listener.service, theirs);
 }

@@ -107,7 +107,7 @@ impl TrafficEngine for FakeEngine {
     fn installed_version(&self) -> u64 {
         self.inner.installed.load(Ordering::Relaxed)
     }
-    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<Arc<OwnedFd>>) {
         let known =
             self.snapshot().is_some_and(|snapshot| snapshot.services.contains_key(&service));
         assert!(known, "a listener's service must be in the snapshot before");

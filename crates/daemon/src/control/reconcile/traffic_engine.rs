@@ -23,7 +23,7 @@ pub trait TrafficEngine: Send + Sync + 'static {
     /// The lowest version that any worker has installed.
     fn installed_version(&self) -> u64;
     /// Begins to accept on these sockets for a service of the snapshot.
-    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>);
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<Arc<OwnedFd>>);
     /// Stops accepting. With `accept_rest`, connections in the accept queue are accepted first.
     fn unlisten(&self, id: ListenerId, accept_rest: bool);
     /// Ends all exchanges with a server.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::decisions::BalancingDecisions;
 use super::outlier_detector::PoolOutlierDetectors;
 use crate::state::{ControlHandle, EjectionChange, ServerEjection, StateSnapshot};
+use crate::util::activity::ActivityFollower;
 
 /// The shortest time between two looks: a broken server is ejected no earlier.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,7 +25,12 @@ const LOOK_PER_SERVER: Duration = Duration::from_micros(100);
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// Ejects and readmits servers until the daemon stops.
-pub async fn run(control: ControlHandle, weighed: Arc<BalancingDecisions>, seed: u64) {
+pub async fn run(
+    control: ControlHandle,
+    weighed: Arc<BalancingDecisions>,
+    mut follower: ActivityFollower,
+    seed: u64,
+) {
     let began = Instant::now();
     let mut rng = Rng::new(seed);
     let mut snapshots = control.watch();
@@ -48,9 +54,15 @@ pub async fn run(control: ControlHandle, weighed: Arc<BalancingDecisions>, seed:
         }
         let servers = u32::try_from(dock.servers()).unwrap_or(u32::MAX);
         let wait = LOOK.max(LOOK_PER_SERVER.saturating_mul(servers)).min(LONGEST);
-        tokio::time::sleep(wait).await;
-        if snapshots.has_changed().is_err() {
-            return;
+        // Without new responses only an ejection's end or another configuration changes anything.
+        if dock.has_ejected() {
+            tokio::time::sleep(wait).await;
+            continue;
+        }
+        let is_quiet = follower.is_settled();
+        tokio::select! {
+            () = follower.wait_step(wait) => {}
+            changed = snapshots.changed(), if is_quiet => if changed.is_err() { return },
         }
     }
 }

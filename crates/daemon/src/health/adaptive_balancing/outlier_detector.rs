@@ -71,6 +71,10 @@ impl PoolOutlierDetectors {
         ruled
     }
 
+    pub fn has_ejected(&self) -> bool {
+        self.detectors.values().any(|detector| detector.ejected_servers().next().is_some())
+    }
+
     /// Servers that are looked at.
     pub fn servers(&self) -> usize {
         self.servers

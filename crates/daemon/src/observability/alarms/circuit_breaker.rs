@@ -30,6 +30,11 @@ struct ReportedOpening {
 }
 
 impl CircuitBreakerAlarms {
+    /// Whether the end of some opening is still to be logged.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.values().any(|reported| reported.open)
+    }
+
     /// Logs the differences from the alarms logged so far. `now`: on the workers' clock.
     pub(super) fn look(&mut self, events: &EventLog, snapshot: &StateSnapshot, now: u64) {
         let mut next = BTreeMap::new();

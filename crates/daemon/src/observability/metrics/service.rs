@@ -316,7 +316,7 @@ fn skew(view: &ServiceView) -> f64 {
         view.stats.slots.iter().map(|slot| slot.counters.requests.get()).collect();
     let all = requests.iter().sum::<u64>();
     let most = requests.iter().max().copied().unwrap_or(0);
-    if all == 0 { 1.0 } else { most as f64 * requests.len() as f64 / all as f64 }
+    if all == 0 { 1.0 } else { most as f64 * view.stats.slots.workers() as f64 / all as f64 }
 }
 
 fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -29,10 +29,16 @@ struct WindowBase {
 }
 
 /// What the window compares of a server.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WindowServer {
     errors: ErrorTally,
     cost: RequestCost,
+}
+
+impl WindowServer {
+    fn of_totals(totals: &ServerTotals) -> WindowServer {
+        WindowServer { errors: totals.errors, cost: totals.cost() }
+    }
 }
 
 /// A service or a server within the window.
@@ -57,6 +63,8 @@ pub struct RaisedLevel {
 #[derive(Clone, Debug, Default)]
 pub struct WindowSummary {
     pub interval: Duration,
+    /// Nothing was counted within the window, so the summary holds until something is.
+    pub is_empty: bool,
     services: HashMap<ServiceId, WindowErrors>,
     servers: HashMap<ServerId, WindowErrors>,
 }
@@ -111,10 +119,21 @@ impl ErrorWindow {
             let cost = totals.cost().since(&old.cost);
             (*id, WindowErrors { cost, ..window(old.errors, &totals.errors, was) })
         });
-        let summary =
-            WindowSummary { interval, services: services.collect(), servers: servers.collect() };
+        let summary = WindowSummary {
+            interval,
+            is_empty: base.is_some_and(|base| base.is_current(sample)),
+            services: services.collect(),
+            servers: servers.collect(),
+        };
         state.summary = Arc::new(summary);
         state.advance(sample);
+    }
+
+    /// Has the window begin at the sample, after a time in which nothing was counted.
+    pub fn begin_at(&self, sample: &CounterSample) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.older = None;
+        state.newer = Some(WindowBase::of_sample(sample));
     }
 }
 
@@ -131,13 +150,24 @@ impl WindowState {
 
 impl WindowBase {
     fn of_sample(sample: &CounterSample) -> WindowBase {
-        let server =
-            |totals: &ServerTotals| WindowServer { errors: totals.errors, cost: totals.cost() };
+        let servers = sample.servers.iter();
         WindowBase {
             at: sample.at,
             services: sample.services.iter().map(|(id, totals)| (*id, totals.errors)).collect(),
-            servers: sample.servers.iter().map(|(id, totals)| (*id, server(totals))).collect(),
+            servers: servers.map(|(id, totals)| (*id, WindowServer::of_totals(totals))).collect(),
         }
+    }
+
+    /// Whether nothing was counted since.
+    fn is_current(&self, sample: &CounterSample) -> bool {
+        let mut services = sample.services.iter();
+        let mut servers = sample.servers.iter();
+        services
+            .all(|(id, totals)| self.services.get(id).copied().unwrap_or_default() == totals.errors)
+            && servers.all(|(id, totals)| {
+                let old = self.servers.get(id).copied().unwrap_or_default();
+                old == WindowServer::of_totals(totals)
+            })
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::error_window::{ErrorWindow, WindowSummary};
 use super::sample::{CounterSample, SampleHistory, next_step};
+use super::sampling::wait_next;
 use super::state_changes::{StateChanges, count_state_changes};
 use crate::observability::access_log::{AccessCounts, AccessLogger};
 use crate::observability::capture::{self, CaptureController};
@@ -38,6 +39,7 @@ use crate::planes::packets::view::PacketPlaneView;
 use crate::planes::uplinks::view as uplinks;
 use crate::planes::vrrp::view as vrrp;
 use crate::state::predecessor::{DrainingConnections, Predecessor};
+use crate::util::activity::ActivityMonitor;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::admin_listeners::api_counters::{ApiCounters, ApiCounts};
 use crate::util::wall_clock::unix_ms;
@@ -92,6 +94,8 @@ pub struct ReportSources {
     pub admin: Arc<AdminSockets>,
     /// The process that handed over to this one, while it drains.
     pub predecessor: Arc<Predecessor>,
+    /// Whether the workers do anything.
+    pub activity: Arc<ActivityMonitor>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -206,22 +210,16 @@ impl ReportSources {
         )
     }
 
-    /// Stores a sample at each step until the daemon stops.
+    /// Stores a sample at each step until the daemon stops, and none while nothing changes.
     pub async fn run_sampler(self: Arc<ReportSources>) {
-        let mut snapshots = self.control.watch();
+        let mut follower = self.activity.follow();
         loop {
-            let snapshot = snapshots.borrow_and_update().clone();
+            let snapshot = self.control.state();
             let sample = Arc::new(self.take_sample(&snapshot));
             self.errors.update(&sample, SystemTime::now());
             self.samples.push(sample);
-            let next = tokio::time::sleep(next_step(&snapshot.snapshot));
-            tokio::pin!(next);
-            loop {
-                tokio::select! {
-                    () = &mut next => break,
-                    changed = snapshots.changed() => if changed.is_err() { return },
-                }
-            }
+            let step = next_step(&snapshot.snapshot);
+            wait_next(&mut follower, &self.samples, &self.errors, step).await;
         }
     }
 }

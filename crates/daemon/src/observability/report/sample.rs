@@ -23,13 +23,14 @@ pub const LONG_STEP: Duration = Duration::from_secs(10);
 pub const MANY: usize = 2_000;
 
 /// Every counter at one moment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CounterSample {
     pub at: Instant,
-    pub services: HashMap<ServiceId, ServiceTotals>,
+    /// Totals by service. Services without new exchanges share their totals with the previous sample.
+    pub services: HashMap<ServiceId, Arc<ServiceTotals>>,
     /// Totals by server. Servers without new requests share their totals with the previous sample.
     pub servers: HashMap<ServerId, Arc<ServerTotals>>,
-    pub pools: HashMap<PoolId, PoolCounters>,
+    pub pools: HashMap<PoolId, Arc<PoolCounters>>,
     /// Access log lines that the target did not take.
     pub log_dropped: u64,
 }
@@ -42,25 +43,26 @@ impl CounterSample {
         at: Instant,
         before: Option<&CounterSample>,
     ) -> CounterSample {
-        let services =
-            snapshot.services.values().map(|view| (view.id, ServiceTotals::read(view))).collect();
+        let services = snapshot.services.values().map(|view| {
+            let known = before.and_then(|sample| sample.services.get(&view.id));
+            let sums = match known {
+                Some(sums) if sums.is_current(view) => Arc::clone(sums),
+                _ => Arc::new(ServiceTotals::read(view)),
+            };
+            (view.id, sums)
+        });
+        let services = services.collect();
         let mut servers = HashMap::new();
         for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
             let known = before.and_then(|sample| sample.servers.get(&view.id));
-            let moved = |sums: &Arc<ServerTotals>| {
-                let mut now = vec![0; model::stats::ServerCounters::NAMES.len()];
-                for slot in &view.stats.slots {
-                    now.iter_mut().zip(slot.counters.values()).for_each(|(sum, n)| *sum += n);
-                }
-                now != sums.counters.values()
-            };
             let sums = match known {
-                Some(sums) if !moved(sums) => Arc::clone(sums),
+                Some(sums) if sums.is_current(&view.stats) => Arc::clone(sums),
                 _ => Arc::new(ServerTotals::read(&view.stats)),
             };
             servers.insert(view.id, sums);
         }
-        let pools = snapshot.pools.values().map(|view| (view.id, counters(&view.stats))).collect();
+        let pools = snapshot.pools.values();
+        let pools = pools.map(|view| (view.id, Arc::new(counters(&view.stats)))).collect();
         CounterSample { at, services, servers, pools, log_dropped }
     }
 }
@@ -86,6 +88,15 @@ impl SampleHistory {
     pub fn push(&self, sample: Arc<CounterSample>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.before_last = kept.last.replace(sample);
+    }
+
+    /// Has the last sample be of `at` too: nothing was counted since.
+    pub fn renew(&self, at: Instant) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = kept.last.take() else { return };
+        let last = Arc::new(CounterSample { at, ..(*last).clone() });
+        kept.before_last = Some(Arc::clone(&last));
+        kept.last = Some(last);
     }
 
     pub fn last(&self) -> Option<Arc<CounterSample>> {

@@ -75,6 +75,23 @@ impl ServiceTotals {
         }
         sums
     }
+
+    /// Whether nothing was counted since these totals were read.
+    pub fn is_current(&self, view: &ServiceView) -> bool {
+        let live = &view.stats;
+        let mut now = vec![0; ServiceCounters::NAMES.len()];
+        for slot in &live.slots {
+            now.iter_mut().zip(slot.counters.values()).for_each(|(sum, n)| *sum += n);
+        }
+        now == self.counters.values()
+            && self.errors == ErrorTally::of_service(live)
+            && self.causes == by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT)
+            && self.defects == by_index(live.slots.iter().map(|slot| &slot.defects[..]), DEFECTS)
+            && are_current(&self.phases, live.slots.iter().map(|slot| &slot.phases))
+            && self.open == live.open_connections.get()
+            && self.in_flight == live.in_flight.get()
+            && self.users == view.slo.as_ref().map(|users| users.totals())
+    }
 }
 
 impl ServerTotals {
@@ -89,6 +106,18 @@ impl ServerTotals {
             sums.counters.add_all(&slot.counters);
         }
         sums
+    }
+
+    /// Whether nothing was counted since these totals were read.
+    pub fn is_current(&self, live: &ServerStats) -> bool {
+        let mut now = vec![0; ServerCounters::NAMES.len()];
+        for slot in &live.slots {
+            now.iter_mut().zip(slot.counters.values()).for_each(|(sum, n)| *sum += n);
+        }
+        now == self.counters.values()
+            && self.errors == ErrorTally::of_server(live)
+            && self.causes == by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT)
+            && are_current(&self.phases, live.slots.iter().map(|slot| &slot.phases))
     }
 
     /// What its requests took until their first byte.
@@ -168,6 +197,18 @@ fn times<'a>(
     })
 }
 
+/// Whether no time was recorded since.
+fn are_current<'a>(
+    known: &[HistogramTimes; 5],
+    slots: impl Iterator<Item = &'a ExchangePhaseHistograms>,
+) -> bool {
+    let mut nanos = [0_u64; 5];
+    for phases in slots {
+        nanos.iter_mut().zip(phases.all()).for_each(|(sum, one)| *sum += one.sum_nanos());
+    }
+    known.iter().map(|times| times.sum_nanos).eq(nanos)
+}
+
 fn by_index<'a>(slots: impl Iterator<Item = &'a [model::stats::Count]>, len: usize) -> Vec<u64> {
     let mut sums = vec![0; len];
     for slot in slots {
@@ -176,4 +217,50 @@ fn by_index<'a>(slots: impl Iterator<Item = &'a [model::stats::Count]>, len: usi
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observability::report::fixture;
+
+    const TEXT: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8080"
+forward = "http"
+pool = "web"
+[pool.web]
+servers = ["127.0.0.1:1001"]
+"#;
+
+    #[test]
+    fn totals_are_current_until_anything_is_counted() {
+        let state = fixture::state_snapshot(TEXT, 2);
+        let service = state.snapshot.services.values().next().unwrap();
+        let server = &state.snapshot.pools.values().next().unwrap().servers[0].stats;
+        let time = Duration::from_millis(3);
+        let of_service: [&dyn Fn(); 4] = [
+            &|| service.stats.slots[1].counters.answered.add(1),
+            &|| service.stats.slots[1].causes[2].add(1),
+            &|| service.stats.slots[1].defects[3].add(1),
+            &|| service.stats.slots[1].phases.transfer.record(time),
+        ];
+        for (at, count) in of_service.iter().enumerate() {
+            let totals = ServiceTotals::read(service);
+            assert!(totals.is_current(service), "{at}");
+            count();
+            assert!(!totals.is_current(service), "{at}");
+        }
+        let of_server: [&dyn Fn(); 3] = [
+            &|| server.slots[0].counters.answered.add(1),
+            &|| server.slots[0].causes[2].add(1),
+            &|| server.slots[0].phases.connect.record(time),
+        ];
+        for (at, count) in of_server.iter().enumerate() {
+            let totals = ServerTotals::read(server);
+            assert!(totals.is_current(server), "{at}");
+            count();
+            assert!(!totals.is_current(server), "{at}");
+        }
+    }
 }

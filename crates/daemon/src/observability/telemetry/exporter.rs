@@ -21,16 +21,20 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     let events = control.events().clone();
     let mut told = events.follow();
     let mut broken = false;
+    let mut snapshots = control.watch();
     loop {
-        tokio::time::sleep(STEP).await;
-        let snapshot = control.state();
+        let snapshot = snapshots.borrow_and_update().clone();
         let Some(collector) = &snapshot.config.global.telemetry else {
             // The batch was meant for a collector that is no longer configured.
             drop(queue.take_batch());
-            told = events.follow();
             broken = false;
+            if snapshots.changed().await.is_err() {
+                return;
+            }
+            told = events.follow();
             continue;
         };
+        tokio::time::sleep(STEP).await;
         let records = collect_batch(&mut told, &queue);
         let mut letters = Vec::new();
         for _ in 0..QUEUE_CAPACITY / BATCH_MAX {

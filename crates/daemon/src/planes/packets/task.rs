@@ -89,7 +89,7 @@ pub(super) async fn run(
             },
             changed = snapshots.changed(), if alive => alive = changed.is_ok(),
             news = life.next_change() => life.handle_change(news),
-            _ = tick.tick() => life.tick += 1,
+            _ = tick.tick(), if ahead.is_some() || life.needs_ticks(&snapshots.borrow().config) => life.tick += 1,
         }
         let mut state_snapshot = snapshots.borrow_and_update().clone();
         if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &state_snapshot)) {

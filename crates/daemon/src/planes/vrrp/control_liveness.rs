@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
-use tokio::time::MissedTickBehavior;
+use tokio::sync::watch;
 
+use crate::state::StateSnapshot;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Short beside the time after which a control thread without pulses counts as stuck.
@@ -25,14 +26,21 @@ impl ControlPulse {
         ControlPulse(Arc::new(AtomicU64::new(monotonic_now().0)))
     }
 
-    /// Beats until the daemon stops.
-    pub async fn run(self) {
-        let mut every = tokio::time::interval(PULSE_INTERVAL);
-        every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Beats while there are groups, until the daemon stops.
+    pub async fn run(self, mut snapshots: watch::Receiver<Arc<StateSnapshot>>) {
         loop {
-            every.tick().await;
-            self.0.store(monotonic_now().0, Ordering::Relaxed);
+            self.beat();
+            if !snapshots.borrow_and_update().config.vrrp.is_empty() {
+                tokio::time::sleep(PULSE_INTERVAL).await;
+            } else if snapshots.changed().await.is_err() {
+                return;
+            }
         }
+    }
+
+    /// Counts silence from now on.
+    pub fn beat(&self) {
+        self.0.store(monotonic_now().0, Ordering::Relaxed);
     }
 
     /// Since when there is no beat, if that is too long.

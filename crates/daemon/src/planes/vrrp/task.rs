@@ -81,14 +81,18 @@ pub(super) async fn run(
             },
             heard = frames.recv() => if let Some(heard) = heard { life.handle_frame(&heard).await },
             word = words.recv() => if let Some(word) = word { life.handle_message(word) },
-            () = tokio::time::sleep_until(due) => {}
+            () = tokio::time::sleep_until(due), if life.is_needed(&snapshots.borrow().config) => {}
             changed = snapshots.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             news = life.next_change() => life.handle_change(news),
-            _ = look.tick() => stale = true,
+            _ = look.tick(), if life.is_needed(&snapshots.borrow().config) => stale = true,
         }
         let looks = stale || life.network_changed;
         if looks {
             let snapshot = snapshots.borrow_and_update().clone();
+            if !life.is_busy() {
+                // The control's beat is old where nothing needed it.
+                pulse.beat();
+            }
             let forwarded = packets.borrow().clone();
             life.apply_state(&snapshot, &pulse, &forwarded).await;
             stale = false;
@@ -184,7 +188,7 @@ impl VrrpTask {
         packets: &packets::PacketPlaneView,
     ) {
         let config = &snapshot.config;
-        if config.vrrp.is_empty() && config.heartbeats.is_empty() && !self.is_busy() {
+        if !self.is_needed(config) {
             return;
         }
         if !self.refresh_kernel_state().await {

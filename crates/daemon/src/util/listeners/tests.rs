@@ -56,8 +56,7 @@ fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
     ]);
     let sockets = listeners.open(address, &options, false).unwrap();
     assert_eq!(sockets.len(), 1, "not topped up");
-    let pair = listeners.duplicate_for_workers(address, sockets).unwrap();
-    listeners.insert(address, pair.for_daemon);
+    listeners.insert(address, sockets.clone());
     assert_eq!(listeners.close_unused(), [other]);
     assert_eq!(listeners.open_at(address), 1);
     let again = RecordedStore { name: fd_store_name(address), sockets: 1 };
@@ -67,7 +66,7 @@ fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
         "kept again, never forgotten between"
     );
     assert!(std::net::TcpStream::connect(other).is_err(), "closed");
-    drop(pair.for_workers);
+    drop(sockets);
     std::net::TcpStream::connect(address).unwrap();
     listeners.release(address);
     assert!(kept.0.lock().unwrap().is_empty());

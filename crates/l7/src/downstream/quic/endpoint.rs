@@ -28,6 +28,7 @@ use crate::conn::client_peer::ClientPeer;
 use crate::downstream::accept::ListenerMode;
 use crate::rt::Readiness;
 use crate::rt::epoll::Epoll;
+use crate::rt::worker_socket::WorkerSocket;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
@@ -86,7 +87,7 @@ pub struct AdmittedQuicConnection {
 /// Runs an endpoint until `wanted` changes and its connections have ended; `started` serves new connections.
 pub async fn listen(
     worker: Rc<Worker<Epoll>>,
-    socket: std::os::fd::OwnedFd,
+    socket: WorkerSocket,
     local: SocketAddr,
     service: Rc<LocalService<Epoll>>,
     wanted: Rc<Cell<ListenerMode>>,
@@ -132,7 +133,7 @@ pub async fn listen(
 impl QuicEndpoint {
     fn new(
         worker: Rc<Worker<Epoll>>,
-        socket: std::os::fd::OwnedFd,
+        socket: WorkerSocket,
         local: SocketAddr,
         service: Rc<LocalService<Epoll>>,
         started: fn(Rc<QuicEndpoint>, AdmittedQuicConnection),

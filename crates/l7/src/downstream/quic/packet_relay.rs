@@ -8,7 +8,6 @@
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use rustix::io::Errno;
@@ -19,6 +18,7 @@ use rustix::net::{
 use rustix::process::{Uid, getuid};
 
 use crate::rt::epoll::Epoll;
+use crate::rt::worker_socket::WorkerSocket;
 use crate::rt::{Readiness, ReadinessSource, RegisteredSource, WorkerRuntime};
 use crate::worker::endpoint_tag::EndpointTag;
 
@@ -58,7 +58,7 @@ pub enum RelayedPackets<'a> {
 
 pub struct PacketRelay {
     rt: Rc<WorkerRuntime<Epoll>>,
-    socket: OwnedFd,
+    socket: WorkerSocket,
     source: Rc<ReadinessSource>,
     token: u64,
 }
@@ -74,6 +74,7 @@ impl PacketRelay {
         // Before the bind, so that no message can arrive without credentials.
         sockopt::set_socket_passcred(&socket, true)?;
         bind(&socket, &name(tag)?)?;
+        let socket = WorkerSocket::Own(socket);
         let RegisteredSource { source, token } = rt.register(&socket, Readiness::READ)?;
         Ok(PacketRelay { rt: rt.clone(), socket, source, token })
     }
@@ -127,7 +128,7 @@ struct RelayMessage {
 }
 
 /// Receives one message.
-fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<RelayMessage> {
+fn receive(socket: &WorkerSocket, into: &mut [u8]) -> rustix::io::Result<RelayMessage> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(into)];

@@ -3,13 +3,13 @@
 //! This module is independent of QUIC's protocol.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 
 use crate::rt::epoll::Epoll;
+use crate::rt::worker_socket::WorkerSocket;
 use crate::rt::{Readiness, ReadinessSource, RegisteredSource, WorkerRuntime};
 
 /// Most failed reads in a row.
@@ -18,7 +18,7 @@ const TRIES: usize = 8;
 
 pub struct QuicSocket {
     rt: Rc<WorkerRuntime<Epoll>>,
-    socket: OwnedFd,
+    socket: WorkerSocket,
     state: UdpSocketState,
     source: Rc<ReadinessSource>,
     token: u64,
@@ -40,7 +40,7 @@ impl QuicSocket {
     ///
     /// # Errors
     /// The kernel's error for a socket option or the registration.
-    pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, socket: OwnedFd) -> io::Result<QuicSocket> {
+    pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, socket: WorkerSocket) -> io::Result<QuicSocket> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let RegisteredSource { source, token } =
             rt.register(&socket, Readiness::READ | Readiness::WRITE)?;

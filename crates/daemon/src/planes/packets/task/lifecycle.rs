@@ -11,6 +11,12 @@ use crate::planes::packets::order::PlaneExit;
 use crate::planes::packets::view::PacketPlaneView;
 
 impl PacketPlaneTask {
+    /// Whether there is anything to look at. Without packet services, changes say what is to be done.
+    pub(super) fn needs_ticks(&self, config: &Config) -> bool {
+        let is_wanted = config.services.values().any(|service| service.packets.is_some());
+        is_wanted || self.needs_update || self.open_plane.is_some()
+    }
+
     /// Removes what earlier services left, because no service forwards packets.
     pub(super) fn remove_leftovers(&mut self, config: &Config) -> bool {
         if !self.needs_update {

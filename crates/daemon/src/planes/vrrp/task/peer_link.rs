@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ha::heartbeat::VrrpGroupKey;
 use ha::state_machine::VrrpState;
+use model::config::Config;
 
 use super::super::group::VrrpGroup;
 use super::super::heartbeat::HeartbeatSession;
@@ -19,6 +20,11 @@ impl VrrpTask {
     /// There is something to look after.
     pub(super) fn is_busy(&self) -> bool {
         !self.groups.is_empty() || self.heartbeat.is_some()
+    }
+
+    /// Whether there is anything to look at, or to remove.
+    pub(super) fn is_needed(&self, config: &Config) -> bool {
+        !config.vrrp.is_empty() || !config.heartbeats.is_empty() || self.is_busy()
     }
 
     /// Has the heartbeat of this snapshot.
