@@ -5,6 +5,7 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::h2client::{H2Request, send_all};
 use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::origin;
+use tests::e2e::wait;
 
 const RULES: &str = r#"
 [[service.shop.rule]]
@@ -121,8 +122,11 @@ fn no_other_spelling_of_a_value_gets_past_a_rule() {
             && line.contains("cause=\"ambiguous-request\"")
     });
     assert!(counted.is_some_and(|line| line.ends_with(&format!(" {unclear}"))), "{counted:?}");
-    let kept = balancer.refused().requests.into_iter();
-    assert_eq!(kept.filter(|one| one.cause == "ambiguous-request").count(), unclear);
+    // Workers hand over what they refused a moment later.
+    wait::until("the refused requests are kept", || {
+        let kept = balancer.refused().requests.into_iter();
+        kept.filter(|one| one.cause == "ambiguous-request").count() == unclear
+    });
     drop(balancer);
     assert_eq!(recorder.take().requests.len(), served);
 }

@@ -38,6 +38,21 @@ impl WindowFlag {
     }
 }
 
+/// The last large window of a side, and the offset that its side had acknowledged then.
+struct LargeWindow {
+    window: u16,
+    bytes: i64,
+    acked: i64,
+}
+
+/// What a packet advertises. The window of a SYN is never scaled (RFC 7323, 2.2).
+fn advertised_bytes(event: &PacketEvent, scale: WindowScale) -> i64 {
+    match event.is_syn() {
+        true => i64::from(event.window),
+        false => i64::from(event.window) << scale.shift,
+    }
+}
+
 /// The first such window of a side; `segment`: its peer's largest segment.
 pub fn find_inconsistent_window(
     conversation: &Conversation,
@@ -48,24 +63,18 @@ pub fn find_inconsistent_window(
     if !scale.is_known() {
         return None;
     }
-    // The last large window, and the offset that its side had acknowledged then.
-    let mut large: Option<(u16, i64)> = None;
-    // The window of a SYN is never scaled (RFC 7323, 2.2), so it compares with no other.
-    let tells = |e: &&PacketEvent| e.side() == side && e.has_ack() && !e.is_syn();
-    let events = conversation.events.iter().filter(tells);
+    let mut large: Option<LargeWindow> = None;
+    let events = conversation.events.iter().filter(|e| e.side() == side && e.has_ack());
     for event in events {
         let window = event.window;
-        let Some((before, acked)) = large else {
-            large = Some((window, event.ack));
+        let bytes = advertised_bytes(event, scale);
+        let Some(base) = large.as_ref().filter(|base| bytes <= base.bytes / 8) else {
+            large = Some(LargeWindow { window, bytes, acked: event.ack });
             continue;
         };
-        if window > before / 8 {
-            large = Some((window, event.ack));
-            continue;
-        }
-        let a = i64::from(before) << scale.shift;
+        let LargeWindow { window: before, bytes: a, acked } = *base;
         let received = (event.ack - acked).max(0);
-        let shrunk = a - (i64::from(window) << scale.shift);
+        let shrunk = a - bytes;
         if window > 0 && received < shrunk {
             let found = explain_window(a, i64::from(window), received + i64::from(segment));
             if let Some(WindowExplanation { shift, buffered }) = found {
