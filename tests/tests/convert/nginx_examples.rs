@@ -156,7 +156,7 @@ pub const NGINX_REWRITES: ConvertExample = ConvertExample {
             "/base?a=b",
             "/outer/a",
             "/outer",
-            "/12/x",
+            "/12/z",
             "/",
             "/none",
         ],
