@@ -10,4 +10,5 @@ pub mod http1;
 pub mod http2;
 pub mod http3;
 mod huffman;
+mod prefix_integer;
 pub mod proxy_protocol;

@@ -7,6 +7,7 @@ mod fixed;
 use super::error::{Http3Error, code};
 use crate::field_section::{FieldSection, PER_FIELD};
 use crate::huffman;
+use crate::prefix_integer;
 
 const BROKEN: Http3Error = Http3Error::Connection(code::QPACK_DECOMPRESSION_FAILED);
 
@@ -52,40 +53,20 @@ pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
     Ok(fields)
 }
 
-fn static_table_entry(index: u64) -> Result<(&'static [u8], &'static [u8]), Http3Error> {
-    let field = usize::try_from(index).ok().and_then(|at| fixed::FIELDS.get(at));
+fn static_table_entry(index: usize) -> Result<(&'static [u8], &'static [u8]), Http3Error> {
+    let field = fixed::FIELDS.get(index);
     field.map(|(name, value)| (name.as_bytes(), value.as_bytes())).ok_or(BROKEN)
 }
 
-/// Decodes an integer with a prefix of `bits` bits (RFC 7541 §5.1).
-fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Http3Error> {
-    let (&first, mut rest) = bytes.split_first().ok_or(BROKEN)?;
-    let full = (1u64 << bits) - 1;
-    let mut value = u64::from(first) & full;
-    if value == full {
-        let mut shift = 0;
-        loop {
-            let (&byte, more) = rest.split_first().ok_or(BROKEN)?;
-            rest = more;
-            // No value here exceeds 2^28.
-            if shift > 21 {
-                return Err(BROKEN);
-            }
-            value += u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-    }
-    *bytes = rest;
-    Ok(value)
+/// Decodes an integer with a prefix of `bits` bits.
+fn integer(bytes: &mut &[u8], bits: u32) -> Result<usize, Http3Error> {
+    prefix_integer::decode(bytes, bits).map_err(|_| BROKEN)
 }
 
 /// Appends a string whose length has a prefix of `bits` bits. The bit above the prefix is the Huffman flag.
 fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Result<(), Http3Error> {
     let coded = bytes.first().is_some_and(|first| first >> bits & 1 == 1);
-    let length = usize::try_from(integer(bytes, bits)?).map_err(|_| BROKEN)?;
+    let length = integer(bytes, bits)?;
     let (text, rest) = bytes.split_at_checked(length).ok_or(BROKEN)?;
     *bytes = rest;
     if !coded {
@@ -115,9 +96,9 @@ pub(super) fn begin_field_section(out: &mut Vec<u8>) {
 /// Appends a field; `name` is in lower case.
 pub(super) fn append_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     match fixed::find(name, value) {
-        Some(known) if known.has_value => number(0xc0, 6, known.index, out),
+        Some(known) if known.has_value => prefix_integer::append(0xc0, 6, known.index, out),
         Some(known) => {
-            number(0x50, 4, known.index, out);
+            prefix_integer::append(0x50, 4, known.index, out);
             text(0, 7, value, out);
         }
         None => {
@@ -128,22 +109,8 @@ pub(super) fn append_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 }
 
 fn text(mark: u8, bits: u32, text: &[u8], out: &mut Vec<u8>) {
-    number(mark, bits, text.len() as u64, out);
+    prefix_integer::append(mark, bits, text.len(), out);
     out.extend_from_slice(text);
-}
-
-fn number(mark: u8, bits: u32, mut value: u64, out: &mut Vec<u8>) {
-    let full = (1u64 << bits) - 1;
-    if value < full {
-        return out.push(mark | value as u8);
-    }
-    out.push(mark | full as u8);
-    value -= full;
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]

@@ -17,6 +17,16 @@ use crate::state::{
 };
 use crate::util::event::EventLog;
 
+/// A service with one server.
+pub const SHOP: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8080"
+forward = "http"
+pool = "web"
+[pool.web]
+servers = ["127.0.0.1:1001"]
+"#;
+
 /// A snapshot of generation 1; ids are given in the order of names.
 pub fn state_snapshot(text: &str, workers: usize) -> StateSnapshot {
     let checked = model::config::load(text, "test.toml").unwrap();

@@ -36,14 +36,6 @@ mod tests {
     use crate::state::StateSnapshot;
     use crate::util::activity::ActivityMonitor;
 
-    const TEXT: &str = r#"
-[service.shop]
-listen = "127.0.0.1:8080"
-forward = "http"
-pool = "web"
-[pool.web]
-servers = ["127.0.0.1:1001"]
-"#;
     /// Longer than any window.
     const SLEEP: Duration = Duration::from_secs(600);
 
@@ -93,7 +85,7 @@ servers = ["127.0.0.1:1001"]
         let monitor = ActivityMonitor::new();
         let task = tokio::spawn(Arc::clone(&monitor).run());
         let mut stage = SamplerStage {
-            state: fixture::state_snapshot(TEXT, 1),
+            state: fixture::state_snapshot(fixture::SHOP, 1),
             follower: monitor.follow(),
             monitor,
             samples: SampleHistory::default(),

@@ -224,18 +224,9 @@ mod tests {
     use super::*;
     use crate::observability::report::fixture;
 
-    const TEXT: &str = r#"
-[service.shop]
-listen = "127.0.0.1:8080"
-forward = "http"
-pool = "web"
-[pool.web]
-servers = ["127.0.0.1:1001"]
-"#;
-
     #[test]
     fn totals_are_current_until_anything_is_counted() {
-        let state = fixture::state_snapshot(TEXT, 2);
+        let state = fixture::state_snapshot(fixture::SHOP, 2);
         let service = state.snapshot.services.values().next().unwrap();
         let server = &state.snapshot.pools.values().next().unwrap().servers[0].stats;
         let time = Duration::from_millis(3);

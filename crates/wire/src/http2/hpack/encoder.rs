@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use super::dynamic_table::DynamicTable;
-use super::integer::{append_integer, append_string};
+use super::integer::append_string;
 use super::static_table::{self, ENTRIES, TableMatch, hash_name};
 use crate::field_section::{FieldSection, PER_FIELD};
+use crate::prefix_integer;
 
 /// The largest table that is used, whatever the peer allows.
 /// The initial size of RFC 9113 §6.5.2.
@@ -99,9 +100,9 @@ impl HpackEncoder {
     pub fn encode(&mut self, fields: &FieldSection, out: &mut Vec<u8>) {
         if let Some(update) = self.size_update.take() {
             if update.smallest < update.last {
-                append_integer(0x20, 5, update.smallest, out);
+                prefix_integer::append(0x20, 5, update.smallest, out);
             }
-            append_integer(0x20, 5, update.last, out);
+            prefix_integer::append(0x20, 5, update.last, out);
         }
         for (name, value) in fields.iter() {
             self.encode_field(name, value, out);
@@ -112,7 +113,7 @@ impl HpackEncoder {
         let name_hash = hash_name(name);
         let fixed = static_table::find(name, name_hash, value);
         if let Some(found) = fixed.filter(|found| found.has_value) {
-            return append_integer(0x80, 7, found.index, out);
+            return prefix_integer::append(0x80, 7, found.index, out);
         }
         if is_secret(name, value) {
             let known = fixed.or_else(|| self.find_name(name_hash, name));
@@ -120,7 +121,7 @@ impl HpackEncoder {
         }
         let hashes = FieldHashes { name: name_hash, field: hash_value(name_hash, value) };
         if let Some(index) = self.find_field(hashes.field, name, value) {
-            return append_integer(0x80, 7, index, out);
+            return prefix_integer::append(0x80, 7, index, out);
         }
         let known = fixed.or_else(|| self.find_name(name_hash, name));
         let repeated = self.was_sent(hashes.field) || (known.is_none() && self.was_sent(name_hash));
@@ -210,9 +211,9 @@ fn append_literal(
 ) {
     let index = known.map_or(0, |known| known.index);
     match kind {
-        LiteralKind::Insert => append_integer(0x40, 6, index, out),
-        LiteralKind::WithoutIndexing => append_integer(0, 4, index, out),
-        LiteralKind::NeverIndexed => append_integer(0x10, 4, index, out),
+        LiteralKind::Insert => prefix_integer::append(0x40, 6, index, out),
+        LiteralKind::WithoutIndexing => prefix_integer::append(0, 4, index, out),
+        LiteralKind::NeverIndexed => prefix_integer::append(0x10, 4, index, out),
     }
     if known.is_none() {
         append_string(name, out);

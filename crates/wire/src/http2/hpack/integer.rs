@@ -1,10 +1,8 @@
-//! Integers and strings of a block (RFC 7541 §5).
+//! Integers and strings of a block, read and written (RFC 7541 §5).
 
 use super::hpack_error::HpackError;
 use crate::huffman;
-
-/// Most bytes after the prefix of an integer. No value that is allowed here exceeds 2^28.
-const MAX_MORE: u32 = 4;
+use crate::prefix_integer::{self, IntegerError};
 
 /// The rest of a block that is being decoded.
 pub(super) struct BlockCursor<'b> {
@@ -14,19 +12,10 @@ pub(super) struct BlockCursor<'b> {
 impl<'b> BlockCursor<'b> {
     /// Decodes an integer with a prefix of `bits` bits.
     pub(super) fn integer(&mut self, bits: u32) -> Result<usize, HpackError> {
-        let full = (1usize << bits) - 1;
-        let mut value = usize::from(self.byte()?) & full;
-        if value < full {
-            return Ok(value);
-        }
-        for more in 0..MAX_MORE {
-            let byte = self.byte()?;
-            value += usize::from(byte & 0x7f) << (7 * more);
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(HpackError::IntegerTooLarge)
+        prefix_integer::decode(&mut self.rest, bits).map_err(|error| match error {
+            IntegerError::Truncated => HpackError::Truncated,
+            IntegerError::TooLarge => HpackError::IntegerTooLarge,
+        })
     }
 
     /// Appends a string literal.
@@ -43,37 +32,16 @@ impl<'b> BlockCursor<'b> {
         }
         huffman::decode(parts.0, usize::MAX, out).ok_or(HpackError::Huffman)
     }
-
-    fn byte(&mut self) -> Result<u8, HpackError> {
-        let Some(parts) = self.rest.split_first() else { return Err(HpackError::Truncated) };
-        self.rest = parts.1;
-        Ok(*parts.0)
-    }
-}
-
-/// Appends an integer with a prefix of `bits` bits below `mark`.
-pub(super) fn append_integer(mark: u8, bits: u32, mut value: usize, out: &mut Vec<u8>) {
-    let full = (1usize << bits) - 1;
-    if value < full {
-        return out.push(mark | value as u8);
-    }
-    out.push(mark | full as u8);
-    value -= full;
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// Appends a string literal, in the Huffman code where that is shorter.
 pub(super) fn append_string(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::coded_length(text);
     if coded < text.len() {
-        append_integer(0x80, 7, coded, out);
+        prefix_integer::append(0x80, 7, coded, out);
         huffman::encode(text, out);
     } else {
-        append_integer(0, 7, text.len(), out);
+        prefix_integer::append(0, 7, text.len(), out);
         out.extend_from_slice(text);
     }
 }
@@ -93,7 +61,7 @@ mod tests {
         ];
         for (bits, value, bytes) in rows {
             let mut out = Vec::new();
-            append_integer(0, bits, value, &mut out);
+            prefix_integer::append(0, bits, value, &mut out);
             assert_eq!(out, bytes);
             let mut cursor = BlockCursor { rest: bytes };
             assert_eq!(cursor.integer(bits), Ok(value));

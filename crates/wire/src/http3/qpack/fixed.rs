@@ -106,7 +106,7 @@ pub(super) static FIELDS: [(&str, &str); 99] = [
 /// An entry of the static table that has a field's name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StaticTableMatch {
-    pub(super) index: u64,
+    pub(super) index: usize,
     /// The entry has the field's value too.
     pub(super) has_value: bool,
 }
@@ -119,9 +119,9 @@ pub(super) fn find(name: &[u8], value: &[u8]) -> Option<StaticTableMatch> {
             continue;
         }
         if with.as_bytes() == value {
-            return Some(StaticTableMatch { index: at as u64, has_value: true });
+            return Some(StaticTableMatch { index: at, has_value: true });
         }
-        named = named.or(Some(StaticTableMatch { index: at as u64, has_value: false }));
+        named = named.or(Some(StaticTableMatch { index: at, has_value: false }));
     }
     named
 }
