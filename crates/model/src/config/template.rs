@@ -23,6 +23,8 @@ enum TemplatePart {
     HostName,
     Path,
     Query,
+    /// The query behind one of the template: `&` stands in the place of its `?`.
+    MoreQuery,
     Rest,
     Group(usize),
 }
@@ -62,6 +64,7 @@ impl Template {
                 "host-name" => TemplatePart::HostName,
                 "path" => TemplatePart::Path,
                 "query" => TemplatePart::Query,
+                "more-query" => TemplatePart::MoreQuery,
                 "rest" => TemplatePart::Rest,
                 _ => match name.parse::<usize>() {
                     Ok(group @ 1..=9) if name.len() == 1 => TemplatePart::Group(group - 1),
@@ -89,6 +92,9 @@ impl Template {
             {
                 value = strip_leading_slashes(value);
             }
+            if *piece == TemplatePart::MoreQuery && !value.is_empty() {
+                into.push(b'&');
+            }
             into.extend_from_slice(value);
         }
         into.truncate(begin + MAX_FILLED_BYTES);
@@ -106,6 +112,12 @@ impl Template {
                 | TemplatePart::Host
                 | TemplatePart::HostName
                 | TemplatePart::Query => filled.extend_from_slice(value),
+                TemplatePart::MoreQuery => {
+                    if !value.is_empty() {
+                        filled.push(b'&');
+                    }
+                    filled.extend_from_slice(value);
+                }
                 TemplatePart::Rest if value.is_empty() && self.path_ends_after(at) => {
                     drop_last_slash(&mut filled);
                 }
@@ -204,6 +216,19 @@ impl Template {
         self.0.contains(&TemplatePart::Query)
     }
 
+    /// Whether `{more-query}` stands where no query of the template precedes it. It could become a part of the host there.
+    pub fn has_loose_query(&self) -> bool {
+        let mut has_query = false;
+        self.0.iter().any(|part| match part {
+            TemplatePart::Text(text) => {
+                has_query |= text.contains('?');
+                false
+            }
+            TemplatePart::MoreQuery => !has_query,
+            _ => false,
+        })
+    }
+
     /// Whether the template uses the text that matched the last `*` of the path.
     pub fn has_rest(&self) -> bool {
         self.0.contains(&TemplatePart::Rest)
@@ -234,6 +259,7 @@ impl TemplatePart {
             TemplatePart::HostName => without_port(with.host),
             TemplatePart::Path => with.path,
             TemplatePart::Query => with.query,
+            TemplatePart::MoreQuery => with.query.strip_prefix(b"?").unwrap_or_default(),
             TemplatePart::Rest => with.rest,
             TemplatePart::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
         }
@@ -362,6 +388,7 @@ mod tests {
         };
         assert_eq!(filled("https://{host}{path}{query}"), "https://shop.example:8080/a/b?q=1");
         assert_eq!(filled("https://{host-name}{path}"), "https://shop.example/a/b");
+        assert_eq!(filled("/new?a=1{more-query}"), "/new?a=1&q=1");
         assert_eq!(without_port(b"[::1]:80"), b"[::1]");
         assert_eq!(filled("/new/{rest}/{2}{1}{3}"), "/new/b/twoone");
         for text in ["", "{", "}", "{none}", "{0}", "{10}", "a}b{host}", &"a".repeat(3_000)] {

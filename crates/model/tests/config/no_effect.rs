@@ -136,6 +136,8 @@ fn what_a_rule_writes_can_be_filled_and_sent() {
                 "",
             ),
             (rule("redirect = \"/a?b=1{query}\""), &to, "not both", ""),
+            (rule("redirect = \"/a{more-query}\""), &to, "no query in front of it", ""),
+            (rule("redirect = \"https://a{more-query}?b\""), &to, "no query in front of it", ""),
             (rule("answer = { status = 204, body = \"x\" }"), &body, "204 has no body", ""),
             (rule("answer = { status = 205, body = \"x\" }"), &body, "205 has no body", ""),
             (rule("answer = { status = 304, body = \"x\" }"), &body, "304 has no body", ""),

@@ -175,7 +175,7 @@ pub fn describe_format(form: TextFormat) -> &'static str {
             "a media type such as \"application/json\", or \"text/*\" for all that begin so"
         }
         TextFormat::Template => {
-            "a path or a URL of at most 2,048 visible characters, with {host}, {host-name}, {path}, {query}, {rest}, {1} to {9} in it"
+            "a path or a URL of at most 2,048 visible characters, with {host}, {host-name}, {path}, {query}, {more-query}, {rest}, {1} to {9} in it"
         }
     }
 }

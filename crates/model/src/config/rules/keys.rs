@@ -11,8 +11,8 @@ use crate::config::value::ConfigValue;
 use crate::config::{body_limit, request_priority, rule_overrides};
 
 /// Limit for the rules of one file.
-/// Twice the number of services.
-pub const RULES: usize = 20_000;
+/// More than a file of the largest size can hold.
+pub const RULES: usize = 50_000;
 
 pub const RULE: KeySchema = KeySchema::new(
     "rule",
@@ -141,7 +141,7 @@ static REDIRECT_TABLE: TableSchema = TableSchema {
             "to",
             ValueKind::Text { form: TextFormat::Template, unset: None },
             DefaultValue::Required,
-            "Where to. `{host}`, `{host-name}` (without its port), `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
+            "Where to. `{host}`, `{host-name}` (without its port), `{path}`, `{query}` (with its `?`), `{more-query}` (the same behind a query of the text, with `&`), `{rest}` (what the path's last `*` stood for) and `{1}` \
              to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
              before it along.",
         ),

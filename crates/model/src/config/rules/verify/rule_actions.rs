@@ -63,8 +63,12 @@ fn verify_template(
         let message = "`{query}` begins with a `?` of its own, and the text has one already";
         wrong(
             FindingDetails::new(message)
-                .with_expected("`{query}` or a query of the rule's, not both"),
+                .with_expected("`{query}` or a query of the rule's, not both; or `{more-query}`"),
         );
+    }
+    if template.has_loose_query() {
+        let message = "`{more-query}` begins with an `&`, and the text has no query in front of it";
+        wrong(FindingDetails::new(message).with_expected("`{query}`"));
     }
     let Some(when) = when else { return };
     let highest = template.highest_group();
@@ -162,10 +166,12 @@ fn verify_response_rewrite(
     for (at, added) in rewrite.list("response-add").iter().enumerate() {
         let field = added.text("field").map(str::to_owned);
         if added.flag("own") && has_field(field.as_slice(), "content-type") {
-            let trouble = FindingDetails::new("own answers would have two fields `Content-Type`");
+            // Other balancers send both, and clients take the last one: a converted rule has to do the same.
+            let message = "own answers with a body have two fields `Content-Type`";
             let path = format!("{path}.response-add[{at}].field");
-            let trouble = trouble.with_expected("another field, or no `own`");
-            sink.error(added.span_of("field"), &path, trouble);
+            let trouble = FindingDetails::new(message)
+                .with_expected("`type` of the answer instead, or no `own`");
+            sink.warning(added.span_of("field"), &path, trouble);
         }
     }
     for key in ["cookie-domain", "cookie-path"] {
