@@ -108,10 +108,24 @@ pub fn read_config(file: &Path) -> Result<String, CommandError> {
             "it is larger than {limit} bytes, the most that a configuration may have"
         )));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        unreadable(&format_args!("byte {at} is not UTF-8, which a configuration is written in"))
-    })
+    String::from_utf8(bytes).map_err(|error| unreadable(&describe_encoding(&error)))
+}
+
+/// Where a text is not UTF-8, and what makes it so.
+fn describe_encoding(error: &std::string::FromUtf8Error) -> String {
+    let bytes = error.as_bytes();
+    let at = error.utf8_error().valid_up_to();
+    let before = bytes.get(..at).unwrap_or_default();
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    let from = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        "UTF-16"
+    } else {
+        "ISO-8859-1"
+    };
+    format!(
+        "byte {at}, in line {line}, is not UTF-8, which a configuration is written in; \
+         `iconv -f {from} -t UTF-8` may help"
+    )
 }
 
 /// The name of the file in findings: as it was given, `<stdin>` for `-`.

@@ -147,7 +147,7 @@ fn files_that_cannot_be_read_are_2() {
     for (file, message) in [
         (place.path().join("absent.toml"), "No such file"),
         (place.path().to_owned(), "Is a directory"),
-        (not_text, "byte 2 is not UTF-8"),
+        (not_text, "byte 2, in line 1, is not UTF-8"),
     ] {
         let (code, _, err) = parts(&steelyard(&socket(&place), &["apply", file.to_str().unwrap()]));
         assert_eq!(code, 2, "{err}");

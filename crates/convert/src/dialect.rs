@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::template::without_byte_order_mark;
 use crate::{apache, caddy, envoy, traefik};
 
 /// A balancer whose configurations can be converted.
@@ -57,6 +58,7 @@ impl Dialect {
 
     /// The dialect whose keywords score highest. `None` if no keyword is known, or if two dialects have the same score.
     pub fn recognise(text: &str) -> Option<Dialect> {
+        let text = without_byte_order_mark(text);
         let mut counts = [0u32; Dialect::ALL.len()];
         for line in text.lines() {
             let mut words = line.split_whitespace();

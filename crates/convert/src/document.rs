@@ -2,14 +2,12 @@
 //!
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
-use std::collections::BTreeSet;
-
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
-/// The limit of tables in one document, twice the services and pools that one configuration may have. Further tables
-/// are dropped.
-pub const TABLES: usize = 20_000;
+/// The limit of tables in one document, more than a file of the largest size can hold. Further tables are counted only, and
+/// nothing is written of such a document.
+pub const TABLES: usize = 100_000;
 
 /// The tables in output order.
 #[derive(Debug, Default)]
@@ -17,8 +15,6 @@ pub struct Document {
     pub tables: Vec<TomlTable>,
     /// The number of tables dropped because of the limit.
     pub dropped: usize,
-    /// Paths of services of which a rule was dropped.
-    pub incomplete: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -179,20 +175,6 @@ impl Document {
             return;
         }
         self.dropped += 1;
-        // A service that lost a rule may have lost a refusal.
-        if let Some(owner) = table.path.strip_suffix(".rule") {
-            self.incomplete.insert(owner.to_owned());
-        }
-    }
-
-    /// Removes the services of which a rule was dropped.
-    pub fn remove_incomplete(&mut self) {
-        let incomplete = std::mem::take(&mut self.incomplete);
-        self.tables.retain(|table| {
-            let mut parts = table.path.match_indices('.').map(|(at, _)| at);
-            let end = parts.nth(1).unwrap_or(table.path.len());
-            !incomplete.contains(&table.path[..end])
-        });
     }
 
     /// The table of this path. Elements of an array of tables are not searched.

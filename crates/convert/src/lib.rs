@@ -20,6 +20,7 @@ mod empty_pool;
 mod envoy;
 mod haproxy;
 mod header_field;
+mod inclusion_chain;
 mod keepalived;
 mod ledger;
 mod names;

@@ -7,6 +7,7 @@ mod accept_proxy;
 mod access;
 mod body_limit;
 mod branching;
+mod characters;
 mod compared_value;
 mod comparison;
 mod compression;
@@ -15,6 +16,7 @@ mod constant;
 mod content;
 mod defined;
 mod directives;
+mod environment;
 mod error_pages;
 mod error_target;
 mod expires;
@@ -73,6 +75,12 @@ use self::tree::Directive;
 
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
+    if let Some(found) = environment::find_variable(text) {
+        let reason = "the variable is one of the environment: a tool has still to fill it in";
+        let place = SourcePlace::at_line(found.line);
+        notes.unreadable(place, &found.text, reason, "convert what the tool makes of it");
+        return;
+    }
     let directives = include::read(text, notes);
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::notes::{ConversionNote, ConversionNotes};
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
-use crate::template::find_placeholder;
+use crate::template::{find_placeholder, find_zero_byte, without_byte_order_mark};
 use crate::validation::validate;
 use crate::{apache, caddy, dispatcher, envoy, haproxy, keepalived, nginx, traefik};
 
@@ -36,9 +36,14 @@ pub struct ConversionResult {
 pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
     let mut notes = ConversionNotes::new(file);
     let mut document = Document::default();
+    let text = without_byte_order_mark(text);
     if text.len() > FILE_MAX {
         let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
         notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
+    } else if let Some(found) = find_zero_byte(text) {
+        let reason = "the file has a zero byte: it is no text, or one in UTF-16";
+        let place = SourcePlace::at_line(found.line);
+        notes.unreadable(place, &found.text, reason, "the file as UTF-8, as iconv writes it");
     } else if let Some(found) = find_placeholder(text) {
         let reason = "the file is a template: a tool has still to fill in what stands here";
         notes.unreadable(

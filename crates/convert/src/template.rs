@@ -1,4 +1,4 @@
-//! Detects template files whose placeholders are not filled in yet.
+//! Detects files that are no configuration yet: templates whose placeholders are not filled in, and what is no text.
 
 /// The position of a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,18 @@ pub fn find_placeholder(text: &str) -> Option<TemplatePlaceholder> {
         })
     };
     let (line, text) = (1u32..).zip(text.lines()).find(|(_, line)| is_placeholder(line))?;
+    Some(TemplatePlaceholder { line, text: text.trim().to_owned() })
+}
+
+/// The text behind the mark that some editors put before it.
+pub fn without_byte_order_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// The first zero byte. Texts in UTF-16 have one in every other place.
+pub fn find_zero_byte(text: &str) -> Option<TemplatePlaceholder> {
+    let (line, text) = (1u32..).zip(text.lines()).find(|(_, line)| line.contains('\0'))?;
+    let text = text.chars().filter(|c| *c != '\0').take(60).collect::<String>();
     Some(TemplatePlaceholder { line, text: text.trim().to_owned() })
 }
 

@@ -25,9 +25,11 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
     if document.dropped > 0 {
         let reason =
             format!("{} objects and rules are more than one conversion carries", document.dropped);
-        notes.left_out(SourcePlace::NONE, "the rest of the file", &reason, "split the file");
-        document.remove_incomplete();
+        notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
+        return None;
     }
+    // Why the last text is refused, where no line of it can be blamed.
+    let mut refusal = String::from("each repair brings another mistake");
     for _ in 0..ROUNDS {
         let RenderedDocument { text, line_contents } = document.render(notes.file());
         if text.len() > FILE_MAX {
@@ -51,16 +53,15 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
             out.mark_removed(document, slot, finding, notes);
         }
         if out.is_empty() {
+            refusal.clear();
+            refusal.extend(findings.errors().next().map(|finding| finding.message.clone()));
             break;
         }
         out.remove_marked(document);
     }
-    notes.left_out(
-        SourcePlace::NONE,
-        "the whole file",
-        "what was written of it contradicts itself",
-        "report the file: this is a mistake of the converter",
-    );
+    let reason = format!("what was written of it is refused: {refusal}");
+    let instead = "split the file, or report it: this may be a mistake of the converter";
+    notes.left_out(SourcePlace::NONE, "the whole file", &reason, instead);
     None
 }
 

@@ -383,7 +383,7 @@ fn what_refuses_is_never_taken_out() {
 #[test]
 fn a_service_that_lost_a_rule_is_not_written() {
     let one = |at: usize| format!(" http-request deny if {{ path /{at} }}\n");
-    let rules: String = (0..25_000).map(one).collect();
+    let rules: String = (0..60_000).map(one).collect();
     let text = format!(
         "frontend f\n mode http\n bind 127.0.0.1:80\n{rules} default_backend b\n\
          backend b\n mode http\n server s 10.0.0.1:80\n"

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::inclusion_chain::InclusionChain;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
@@ -67,7 +68,7 @@ pub fn read_lines(text: &str, notes: &mut ConversionNotes) -> Vec<SourceLine> {
         at += length + 1;
     }
     let mut out = Vec::new();
-    put_in_macros(&rest, &macros, 0, &mut out, notes);
+    put_in_macros(&rest, &macros, &mut InclusionChain::default(), &mut out, notes);
     fill_variables(out, notes)
 }
 
@@ -95,12 +96,12 @@ fn join_continued(text: &str) -> Vec<SourceLine> {
 fn put_in_macros(
     lines: &[SourceLine],
     macros: &HashMap<String, MacroBody>,
-    depth: usize,
+    chain: &mut InclusionChain,
     out: &mut Vec<SourceLine>,
     notes: &mut ConversionNotes,
 ) {
     for line in lines {
-        if out.len() >= MOST || depth > DEEP {
+        if out.len() >= MOST || chain.depth() > DEEP {
             let place = SourcePlace::at_line(line.number);
             notes.unreadable(place, &line.text, "macros put in too much", "the whole file");
             return;
@@ -112,6 +113,12 @@ fn put_in_macros(
             out.push(line.clone());
             continue;
         };
+        let name = words[1].to_ascii_lowercase();
+        if let Some(reason) = chain.circle(line.number, |known| known == name) {
+            let place = SourcePlace::at_line(line.number);
+            notes.unreadable(place, &line.text, &reason, "take one of them out");
+            return;
+        }
         let own = ConfigStatement::enter(
             "Use".to_owned(),
             words[1..].to_vec(),
@@ -135,7 +142,9 @@ fn put_in_macros(
             note_long(line, notes);
             return;
         }
-        put_in_macros(&filled, macros, depth + 1, out, notes);
+        chain.enter(&name, line.number);
+        put_in_macros(&filled, macros, chain, out, notes);
+        chain.leave();
     }
 }
 

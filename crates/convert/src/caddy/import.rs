@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::inclusion_chain::InclusionChain;
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
@@ -43,7 +44,7 @@ pub fn put_in_snippets(tokens: Vec<CaddyToken>, notes: &mut ConversionNotes) -> 
         at += 1;
     }
     let mut out = ImportedTokens::default();
-    expand(&rest, &snippets, 0, &mut out, notes);
+    expand(&rest, &snippets, &mut InclusionChain::default(), &mut out, notes);
     out
 }
 
@@ -66,13 +67,13 @@ fn block_end(tokens: &[CaddyToken], from: usize) -> usize {
 fn expand(
     tokens: &[CaddyToken],
     snippets: &HashMap<String, Vec<CaddyToken>>,
-    depth: usize,
+    chain: &mut InclusionChain,
     out: &mut ImportedTokens,
     notes: &mut ConversionNotes,
 ) {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        if out.tokens.len() >= MOST || depth > DEEP {
+        if out.tokens.len() >= MOST || chain.depth() > DEEP {
             let place = SourcePlace::at_line(token.line);
             notes.unreadable(place, &token.text, "snippets import too much", "the whole file");
             return;
@@ -83,13 +84,22 @@ fn expand(
         let body = line.get(1).and_then(|name| snippets.get(&name.text));
         match body.filter(|_| is_import && !line[length - 1].opens()) {
             Some(body) => {
+                let name = line[1].text.as_str();
+                if let Some(reason) = chain.circle(token.line, |known| known == name) {
+                    let place = SourcePlace::at_line(token.line);
+                    let text = format!("import {name}");
+                    notes.unreadable(place, &text, &reason, "take one of them out");
+                    return;
+                }
                 out.used.insert(line[1].text.clone());
                 out.tokens.push(CaddyToken { imported: true, ..token.clone() });
                 out.tokens.extend(line[1..].iter().cloned());
                 let arguments = line.get(2..).unwrap_or(&[]);
                 let filled: Vec<CaddyToken> =
                     body.iter().flat_map(|one| fill_arguments(one, arguments)).collect();
-                expand(&filled, snippets, depth + 1, out, notes);
+                chain.enter(name, token.line);
+                expand(&filled, snippets, chain, out, notes);
+                chain.leave();
                 at += length;
             }
             None => {

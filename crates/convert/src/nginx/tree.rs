@@ -5,10 +5,12 @@ use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
 use crate::source::{SourcePlace, SourceWords};
 
+use super::characters::CharacterReader;
+
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
-/// The most directives of one file, with its includes.
-pub const MOST: usize = 100_000;
+/// The most directives of one file, with its includes as often as they are included.
+pub const MOST: usize = 400_000;
 
 /// A directive, simple or with a block.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +118,7 @@ enum NginxToken {
 }
 
 struct Parser {
-    chars: std::vec::IntoIter<char>,
-    peeked: Option<char>,
-    line: u32,
+    reader: CharacterReader,
     count: usize,
     /// The line of a quote that is never closed.
     open_quote: Option<u32>,
@@ -126,35 +126,14 @@ struct Parser {
 
 impl Parser {
     fn new(text: String, line: u32) -> Parser {
-        Parser {
-            chars: text.chars().collect::<Vec<_>>().into_iter(),
-            peeked: None,
-            line,
-            count: 0,
-            open_quote: None,
-        }
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.peeked.take().or_else(|| self.chars.next());
-        if c == Some('\n') {
-            self.line += 1;
-        }
-        c
-    }
-
-    fn peek(&mut self) -> Option<char> {
-        if self.peeked.is_none() {
-            self.peeked = self.chars.next();
-        }
-        self.peeked
+        Parser { reader: CharacterReader::new(text, line), count: 0, open_quote: None }
     }
 
     fn token(&mut self) -> Option<NginxToken> {
         loop {
-            match self.next()? {
+            match self.reader.next()? {
                 c if c.is_whitespace() => {}
-                '#' => while !matches!(self.next(), None | Some('\n')) {},
+                '#' => while !matches!(self.reader.next(), None | Some('\n')) {},
                 ';' => return Some(NginxToken::End),
                 '{' => return Some(NginxToken::Open),
                 '}' => return Some(NginxToken::Close),
@@ -167,9 +146,9 @@ impl Parser {
 
     fn quoted(&mut self, quote: char) -> String {
         let mut out = String::new();
-        let begin = self.line;
+        let begin = self.reader.line;
         loop {
-            let Some(c) = self.next() else {
+            let Some(c) = self.reader.next() else {
                 self.open_quote = Some(begin);
                 break;
             };
@@ -184,7 +163,7 @@ impl Parser {
 
     /// What stands behind a backslash. nginx takes it out before quotes and itself, and knows three other characters.
     fn escaped(&mut self, out: &mut String) {
-        match self.next() {
+        match self.reader.next() {
             Some(next @ ('"' | '\'' | '\\')) => out.push(next),
             Some('t') => out.push('\t'),
             Some('r') => out.push('\r'),
@@ -201,18 +180,18 @@ impl Parser {
             '\\' => self.escaped(&mut out),
             first => out.push(first),
         }
-        while let Some(c) = self.peek() {
+        while let Some(c) = self.reader.peek() {
             if c.is_whitespace() || c == ';' || (c == '{' && !out.ends_with('$')) {
                 break;
             }
             let variable = c == '{';
-            self.next();
+            self.reader.next();
             match c {
                 '\\' => self.escaped(&mut out),
                 c => out.push(c),
             }
             while variable && !out.ends_with('}') {
-                match self.next() {
+                match self.reader.next() {
                     Some(c) => out.push(c),
                     None => return out,
                 }
@@ -224,30 +203,31 @@ impl Parser {
     fn block(&mut self, depth: usize, notes: &mut ConversionNotes) -> Vec<Directive> {
         let mut out = Vec::new();
         let mut words: Vec<String> = Vec::new();
-        let mut line = self.line;
+        let mut line = self.reader.line;
         while let Some(token) = self.token() {
             let entered = notes.ledger.len();
             let block = match token {
                 NginxToken::Word(word) => {
                     if words.is_empty() {
-                        line = self.line;
+                        line = self.reader.line;
                     }
                     words.push(word);
                     continue;
                 }
                 NginxToken::Close if depth > 0 => return out,
                 NginxToken::Close => {
-                    notes.left_out(SourcePlace::at_line(self.line), "}", "it closes nothing", "");
+                    // What stands before it may have begun in a block that is not here.
+                    self.note_unreadable("}", "it closes nothing", notes);
                     continue;
                 }
                 NginxToken::End => None,
+                NginxToken::Open if words.is_empty() => {
+                    self.note_unreadable("{", "a block without a name", notes);
+                    self.skip();
+                    continue;
+                }
                 NginxToken::Open if depth >= DEEP => {
-                    notes.left_out(
-                        SourcePlace::at_line(self.line),
-                        "{",
-                        "blocks nest too deep",
-                        "",
-                    );
+                    self.note_unreadable("{", "blocks nest too deep", notes);
                     self.skip();
                     words.clear();
                     continue;
@@ -256,13 +236,17 @@ impl Parser {
                     if words.last().is_some_and(|word| word.contains("_by_lua"))
                         || words.first().is_some_and(|word| word.contains("_by_lua")) =>
                 {
-                    self.skip();
+                    self.reader.skip_lua();
                     Some(Vec::new())
                 }
                 NginxToken::Open => Some(self.block(depth + 1, notes)),
             };
             let mut all = std::mem::take(&mut words).into_iter();
             self.count += 1;
+            if self.count == MOST + 1 {
+                let reason = format!("the file has more than {MOST} directives");
+                self.note_unreadable("the rest of the file", &reason, notes);
+            }
             if let Some(name) = all.next().filter(|_| self.count <= MOST) {
                 let args = all.collect();
                 let directive = Directive::new(name, args, line, &mut notes.ledger);
@@ -272,6 +256,11 @@ impl Parser {
         }
         self.note_open_end(depth, line, &words, notes);
         out
+    }
+
+    /// Reports a damaged place, because of which nothing is written.
+    fn note_unreadable(&self, text: &str, reason: &str, notes: &mut ConversionNotes) {
+        notes.unreadable(SourcePlace::at_line(self.reader.line), text, reason, "the whole file");
     }
 
     /// Reports what the end of the text leaves open.
@@ -330,6 +319,21 @@ mod tests {
             .iter()
             .map(|one| format!("{} {}@{}", one.text(), one.inner().len(), one.source.line()))
             .collect()
+    }
+
+    #[test]
+    fn damaged_blocks_are_unreadable() {
+        for (text, line) in [
+            ("a;\n}\nb;", 2),
+            ("a { b; }\n { deny all; }", 2),
+            (&format!("a\n{{ {}{}", "b { ".repeat(30), "} ".repeat(31)), 2),
+            (&"a;\n".repeat(MOST + 1), 400_001),
+        ] {
+            let mut notes = ConversionNotes::new("x");
+            parse(text.to_owned(), 1, &mut notes);
+            assert!(notes.is_unreadable(), "{line}");
+            assert_eq!(notes.finish().list.first().map(|note| note.line), Some(line));
+        }
     }
 
     #[test]

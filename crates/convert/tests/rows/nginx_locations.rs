@@ -277,7 +277,7 @@ const BLOCKS: &[ConversionCase] = &[
         "when = { path = \"/a*\" } pool = \"b\"",
         true,
     ),
-    ("if ($http_x = 1) { include x; }", "when = { header = \"x: 1\" } deny = true", true),
+    ("if ($http_x = 1) { include y; }", "when = { header = \"x: 1\" } deny = true", true),
 ];
 
 #[test]

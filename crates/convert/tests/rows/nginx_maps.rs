@@ -140,7 +140,7 @@ const TARGETS: &[MapCase] = &[
         true,
     ),
     (
-        "map $host $p { default b; include x; a.example c; }",
+        "map $host $p { default b; include y; a.example c; }",
         "location /a { proxy_pass http://$p; }",
         "host = \"a.example\" } pool = \"c\"",
         true,
@@ -216,7 +216,7 @@ const ANSWERS: &[MapCase] = &[
         false,
     ),
     // What cannot be expressed refuses all who may be meant.
-    ("geo $bad { default 0; include x; }", "if ($bad) { return 403; }", "] answer = 403", true),
+    ("geo $bad { default 0; include y; }", "if ($bad) { return 403; }", "] answer = 403", true),
     (
         "geo $bad { default 0; proxy 10.0.0.0/8; 192.0.2.1 1; }",
         "if ($bad) { return 403; }",
