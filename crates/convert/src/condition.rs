@@ -1,7 +1,14 @@
 //! Conditions of requests and connections as other dialects combine them, and their form in a rule's `when`.
 
+use std::collections::HashSet;
+
 use crate::notes::UnsupportedReason;
 use crate::value::{self, KeyValue};
+
+/// The most values that a key of a condition can have. More of them stand in several conditions.
+fn most_values(key: &str) -> usize {
+    if key == "client" { 1_024 } else { 64 }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCondition {
@@ -20,9 +27,20 @@ pub enum RuleCondition {
 }
 
 impl RuleCondition {
-    /// A key of `when` with string values.
+    /// A key of `when` with string values. What stands there twice is written once, since a rule takes it once.
     pub fn texts<S: AsRef<str>>(key: &'static str, texts: &[S]) -> RuleCondition {
-        RuleCondition::Key(key, texts.iter().map(|text| value::quote(text.as_ref())).collect())
+        let mut seen = HashSet::new();
+        let identity = |text: &str| match key {
+            "host" => text.to_ascii_lowercase(),
+            _ => text.to_owned(),
+        };
+        let mut values: Vec<String> = Vec::with_capacity(texts.len());
+        for text in texts.iter().map(AsRef::as_ref) {
+            if texts.len() == 1 || seen.insert(identity(text)) {
+                values.push(value::quote(text));
+            }
+        }
+        RuleCondition::Key(key, values)
     }
 
     pub fn negate(self) -> RuleCondition {
@@ -140,6 +158,14 @@ impl RuleCondition {
                 )]);
                 vec![KeyValue::new("not", inner)]
             }
+            RuleCondition::Key(key, values) if values.len() > most_values(key) => {
+                let part = |part: &[String]| RuleCondition::Key(key, part.to_vec());
+                RuleCondition::Any(values.chunks(most_values(key)).map(part).collect()).pairs()
+            }
+            RuleCondition::AnyCase(key, values) if values.len() > most_values(key) => {
+                let part = |part: &[String]| RuleCondition::AnyCase(key, part.to_vec());
+                RuleCondition::Any(values.chunks(most_values(key)).map(part).collect()).pairs()
+            }
             RuleCondition::Key(key, values) => vec![KeyValue::new(key, one_or_list(values))],
             RuleCondition::AnyCase(key, values) => {
                 vec![
@@ -244,10 +270,38 @@ mod tests {
             (RuleCondition::Tls.and(path("/a")), true, Some("{ path = \"/a\" }")),
             (RuleCondition::Any(vec![RuleCondition::Tls, path("/a")]), true, None),
             (RuleCondition::All(vec![]), false, None),
+            (RuleCondition::texts("host", &["a", "A"]), false, Some("{ host = \"a\" }")),
+            (
+                RuleCondition::texts("path", &["/a", "/A", "/a"]),
+                false,
+                Some("{ path = [\"/a\", \"/A\"] }"),
+            ),
         ] {
             assert_eq!(cond.clone().simplify(tls).to_when().as_deref(), expected, "{cond:?}");
         }
         assert_eq!(RuleCondition::Tls.and(path("/a")).simplify(false), RuleCondition::Is(false));
+    }
+
+    #[test]
+    fn many_values_are_written_in_parts() {
+        let hosts: Vec<String> = (0..70).map(|at| format!("h{at}.example")).collect();
+        let written = RuleCondition::texts("host", &hosts).to_when().unwrap_or_default();
+        assert!(written.starts_with("{ any = [{ host = [\"h0.example\""), "{written}");
+        assert_eq!(written.matches("host = [").count(), 2);
+
+        let networks: Vec<String> =
+            (0..2_100).map(|at| format!("10.0.{}.{}", at / 250, at % 250)).collect();
+        let clients = RuleCondition::texts("client", &networks);
+        for (cond, start) in [
+            (clients.clone(), "{ any = [{ client = [\"10.0.0.0\""),
+            (clients.clone().negate(), "{ not = { any = [{ client = ["),
+            (path("/a").and(clients), "{ path = \"/a\", any = [{ client = ["),
+        ] {
+            let written = cond.simplify(false).to_when().unwrap_or_default();
+            assert!(written.starts_with(start), "{}", &written[..60]);
+            assert_eq!(written.matches("client = [").count(), 3);
+            assert_eq!(written.matches("10.0.").count(), 2_100);
+        }
     }
 
     #[test]

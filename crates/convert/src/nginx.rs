@@ -54,6 +54,7 @@ mod server_name;
 mod share;
 mod split;
 mod stream;
+mod stream_server;
 mod tls;
 mod tree;
 mod upstream;

@@ -27,6 +27,7 @@ pub fn rules(
     let refused = authentication(scope, notes);
     if satisfy.is_some_and(|one| one.word(0) == "any") && !refused.is_empty() && !lists.is_empty() {
         // Whom a line allows needs no password, and who is denied may have one.
+        lists.iter().for_each(|one| one.first.mark_converted());
         let allowed =
             RuleCondition::Any(lists.into_iter().filter_map(|one| one.allows()).collect());
         let others = allowed.negate();
@@ -38,56 +39,91 @@ pub fn rules(
     out
 }
 
-/// A line of `allow` or `deny` that decides, and the condition under which no earlier line does.
-struct ClientLine<'t> {
-    directive: &'t Directive,
+/// Neighbouring lines of `allow` or of `deny`, and the condition under which they decide and no earlier line does.
+struct ClientLines<'t> {
+    first: &'t Directive,
     when: RuleCondition,
 }
 
-impl ClientLine<'_> {
+impl ClientLines<'_> {
     fn allows(self) -> Option<RuleCondition> {
-        (self.directive.name == "allow").then_some(self.when)
+        (self.first.name == "allow").then_some(self.when)
     }
 
     fn denies(self) -> Option<NginxRule> {
-        (self.directive.name == "deny").then(|| {
-            let source = self.directive.source;
-            let text = self.directive.text();
+        (self.first.name == "deny").then(|| {
+            let source = self.first.source;
+            let text = self.first.text();
             NginxRule::single_key(self.when, "deny", "true", source, &text)
         })
     }
 }
 
-/// The lines of `allow` and `deny` with the clients for whom each decides.
+/// Neighbouring lines that say the same of their clients.
+struct AccessGroup<'t> {
+    first: &'t Directive,
+    clients: Vec<&'t str>,
+}
+
+impl AccessGroup<'_> {
+    fn condition(&self) -> RuleCondition {
+        match self.clients.as_slice() {
+            ["all"] => RuleCondition::Is(true),
+            clients => RuleCondition::texts("client", clients),
+        }
+    }
+
+    fn takes(&self, directive: &Directive) -> bool {
+        let is_list = self.clients != ["all"] && directive.peek(0) != "all";
+        is_list && self.first.name == directive.name
+    }
+}
+
+fn client_groups<'t>(
+    scope: &DirectiveScope<'t>,
+    notes: &mut ConversionNotes,
+) -> Vec<AccessGroup<'t>> {
+    let mut out: Vec<AccessGroup<'t>> = Vec::new();
+    for directive in lists(scope) {
+        let word = directive.word(0);
+        if word.starts_with("unix") {
+            let reason = "clients do not come over sockets of files";
+            notes.not_needed(directive.source, &directive.text(), reason);
+            continue;
+        }
+        match out.last_mut().filter(|last| last.takes(directive)) {
+            Some(last) => {
+                directive.mark_converted();
+                last.clients.push(word);
+            }
+            None => out.push(AccessGroup { first: directive, clients: vec![word] }),
+        }
+    }
+    out
+}
+
+/// The lines of `allow` and `deny` with the clients for whom they decide.
 fn client_lists<'t>(
     scope: &DirectiveScope<'t>,
     notes: &mut ConversionNotes,
-) -> Vec<ClientLine<'t>> {
-    let mut out: Vec<ClientLine<'t>> = Vec::new();
+) -> Vec<ClientLines<'t>> {
+    let mut out: Vec<ClientLines<'t>> = Vec::new();
     // A rule that denies comes after rules for the lines before it, so that it excludes those that allow.
     let mut allowed: Vec<RuleCondition> = Vec::new();
     let mut denied: Vec<RuleCondition> = Vec::new();
-    for directive in lists(scope) {
-        let who = match directive.word(0) {
-            "all" => RuleCondition::Is(true),
-            word if word.starts_with("unix") => {
-                let reason = "clients do not come over sockets of files";
-                notes.not_needed(directive.source, &directive.text(), reason);
-                continue;
-            }
-            word => RuleCondition::texts("client", &[word]),
-        };
-        let is_allowed = directive.name == "allow";
+    for group in client_groups(scope, notes) {
+        let is_allowed = group.first.name == "allow";
+        let who = group.condition();
         let earlier = if is_allowed { &denied } else { &allowed };
         let mut all = vec![who.clone()];
         all.extend(earlier.iter().cloned().map(RuleCondition::negate));
         if is_allowed {
-            directive.mark_converted();
+            group.first.mark_converted();
             allowed.push(who);
         } else {
             denied.push(who);
         }
-        out.push(ClientLine { directive, when: RuleCondition::All(all) });
+        out.push(ClientLines { first: group.first, when: RuleCondition::All(all) });
     }
     out
 }

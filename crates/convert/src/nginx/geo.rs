@@ -27,6 +27,21 @@ struct GeoNetwork<'t> {
     value: &'t str,
 }
 
+impl GeoNetwork<'_> {
+    /// The same text for every spelling of the network. The last line about a network counts.
+    fn identity(&self) -> String {
+        let address = self.text.split('/').next().unwrap_or_default();
+        let first = match address.parse() {
+            Ok(IpAddr::V4(v4)) => u128::from(u32::from(v4)) << 96,
+            Ok(IpAddr::V6(v6)) => u128::from(v6),
+            Err(_) => 0,
+        };
+        let kept = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
+        let family = if address.contains(':') { 6 } else { 4 };
+        format!("{family} {} {}", first & kept, self.prefix)
+    }
+}
+
 impl<'t> GeoTable<'t> {
     pub fn read(geo: &'t Directive) -> GeoTable<'t> {
         let source = if geo.peek(1).is_empty() { "$remote_addr" } else { geo.peek(0) };
@@ -43,17 +58,17 @@ impl<'t> GeoTable<'t> {
                 }
                 "delete" => {
                     networks_of(value).into_iter().flatten().for_each(|one| {
-                        known.remove(&one.text);
+                        known.remove(&one.identity());
                     });
                 }
-                name => {
-                    match networks_of(name) {
-                        Some(networks) => known.extend(networks.into_iter().map(|network| {
-                            (network.text.clone(), GeoNetwork { value, ..network })
-                        })),
-                        None => table.unknown = Some("not a network"),
-                    }
-                }
+                name => match networks_of(name) {
+                    Some(networks) => known.extend(
+                        networks
+                            .into_iter()
+                            .map(|network| (network.identity(), GeoNetwork { value, ..network })),
+                    ),
+                    None => table.unknown = Some("not a network"),
+                },
             }
         }
         table.networks = known.into_values().collect();
@@ -153,5 +168,21 @@ mod tests {
         assert_eq!(texts("10.0.0.9-10.0.0.1"), Vec::<String>::new());
         assert_eq!(texts("2001:db8::/32"), ["2001:db8::/32"]);
         assert!(networks_of("nonsense").is_none());
+        let same = |one: &str, other: &str| {
+            let identity = |text: &str| {
+                networks_of(text).unwrap_or_default().first().map(GeoNetwork::identity)
+            };
+            identity(one) == identity(other)
+        };
+        for (one, other, is_same) in [
+            ("10.0.0.1", "10.0.0.1/32", true),
+            ("10.1.2.3/8", "10.0.0.0/8", true),
+            ("0.0.0.0/0", "10.0.0.0/0", true),
+            ("2001:DB8::1/32", "2001:db8::/32", true),
+            ("::/0", "0.0.0.0/0", false),
+            ("10.0.0.0/8", "10.0.0.0/9", false),
+        ] {
+            assert_eq!(same(one, other), is_same, "{one} {other}");
+        }
     }
 }

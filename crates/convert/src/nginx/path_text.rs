@@ -16,6 +16,17 @@ pub fn encode_path(path: &str) -> String {
     out
 }
 
+/// The path, or its beginning with `*`, that is all that an expression means. A file may have few expressions, and many
+/// paths. `None`: the expression means something else.
+pub fn plain_path(expression: &str) -> Option<String> {
+    let text = expression.strip_prefix('^')?;
+    let (text, end) = text.strip_suffix('$').map_or((text, "*"), |text| (text, ""));
+    let text = text.replace("\\.", "\u{0}");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '\u{0}');
+    let is_readable = text.starts_with('/') && !text.contains("//") && !text.contains("/\u{0}");
+    (is_readable && text.chars().all(is_plain)).then(|| text.replace('\u{0}', ".") + end)
+}
+
 /// An expression for decoded paths. Characters stay within brackets and where they mean something else than themselves.
 pub fn encode_expression(expression: &str) -> String {
     let plain = |c: char| c.is_ascii() && !c.is_ascii_control() && !" \"%<>`#".contains(c);
@@ -68,6 +79,26 @@ pub fn encode_expression(expression: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn expressions_without_signs_are_paths() {
+        for (expression, path) in [
+            ("^/old$", Some("/old")),
+            ("^/old-1/a_b\\.html$", Some("/old-1/a_b.html")),
+            ("^/old", Some("/old*")),
+            ("^/$", Some("/")),
+            ("^/old/?$", None),
+            ("^/a.b$", None),
+            ("^/a$|b$", None),
+            ("/old$", None),
+            ("^/a//b$", None),
+            ("^/\\.well-known$", None),
+            ("^/(.*)$", None),
+            ("^$", None),
+        ] {
+            assert_eq!(plain_path(expression).as_deref(), path, "{expression}");
+        }
+    }
 
     #[test]
     fn expressions_see_encoded_paths() {

@@ -7,7 +7,7 @@ use super::branching::BranchedTexts;
 use super::comparison::{if_condition, if_words};
 use super::content::ContentWriter;
 use super::new_path::{NewPath, certain_condition, is_readable, rewrite_condition};
-use super::path_text::encode_expression;
+use super::path_text::{encode_expression, plain_path};
 use super::rewrite_kind::{RewritePhase, answers, is_break, is_redirect};
 use super::rule::{InternalRewrite, NginxRule};
 use super::tree::Directive;
@@ -23,13 +23,12 @@ impl ContentWriter<'_, '_> {
         let mut out: Vec<NginxRule> = Vec::new();
         // Requests for which nginx has ended the phase before.
         let mut ended: Vec<RuleCondition> = Vec::new();
+        let always =
+            |when: &RuleCondition, tls| when.clone().simplify(tls) == RuleCondition::Is(true);
+        let mut is_over = false;
         for (at, directive) in level.iter().enumerate() {
             let acts = matches!(directive.name.as_str(), "return" | "if" | "rewrite");
-            let is_decided =
-                |rule: &NginxRule| rule.when.clone().simplify(self.tls) == RuleCondition::Is(true);
-            let is_broken =
-                ended.iter().any(|one| one.clone().simplify(self.tls) == RuleCondition::Is(true));
-            if acts && (is_broken || out.iter().any(is_decided)) {
+            if acts && is_over {
                 let reason = "an earlier line answers every request, or ends what is run";
                 self.notes.changed(directive.source, &directive.text(), reason, "");
                 directive.inner().iter().for_each(Directive::mark_converted);
@@ -50,8 +49,11 @@ impl ContentWriter<'_, '_> {
                 let open = end.clone().negate();
                 rules = rules.into_iter().map(|rule| rule.with_condition(&open)).collect();
             }
+            is_over = is_over || rules.iter().any(|rule| always(&rule.when, self.tls));
             out.extend(rules);
-            ended.extend(self.phase_end(directive, phase));
+            let end = self.phase_end(directive, phase);
+            is_over = is_over || end.as_ref().is_some_and(|end| always(end, self.tls));
+            ended.extend(end);
         }
         out
     }
@@ -243,13 +245,20 @@ impl ContentWriter<'_, '_> {
         // nginx appends the query unless the replacement ends in `?`.
         let to = match to.strip_suffix('?') {
             Some(without) => without.to_owned(),
-            None if to.contains('?') || to.contains("{query}") => to,
+            None if to.contains("{query}") || to.contains("{more-query}") => to,
+            None if to.contains('?') => format!("{to}{{more-query}}"),
             None => format!("{to}{{query}}"),
         };
         let pairs =
             [KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status.to_owned())];
-        let expression = encode_expression(directive.word(0));
-        let when = RuleCondition::texts("path-regex", &[whole_path(&expression, false)]);
+        let expression = directive.word(0);
+        let when = match plain_path(expression) {
+            Some(path) => RuleCondition::texts("path", &[path]),
+            None => {
+                let whole = whole_path(&encode_expression(expression), false);
+                RuleCondition::texts("path-regex", &[whole])
+            }
+        };
         Some(NginxRule::single_key(
             when,
             "redirect",

@@ -14,10 +14,11 @@ use super::accept_proxy::{self, ProxyPlane};
 use super::access::{self, ClientSight};
 use super::content;
 use super::defined::{DefinedVariables, VariablePlace};
-use super::listen;
 use super::pools::{PoolUse, UpstreamPools};
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
+use super::server_name;
+use super::stream_server::{StreamServer, by_listener, sni_condition};
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
 use super::variable_notes;
@@ -35,17 +36,16 @@ pub fn convert(
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let upstreams = of("upstream");
     let defined = DefinedVariables::new(block);
-    for server in of("server") {
-        let level = server.inner();
-        content::note_unsupported(level, notes);
-        let mut stream = StreamWriter {
-            upstreams: &upstreams,
-            defined: &defined,
-            scope: outer.nested(level),
-            pools,
-            notes,
-        };
-        stream.service(server, document, names);
+    let servers = of("server").into_iter().map(|server| {
+        content::note_unsupported(server.inner(), notes);
+        StreamServer::read(server, &outer, notes)
+    });
+    let groups = by_listener(servers.collect());
+    for group in groups {
+        let scope = outer.clone();
+        let mut stream =
+            StreamWriter { upstreams: &upstreams, defined: &defined, scope, pools, notes };
+        stream.service(&group, document, names);
     }
     notes.settle_written(document);
     variable_notes::note_blocks(block, &defined, notes);
@@ -53,6 +53,13 @@ pub fn convert(
     for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
         notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
     }
+}
+
+/// What becomes of the connections of one server: rules, of which the last one takes all.
+struct ServerRules {
+    rules: Vec<NginxRule>,
+    /// A pool of them. `None`: all are refused.
+    pool: Option<String>,
 }
 
 struct StreamWriter<'s, 't> {
@@ -63,39 +70,39 @@ struct StreamWriter<'s, 't> {
     notes: &'s mut ConversionNotes,
 }
 
-impl StreamWriter<'_, '_> {
-    fn service(&mut self, server: &Directive, document: &mut Document, names: &mut UniqueNames) {
-        let level = server.inner();
-        let switches = ["ssl_preread", "proxy_ssl", "proxy_protocol"];
-        let switched = switches.iter().filter_map(|name| self.scope.get(name));
-        switched.for_each(Directive::mark_converted);
-        let all = level.iter().filter(|one| one.name == "listen");
-        let listens: Vec<listen::ListenAddress> =
-            all.filter_map(|one| listen::read(one, false, self.notes)).collect();
-        let Some(first) = listens.first() else {
+impl<'t> StreamWriter<'_, 't> {
+    fn service(
+        &mut self,
+        group: &[StreamServer<'t>],
+        document: &mut Document,
+        names: &mut UniqueNames,
+    ) {
+        let at = group.iter().position(StreamServer::is_default).unwrap_or(0);
+        let Some(leader) = group.get(at) else { return };
+        let server = leader.directive;
+        self.scope = leader.scope.clone();
+        let Some(first) = leader.listens.first() else {
             let reason = "it listens nowhere that is carried over";
             return self.notes.left_out(server.source, &server.text(), reason, "`listen`");
         };
-        let Some(pass) = level.iter().find(|one| one.name == "proxy_pass") else {
-            return self.notes.left_out(
-                server.source,
-                &server.text(),
-                "no server is named",
-                "`pool` in a service",
-            );
-        };
-        let sight = ClientSight { ignores_header: self.ignores_header() };
-        let mut rules = access::rules(&self.scope, sight, self.notes);
-        let Some(pool) = self.target(pass, &mut rules) else { return };
+        let mut rules = self.rules_by_name(group, at);
+        let mut own = self.server_rules(leader);
+        // The pool of the service is that of all other names.
+        own.rules.pop_if(|_| own.pool.is_some());
+        let pools = own.pool.into_iter().chain(rules.pool);
+        let Some(pool) = pools.into_iter().next() else { return };
+        rules.rules.extend(own.rules);
         let name = names.unique_name(&format!("{}-{}", pool, first.port));
         let path = format!("service.{name}");
         let mut service = TomlTable::new(path.clone(), server.source, &server.text());
-        for listen in &listens {
+        for listen in &leader.listens {
             service.push_item("listen", value::quote(&listen.address), listen.source);
         }
         service.set("forward", value::quote("tcp"), SourcePlace::NONE);
-        service.set("pool", value::quote(&pool), pass.source);
-        if listens.iter().any(|listen| listen.header) {
+        let pass = server.inner().iter().find(|one| one.name == "proxy_pass");
+        service.set("pool", value::quote(&pool), pass.map_or(SourcePlace::NONE, |one| one.source));
+        self.scope = leader.scope.clone();
+        if leader.listens.iter().any(|listen| listen.header) {
             service.set_required(
                 "accept-proxy",
                 accept_proxy::accept_proxy(&self.scope, ProxyPlane::Stream),
@@ -108,8 +115,8 @@ impl StreamWriter<'_, '_> {
             silence.unwrap_or(TimeSetting { ms: 600_000, source: SourcePlace::NONE });
         let tunnel = KeyValue::new("tunnel", duration::format_duration(ms));
         service.set("timeout", value::table(&[tunnel]), source);
-        let tls = listens.iter().any(|listen| listen.tls);
-        if tls && !level.iter().any(|one| one.name == "ssl_certificate") {
+        let tls = leader.has_tls();
+        if tls && !group.iter().any(|one| one.scope.get("ssl_certificate").is_some()) {
             return self.notes.left_out(
                 first.source,
                 "listen … ssl",
@@ -119,9 +126,100 @@ impl StreamWriter<'_, '_> {
         }
         document.push(service);
         if tls {
-            super::tls::write(&path, first.source, &[&self.scope], document, self.notes);
+            let others = group.iter().enumerate();
+            let others = others.filter(|(place, other)| *place != at && other.is_taken_as(leader));
+            let others = others.map(|(_, other)| &other.scope);
+            let scopes: Vec<_> = std::iter::once(&leader.scope).chain(others).collect();
+            super::tls::write(&path, first.source, &scopes, document, self.notes);
         }
-        rule::write(&name, rules, tls, document);
+        rule::write(&name, rules.rules, tls, document);
+    }
+
+    /// The rules for the names of the servers that share a listener. `default`: the one that takes all other names.
+    fn rules_by_name(&mut self, group: &[StreamServer<'t>], default: usize) -> ServerRules {
+        let mut out = ServerRules { rules: Vec::new(), pool: None };
+        let Some(leader) = group.get(default).filter(|_| group.len() > 1) else { return out };
+        let knows_names = leader.has_tls()
+            || leader.scope.get("ssl_preread").is_some_and(|one| one.peek(0) == "on");
+        let mut ranked = Vec::new();
+        for (place, server) in group.iter().enumerate() {
+            for directive in server.directive.inner().iter().filter(|one| one.name == "server_name")
+            {
+                directive.mark_converted();
+                ranked.extend(
+                    directive.args().iter().flat_map(|name| server_name::read(name, place)),
+                );
+            }
+        }
+        let mut of_server: Vec<Option<ServerRules>> = group.iter().map(|_| None).collect();
+        for named in server_name::ordered_names(ranked, default) {
+            let Some(server) = group.get(named.place) else { continue };
+            let source = server.directive.source;
+            let Some(when) = sni_condition(&named.when).filter(|_| knows_names) else {
+                let reason = "which connections are for this server is not known; all that are for no server before it are refused";
+                self.notes.left_out(source, &server.directive.text(), reason, "rules with `sni`");
+                out.rules.push(NginxRule::single_key(
+                    RuleCondition::Is(true),
+                    "deny",
+                    "true",
+                    source,
+                    "server",
+                ));
+                return out;
+            };
+            if of_server[named.place].is_none() {
+                of_server[named.place] = Some(match server.is_taken_as(leader) {
+                    true => self.server_rules(server),
+                    false => self.refuse_server(server),
+                });
+            }
+            let Some(rules) = &of_server[named.place] else { continue };
+            out.pool = out.pool.or_else(|| rules.pool.clone());
+            out.rules.extend(rules.rules.iter().cloned().map(|rule| rule.with_condition(&when)));
+        }
+        for (server, rules) in group.iter().zip(&of_server) {
+            if rules.is_none() && !std::ptr::eq(server, leader) {
+                let reason = "no connection is for it: it has no name of its own on this listener";
+                self.notes.changed(server.directive.source, &server.directive.text(), reason, "");
+                server.directive.inner().iter().for_each(Directive::mark_converted);
+            }
+        }
+        out
+    }
+
+    fn refuse_server(&mut self, server: &StreamServer<'t>) -> ServerRules {
+        let source = server.directive.source;
+        let reason = "it shares a listener with a server that takes connections otherwise: those for its names are refused";
+        self.notes.left_out(source, &server.directive.text(), reason, "a service of its own");
+        let rule = NginxRule::single_key(RuleCondition::Is(true), "deny", "true", source, "server");
+        ServerRules { rules: vec![rule], pool: None }
+    }
+
+    /// The rules of one server, whatever the name.
+    fn server_rules(&mut self, server: &StreamServer<'t>) -> ServerRules {
+        self.scope = server.scope.clone();
+        let switches = ["ssl_preread", "proxy_ssl", "proxy_protocol"];
+        let switched = switches.iter().filter_map(|name| self.scope.get(name));
+        switched.for_each(Directive::mark_converted);
+        let source = server.directive.source;
+        let sight = ClientSight { ignores_header: self.ignores_header() };
+        let mut rules = access::rules(&self.scope, sight, self.notes);
+        let missing = content::find_include(server.directive.inner()).map(content::refuse_all);
+        rules.splice(0..0, missing);
+        let pass = server.directive.inner().iter().find(|one| one.name == "proxy_pass");
+        if pass.is_none() {
+            let reason = "no server is named";
+            self.notes.left_out(source, &server.directive.text(), reason, "`pool` in a service");
+        }
+        let pool = pass.and_then(|pass| self.target(pass, &mut rules));
+        let source = pass.map_or(source, |pass| pass.source);
+        let last = match &pool {
+            Some(pool) => KeyValue::new("pool", value::quote(pool)),
+            None => KeyValue::new("deny", "true"),
+        };
+        let text = pass.map_or_else(|| server.directive.text(), Directive::text);
+        rules.push(NginxRule { when: RuleCondition::Is(true), keys: vec![last], source, text });
+        ServerRules { rules, pool }
     }
 
     /// Whether connections begin with a PROXY header from which nginx does not take the client's address.

@@ -28,7 +28,17 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
     }
     literal(rest, &mut out)?;
     // The value of `{query}` begins with `?`, so the `?` of `?$args` is removed.
-    Ok(out.replace("?{query}", "{query}"))
+    let out = out.replace("?{query}", "{query}");
+    // Behind a query of the text, that of the request needs none of its own.
+    let out = match out.split_once('?') {
+        Some((path, query)) => format!("{path}?{}", query.replace("&{query}", "{more-query}")),
+        None => out,
+    };
+    // Where there is no query, what follows it would become a part of the path.
+    match out.split_once("{query}") {
+        Some((_, rest)) if !rest.is_empty() && !rest.starts_with('#') => Err("$args".to_owned()),
+        _ => Ok(out),
+    }
 }
 
 /// `$remote_addr` in a field's value as `{client}`; the variable that has no counterpart otherwise.
@@ -173,6 +183,8 @@ mod tests {
         for (text, expected) in [
             ("https://$host$request_uri", Ok("https://{host-name}{path}{query}")),
             ("https://$http_host/", Ok("https://{host}/")),
+            ("/new?a=$1&$args", Ok("/new?a={1}{more-query}")),
+            ("/new?$args&a=1", Err("$args")),
             ("https://$server_name$uri$is_args$args", Ok("https://a.example{path}{query}")),
             ("/x?$args", Ok("/x{query}")),
             ("$scheme://b/${1}0", Ok("https://b/{1}0")),

@@ -195,6 +195,19 @@ const NGINX: &[ConversionCase] = &[
     ("location /a { auth_basic x; proxy_pass http://c; }", "answer = 401", true),
     ("location ~ (?=a) { proxy_pass http://c; }", "pool = \"b\"", true),
     ("rewrite ^/a$ /b permanent;", "redirect = { to = \"/b{query}\", status = 301 }", false),
+    ("rewrite ^/a$ /b permanent;", "when = { path = \"/a\" }", false),
+    ("rewrite ^/a /b permanent;", "when = { path = \"/a*\" }", false),
+    ("rewrite ^/a.c$ /b permanent;", "when = { path-regex = \"/a.c\" }", false),
+    // nginx appends the query of the request to that of the new URL.
+    ("rewrite ^/a$ /b?x=1 permanent;", "to = \"/b?x=1{more-query}\"", false),
+    ("rewrite ^/a$ /b?x=1? permanent;", "to = \"/b?x=1\"", false),
+    ("location /a { return 301 /b?x=1&$args; }", "to = \"/b?x=1{more-query}\"", false),
+    ("location /a { return 301 /b?$args&x=1; }", "answer = 502", true),
+    (
+        "location /a { add_header Content-Type a/b; return 200 x; }",
+        "{ field = \"Content-Type: a/b\", statuses = [200,",
+        false,
+    ),
     (
         "if ($host = a.example) { return 301 https://b.example$request_uri; }",
         "when = { host = \"a.example\" } redirect",

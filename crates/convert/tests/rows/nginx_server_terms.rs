@@ -1,6 +1,7 @@
 //! What nginx tells servers and clients beside the path: certificates, times, copies, dates and further fields.
 
 use convert::dialect::Dialect;
+use convert::run::convert;
 
 use super::{ConversionCase, rows};
 
@@ -180,5 +181,74 @@ fn no_server_is_put_out_where_none_ever_fails() {
         );
         let written = convert::run::convert(&text, "x", Dialect::Nginx).text.unwrap();
         assert_eq!(written.contains("eject = \"off\""), off, "{written}");
+    }
+}
+
+/// Connections for a name never reach the servers of another name, and are refused where that cannot be said.
+#[test]
+fn servers_of_a_stream_share_a_listener_by_their_names() {
+    let server = |names: &str, to: &str, more: &str| {
+        format!(
+            "server {{ listen 443 ssl; {names} ssl_certificate /{to}.pem; ssl_certificate_key /{to}.key; {more} proxy_pass {to}; }}\n"
+        )
+    };
+    let a = server("server_name a.example;", "10.0.0.1:1", "");
+    for (servers, written, left) in [
+        (
+            a.clone() + &server("server_name b.example *.c.example;", "10.0.0.2:1", ""),
+            vec![
+                "pool = \"10-0-0-1-1\"",
+                "when = { sni = \"b.example\" } pool = \"10-0-0-2-1\"",
+                "when = { sni = \"*.c.example\" } pool = \"10-0-0-2-1\"",
+                "certificates = [\"/10.0.0.1:1.pem\", \"/10.0.0.2:1.pem\"]",
+            ],
+            false,
+        ),
+        (
+            a.clone() + &server("server_name b.example;", "10.0.0.2:1", "deny 10.1.0.0/16;"),
+            vec!["when = { sni = \"b.example\", client = \"10.1.0.0/16\" } deny = true"],
+            false,
+        ),
+        (
+            a.clone() + &server("server_name ~^b;", "10.0.0.2:1", ""),
+            vec!["[[service.10-0-0-1-1-443.rule]] deny = true"],
+            true,
+        ),
+        (
+            a.clone()
+                + &server("server_name b.example;", "10.0.0.2:1", "ssl_verify_client optional;"),
+            vec!["when = { sni = \"b.example\" } deny = true"],
+            true,
+        ),
+        (
+            a.clone() + "server { listen 443; server_name b.example; proxy_pass 10.0.0.2:1; }",
+            vec!["when = { sni = \"b.example\" } deny = true"],
+            true,
+        ),
+        (
+            a.clone()
+                + &server("server_name b.example;", "10.0.0.2:1", "")
+                    .replace("443 ssl", "443 ssl default_server"),
+            vec!["when = { sni = \"a.example\" } pool = \"10-0-0-1-1\"", "pool = \"10-0-0-2-1\""],
+            false,
+        ),
+        (
+            a + "server { listen 443 ssl; server_name b.example; return no; }",
+            vec!["when = { sni = \"b.example\" } deny = true"],
+            true,
+        ),
+    ] {
+        let text = format!("stream {{ {servers} }}");
+        let result = convert(&text, "x", Dialect::Nginx);
+        let written_text = result.text.clone().unwrap_or_default().replace('\n', " ");
+        for part in written {
+            assert!(
+                written_text.contains(part),
+                "{text}: no {part} in\n{}",
+                result.text.clone().unwrap_or_default()
+            );
+        }
+        assert_eq!(result.left_out > 0, left, "{text}: {:?}", result.notes);
+        assert_eq!(result.unsettled, 0, "{text}: {:?}", result.notes);
     }
 }
