@@ -70,6 +70,11 @@ impl RewriteEdits {
         self.push_field("answer-remove", name, value::quote(name));
     }
 
+    /// Takes back the fields of a name that were added to the answer.
+    pub fn forget_added(&mut self, name: &str) {
+        self.forget(&["response-add"], name);
+    }
+
     /// Adds a field to the answer. `own`: to the balancer's own answers too. `replace`: in place of an added one.
     pub fn add_answer_field(&mut self, name: &str, template: &str, own: bool, replace: bool) {
         if replace {
@@ -81,6 +86,17 @@ impl RewriteEdits {
             false => field,
         };
         self.push_field("response-add", name, item);
+    }
+
+    /// The edits of an answer of the balancer, which has no fields of a server that set ones could replace.
+    pub fn for_own_answer(&self) -> RewriteEdits {
+        let mut out = self.clone();
+        for edit in out.edits.iter_mut().filter(|edit| edit.key == "answer-set") {
+            let field = KeyValue::new("field", std::mem::take(&mut edit.value));
+            edit.key = "response-add";
+            edit.value = value::table(&[field, KeyValue::new("own", "true")]);
+        }
+        out
     }
 
     fn forget(&mut self, keys: &[&str], name: &str) {

@@ -143,6 +143,13 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
         return one.leave_out(reason, "`response-add` with `statuses`", notes);
     }
     if action == "unset" && check_field(&format!("{name}: x")).is_ok() {
+        if always {
+            // Apache has two tables of fields, and those of servers are in the other one.
+            fields.edits.forget_added(&name);
+            fields.own.remove_answer_field(&name);
+            let reason = "it takes back what `Header always` set; the fields of servers stay";
+            return one.note_changed(reason, "`answer-remove`", notes);
+        }
         fields.edits.remove_answer_field(&name);
         fields.own.remove_answer_field(&name);
         return one.settle_converted(notes);
@@ -154,10 +161,18 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
         Err(why) => return notes.left_out_because(one.source, &one.text(), &why),
     };
     match action.as_str() {
+        // What is set always stands beside a server's field.
+        "set" | "add" if always => {
+            fields.edits.add_answer_field(&name, &value, true, action == "set");
+        }
         "set" if !value.contains('{') => fields.edits.set_answer_field(&name, &value),
-        "add" | "set" => fields.edits.add_answer_field(&name, &value, false, false),
-        "append" | "merge" => {
+        "set" => {
+            fields.edits.remove_answer_field(&name);
             fields.edits.add_answer_field(&name, &value, false, false);
+        }
+        "add" => fields.edits.add_answer_field(&name, &value, false, false),
+        "append" | "merge" => {
+            fields.edits.add_answer_field(&name, &value, always, false);
             one.note_changed("the value stands on a line of its own", "`response-add`", notes);
         }
         _ => {

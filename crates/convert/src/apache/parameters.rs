@@ -118,6 +118,7 @@ impl PoolParameters {
         from: &ConfigStatement,
         notes: &mut ConversionNotes,
     ) {
+        let known = self.probe.take();
         for word in words {
             let pair = word.split_once('=').unwrap_or((word, ""));
             let key = pair.0.to_ascii_lowercase();
@@ -127,6 +128,13 @@ impl PoolParameters {
                 self.one(&key, pair.1, from, notes);
             }
         }
+        let differs =
+            |one: &SourcedValue| self.probe.as_ref().is_some_and(|probe| probe.value != one.value);
+        if known.as_ref().is_some_and(differs) {
+            let reason = "the servers of a pool are checked alike: as the last one of them";
+            from.note_changed(reason, "a pool of its own", notes);
+        }
+        self.probe = self.probe.take().or(known);
     }
 
     fn one(&mut self, key: &str, text: &str, from: &ConfigStatement, notes: &mut ConversionNotes) {

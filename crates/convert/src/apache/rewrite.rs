@@ -152,12 +152,10 @@ fn redirect(
     if to.is_empty() {
         return close(rule, "it leads to where it was asked for: what it fits answers 502", notes);
     }
-    if to.contains('?') && !to.ends_with('?') && flags.has(&["QSA", "qsappend"]) {
-        let reason = "the query of the target stands alone, and the request's is not added";
-        rule.note_changed(reason, "`redirect`", notes);
-    }
     match url_template(to, rule.peek(0), flags.has(&["QSD", "qsdiscard"])) {
         Ok(to) => {
+            let appends = to.contains('?') && flags.has(&["QSA", "qsappend"]);
+            let to = if appends { format!("{to}{{more-query}}") } else { to };
             rule.settle_converted(notes);
             let keys = [
                 KeyValue::new("to", value::quote(&to)),
@@ -205,7 +203,8 @@ fn url_template(
             }
             (_, _, Some(parts)) => {
                 match parts.0 {
-                    "HTTP_HOST" | "SERVER_NAME" => out.push_str("{host}"),
+                    "HTTP_HOST" => out.push_str("{host}"),
+                    "SERVER_NAME" => out.push_str("{host-name}"),
                     "REQUEST_URI" => out.push_str("{path}"),
                     name => return none(name),
                 }

@@ -69,6 +69,9 @@ pub fn edit(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut Conversion
     let request = step.kind() == "request_header";
     let deferred =
         step.statement.find("defer").inspect(|one| one.settle_converted(notes)).is_some();
+    let changes = changes(step);
+    // One of these lines makes Caddy wait for the server's answer with all of the block.
+    let deferred = deferred || changes.iter().any(|one| matches!(one.sign, "-" | ">"));
     if let Some(only) = step.statement.find("match") {
         only.leave_out(
             "fields are set whatever the answer is",
@@ -76,7 +79,7 @@ pub fn edit(step: &RouteStep<'_>, state: &mut RouteState, notes: &mut Conversion
             notes,
         );
     }
-    for change in changes(step) {
+    for change in changes {
         match request {
             true => edit_request(&change, state, notes),
             false => edit_answer(&change, deferred, state, notes),
@@ -234,6 +237,9 @@ pub fn edit_proxied(
             parts.into_iter().for_each(|parts| state.edits.set_field(parts.0, parts.1));
         }
     }
+    if target.tls {
+        ask_for_own_name(step.statement, target, state, notes);
+    }
     for line in step.statement.inner() {
         let rest: Vec<&str> = line.words_from(1).iter().map(String::as_str).collect();
         let change = change(line, line.word(0), &rest);
@@ -253,6 +259,34 @@ pub fn edit_proxied(
             }
             "header_down" => edit_down(&change, state, notes),
             _ => {}
+        }
+    }
+}
+
+/// Servers over TLS are asked for their own name, unless the file says otherwise. Caddy does it since version 2.11.
+fn ask_for_own_name(
+    proxy: &ConfigStatement,
+    target: &ProxyTarget,
+    state: &mut RouteState,
+    notes: &mut ConversionNotes,
+) {
+    let sets_host = |one: &ConfigStatement| {
+        one.name == "header_up" && one.peek(0).trim_end_matches(':').eq_ignore_ascii_case("host")
+    };
+    if proxy.inner().iter().any(sets_host) {
+        return;
+    }
+    let instead = "`header_up Host {hostport}` for the client's, as before Caddy 2.11";
+    match &target.single_host {
+        Some(host) => {
+            state.edits.set_key("host", value::quote(host));
+            let reason =
+                "servers over TLS are asked for their own name, as Caddy does since version 2.11";
+            proxy.note_changed(reason, instead, notes);
+        }
+        None => {
+            let reason = "each server over TLS is asked for its own name: here they are asked for the client's";
+            proxy.leave_out(reason, "`rewrite.host`, or a pool for each server", notes);
         }
     }
 }

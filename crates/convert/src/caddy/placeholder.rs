@@ -42,6 +42,11 @@ pub fn template(text: &str, place: TemplateUse) -> Result<String, UnsupportedRea
         let is_query = matches!(name, "query" | "http.request.uri.query");
         if is_query && out.ends_with('?') {
             out.pop();
+        } else if is_query && matches!(place, TemplateUse::Redirect { .. }) && is_after_query(&out)
+        {
+            out.pop();
+            out.push_str("{more-query}");
+            continue;
         } else if is_query {
             return Err(unsupported(name));
         }
@@ -49,6 +54,11 @@ pub fn template(text: &str, place: TemplateUse) -> Result<String, UnsupportedRea
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// Whether the query of a request can follow that of a text.
+fn is_after_query(text: &str) -> bool {
+    text.contains('?') && text.ends_with('&') && !text.ends_with("?&")
 }
 
 /// Whether a text has a placeholder.
@@ -97,7 +107,7 @@ fn url_variable(name: &str, place: TemplateUse) -> Option<String> {
         "path" | "http.request.uri.path" => "{path}",
         "http.request.orig_uri.path" if redirect => "{path}",
         "query" | "http.request.uri.query" => "{query}",
-        "host" | "http.request.host" if redirect => "{host}",
+        "host" | "http.request.host" if redirect => "{host-name}",
         "hostport" | "http.request.hostport" if redirect => "{host}",
         "scheme" | "http.request.scheme" => match place {
             TemplateUse::Redirect { tls: true } => "https",
@@ -120,8 +130,10 @@ mod tests {
             ("{remote_host}", TemplateUse::Field, Some("{client}")),
             ("{http.request.header.X-A} {", TemplateUse::Field, Some("{header.x-a} {{")),
             ("{tls_client_subject}", TemplateUse::Field, None),
-            ("https://{host}{uri}", redirect, Some("https://{host}{path}{query}")),
-            ("{scheme}://www.{host}/?{query}", redirect, Some("https://www.{host}/{query}")),
+            ("https://{host}{uri}", redirect, Some("https://{host-name}{path}{query}")),
+            ("https://{hostport}/", redirect, Some("https://{host}/")),
+            ("/new?x=1&{query}", redirect, Some("/new?x=1{more-query}")),
+            ("{scheme}://www.{host}/?{query}", redirect, Some("https://www.{host-name}/{query}")),
             ("/a{path}", TemplateUse::Path, Some("/a{path}")),
             ("/a?x={query}", redirect, None),
             ("/{re.x.1}", redirect, None),

@@ -81,12 +81,13 @@ impl ProxyPools {
         if is_closed || statement.find("import").is_some() {
             return None;
         }
+        let tls = pool.has("tls");
         self.tables.push(pool);
         let single = match servers.as_slice() {
             [only] => Some(only.host()),
             _ => None,
         };
-        Some(ProxyTarget { pool: Some(name), single_host: single })
+        Some(ProxyTarget { pool: Some(name), single_host: single, tls })
     }
 
     /// Writes all pools that a rule refers to.

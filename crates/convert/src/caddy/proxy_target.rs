@@ -7,4 +7,6 @@ pub struct ProxyTarget {
     pub pool: Option<String>,
     /// The address of the only server, as a Host.
     pub single_host: Option<String>,
+    /// The servers are spoken TLS to.
+    pub tls: bool,
 }

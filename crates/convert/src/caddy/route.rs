@@ -271,7 +271,7 @@ impl<'t> RouteWriter<'_> {
 
     fn push_answer(&mut self, state: &RouteState, status: u16, source: SourcePlace, text: &str) {
         let mut rule = SiteRule::answer(state.when.clone(), status, source, text);
-        let rewrite = state.edits.to_toml(false);
+        let rewrite = state.edits.for_own_answer().to_toml(false);
         rule.keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
         self.rules.push(rule);
     }
@@ -279,7 +279,10 @@ impl<'t> RouteWriter<'_> {
     fn push_rule(&mut self, state: &RouteState, keys: Vec<KeyValue>, from: &ConfigStatement) {
         let has_pool = keys.iter().any(|one| one.key == "pool");
         let mut keys = keys;
-        let rewrite = state.edits.to_toml(has_pool);
+        let rewrite = match has_pool {
+            true => state.edits.to_toml(true),
+            false => state.edits.for_own_answer().to_toml(false),
+        };
         keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
         let limit = state.body_bytes.filter(|_| has_pool);
         keys.extend(limit.map(|limit| KeyValue::new("body-bytes", format_size(limit))));

@@ -95,7 +95,7 @@ impl SiteServiceWriter<'_, '_> {
             let keys = [
                 KeyValue::new(
                     "to",
-                    value::quote(&format!("https://{{host}}{port}{{path}}{{query}}")),
+                    value::quote(&format!("https://{{host-name}}{port}{{path}}{{query}}")),
                 ),
                 KeyValue::new("status", "308"),
             ];

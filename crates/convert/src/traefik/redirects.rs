@@ -26,7 +26,7 @@ impl SchemeRedirect {
             true => String::new(),
             false => format!(":{}", self.port),
         };
-        format!("{}://{{host}}{port}{{path}}{{query}}", self.scheme)
+        format!("{}://{{host-name}}{port}{{path}}{{query}}", self.scheme)
     }
 }
 
@@ -226,9 +226,9 @@ mod tests {
     #[test]
     fn the_usual_port_is_not_written() {
         for (scheme, port, expected) in [
-            ("https", "443", "https://{host}{path}{query}"),
-            ("https", "8443", "https://{host}:8443{path}{query}"),
-            ("http", "", "http://{host}{path}{query}"),
+            ("https", "443", "https://{host-name}{path}{query}"),
+            ("https", "8443", "https://{host-name}:8443{path}{query}"),
+            ("http", "", "http://{host-name}{path}{query}"),
         ] {
             let redirect = SchemeRedirect {
                 scheme: scheme.to_owned(),

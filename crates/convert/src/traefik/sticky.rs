@@ -75,11 +75,13 @@ impl<'t> StickyCookie<'t> {
             path.changed(notes, "the cookie holds for all paths", "");
         }
         let named = node.text_of("name").is_some_and(|name| name == self.name());
-        if !named || node.entries().is_empty() {
-            let reason =
-                "the cookie has another name and new values: clients are shared out anew once";
-            node.changed(notes, reason, "");
-        }
+        let reason = match !named || node.entries().is_empty() {
+            true => "the cookie has another name and new values: clients are shared out anew once",
+            false => {
+                "the values of the cookie are new, so that clients are shared out anew once; all services of the entry point have it"
+            }
+        };
+        node.changed(notes, reason, "");
         table
     }
 }

@@ -127,20 +127,33 @@ fn write_versions(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut 
             node.changed(notes, "TLS 1.3 is always spoken", "");
         }
     }
-    for options in demands.iter().filter_map(|one| one.options) {
-        let older = options.get("minVersion").filter(|node| {
-            newest == Some("1.3") && node.as_text().is_none_or(|text| !text.ends_with("13"))
-        });
-        if let Some(node) = older {
-            node.changed(
-                notes,
-                "one oldest version holds for a listener, the newest of all routers",
-                "",
-            );
-        }
+    let is_newest = |options: &OptionNode| {
+        options.text_of("minVersion").is_some_and(|text| text.eq_ignore_ascii_case("VersionTLS13"))
+    };
+    if newest == Some("1.3") {
+        note_shared(demands, "minVersion", is_newest, notes);
     }
     if let Some(version) = newest {
         table.set_required("minimum", value::quote(version), SourcePlace::NONE);
+    }
+}
+
+/// Reports an option of some routers that holds for all routers of the listener here.
+fn note_shared(
+    demands: &[TlsDemand<'_>],
+    key: &str,
+    has: impl Fn(&OptionNode) -> bool,
+    notes: &mut ConversionNotes,
+) {
+    if demands.iter().all(|one| one.options.is_some_and(&has)) {
+        return;
+    }
+    let reason =
+        "one value holds for all routers of an entry point, also for those with other options";
+    for options in demands.iter().filter_map(|one| one.options) {
+        if let Some(node) = options.get(key) {
+            node.changed(notes, reason, "an entry point of its own");
+        }
     }
 }
 
@@ -162,6 +175,16 @@ fn write_switches(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut 
             node.changed(notes, "h2 and http/1.1 are offered", "`http2 = \"off\"` of the service");
         }
     }
+    for key in ["sniStrict", "disableSessionTickets"] {
+        if is_on_for_any(demands, key) {
+            note_shared(demands, key, |options| options.is_on(key), notes);
+        }
+    }
+}
+
+/// Whether the option is on for any router.
+fn is_on_for_any(demands: &[TlsDemand<'_>], key: &str) -> bool {
+    demands.iter().filter_map(|one| one.options).any(|options| options.is_on(key))
 }
 
 /// Whether the clients of two options show certificates of the same authorities in the same manner. Options that ask for

@@ -27,7 +27,15 @@ const HOSTS: &[ApacheCase] = &[
     ),
     ("ProxyPassReverseCookiePath /a /b", "cookie-path = [{ from = \"/a\", to = \"/b\" }]", false),
     ("Header set X-A b", "answer-set = [\"X-A: b\"]", false),
+    (
+        "Header set X-A %{HTTP_HOST}s",
+        "answer-remove = [\"X-A\"], response-add = [\"X-A: {host}\"]",
+        false,
+    ),
     ("Header unset X-A", "answer-remove = [\"X-A\"]", false),
+    // The fields of servers are in another table, which `always` does not touch.
+    ("Header always set X-A b", "response-add = [{ field = \"X-A: b\", own = true }] }", false),
+    ("Header always set X-A b\nHeader always unset X-A", "host = \"10.0.0.1:8080\" }", false),
     ("Header edit X-A b c", "pool = \"10-0-0-1-8080\"", true),
     ("RequestHeader set X-A %{REMOTE_ADDR}s", "\"X-A: {client}\"", false),
     ("RequestHeader set X-A %{SSL_CLIENT_S_DN}s", "remove = [\"X-A\"]", true),
@@ -40,6 +48,13 @@ const HOSTS: &[ApacheCase] = &[
     (
         "RewriteEngine On\nRewriteRule ^/a$ /b [R=301]",
         "redirect = { to = \"/b{query}\", status = 301 }",
+        false,
+    ),
+    ("RewriteEngine On\nRewriteRule ^/a$ /b?x=1 [QSA,R]", "to = \"/b?x=1{more-query}\"", false),
+    ("RewriteEngine On\nRewriteRule ^/a$ /b?x=1 [R]", "to = \"/b?x=1\"", false),
+    (
+        "RewriteEngine On\nRewriteRule ^ https://%{SERVER_NAME}:8443/ [R,QSD]",
+        "to = \"https://{host-name}:8443/\"",
         false,
     ),
     (

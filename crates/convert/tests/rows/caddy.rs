@@ -12,10 +12,14 @@ const SITES: &[CaddyCase] = &[
     ("shop.example {\nreverse_proxy a:80\n}\n", "acme = { names = \"shop.example\" }", false),
     (
         "shop.example {\nreverse_proxy a:80\n}\n",
-        "redirect = { to = \"https://{host}{path}{query}\", status = 308 }",
+        "redirect = { to = \"https://{host-name}{path}{query}\", status = 308 }",
         false,
     ),
-    ("shop.example:8443 {\nreverse_proxy a:80\n}\n", "https://{host}:8443{path}{query}", false),
+    (
+        "shop.example:8443 {\nreverse_proxy a:80\n}\n",
+        "https://{host-name}:8443{path}{query}",
+        false,
+    ),
     ("a.example {\ntls /c.pem /c.key\nreverse_proxy a:80\n}\n", "certificates = \"/c.pem\"", false),
     ("a.example {\ntls /c.pem /k.pem\nreverse_proxy a:80\n}\n", "certificates = \"/c.pem\"", true),
     (
@@ -77,6 +81,24 @@ const DIRECTIVES: &[CaddyCase] = &[
     ("header >X-A b\nreverse_proxy a:80", "answer-set = [\"X-A: b\"]", false),
     ("header -X-A\nreverse_proxy a:80", "answer-remove = [\"X-A\"]", false),
     ("header ?X-A b\nreverse_proxy a:80", "pool = \"a-80\"", true),
+    // A line that waits for the server's answer makes its whole block wait.
+    ("header {\nX-A b\n-X-C\n}\nreverse_proxy a:80", "answer-set = [\"X-A: b\"]", false),
+    (
+        "header {\nX-A b\n>X-C d\n}\nreverse_proxy a:80",
+        "answer-set = [\"X-A: b\", \"X-C: d\"]",
+        false,
+    ),
+    (
+        "header {\nX-A b\nX-C d\n}\nreverse_proxy a:80",
+        "response-add = [{ field = \"X-A: b\"",
+        false,
+    ),
+    ("header >X-A b\nrespond 403", "response-add = [{ field = \"X-A: b\", own = true }]", false),
+    (
+        "header >X-A b\nredir https://b.example",
+        "response-add = [{ field = \"X-A: b\", own = true }]",
+        false,
+    ),
     ("request_header X-A {host}\nreverse_proxy a:80", "\"X-A: {host-name}\"", false),
     ("request_header X-A {tls_cipher}\nreverse_proxy a:80", "remove = [\"X-A\"]", true),
     ("encode gzip\nreverse_proxy a:80", "compress = { codings = \"gzip\", min = \"512B\" }", false),
@@ -113,6 +135,10 @@ const PROXIES: &[CaddyCase] = &[
     ("handle_response {\n}", "pool = \"a-80\"", true),
     ("transport http {\ntls\n}", "tls = \"on\"", false),
     ("transport http {\ntls\n}", "http2 = \"prefer\"", false),
+    // Since version 2.11 servers over TLS are asked for their own name.
+    ("transport http {\ntls\n}", "host = \"a\"", false),
+    ("header_up Host {hostport}\ntransport http {\ntls\n}", "host = \"{host}\"", false),
+    ("to b:80\ntransport http {\ntls\n}", "tls = \"on\"", true),
     ("transport http {\ntls_insecure_skip_verify\n}", "tls = { verify = \"off\" }", false),
     ("transport http {\ntls_trust_pool pki_root x\n}", "answer = 502", true),
     ("transport http {\nproxy_protocol v2\n}", "send-proxy = \"v2\"", false),

@@ -91,7 +91,7 @@ fn middlewares_become_keys_of_rules() {
         ("{ headers: { accessControlAllowOriginList: [\"*\"] } }", "pool = \"s\"", true),
         (
             "{ redirectScheme: { scheme: https, port: 8443, permanent: true } }",
-            "https://{host}:8443{path}{query}\", status = 301",
+            "https://{host-name}:8443{path}{query}\", status = 301",
             false,
         ),
         (

@@ -300,3 +300,27 @@ fn what_decides_who_is_served_is_read_or_nothing_is_written() {
         assert_eq!(text.is_some(), read, "{priority}");
     }
 }
+
+/// Options of one router hold for its whole entry point, which is reported.
+#[test]
+fn options_of_tls_that_only_some_routers_have_are_reported() {
+    let file = |other: &str| {
+        let router = |name: &str, tls: &str| {
+            format!(
+                "    {name}: {{ rule: 'Host(`{name}.example`)', service: s, entryPoints: [web], tls: {tls} }}\n"
+            )
+        };
+        format!(
+            "entryPoints:\n  web: {{ address: ':443' }}\nhttp:\n  routers:\n{}{}  services:\n    \
+             s: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.1' }}] }} }}\ntls:\n  certificates: [{{ certFile: /a.pem }}]\n  \
+             options: {{ o: {{ minVersion: VersionTLS13, sniStrict: true, disableSessionTickets: true }} }}\n",
+            router("a", "{ options: o }"),
+            router("b", other),
+        )
+    };
+    for (other, reported) in [("{ options: o }", 0), ("{}", 3)] {
+        let result = converted(&file(other));
+        let notes = result.notes.iter().filter(|note| note.reason.contains("for all routers"));
+        assert_eq!(notes.count(), reported, "{other}: {:?}", result.notes);
+    }
+}
