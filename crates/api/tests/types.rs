@@ -88,5 +88,8 @@ fn the_socket_is_looked_for_where_a_daemon_puts_it() {
     let text = "[service.a]\nlisten = \"127.0.0.1:80\"\nforward = \"tcp\"\npool = \"p\"\n\
                 [pool.p]\nservers = [{ name = \"s\", address = \"127.0.0.1:81\" }]\n";
     let checked = model::config::load(text, "steelyard.toml").unwrap();
-    assert_eq!(checked.config.global.control.socket, std::path::Path::new(api::routes::SOCKET));
+    assert_eq!(
+        checked.config.global.control.socket.as_deref(),
+        Some(std::path::Path::new(api::routes::SOCKET))
+    );
 }

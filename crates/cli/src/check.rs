@@ -1,6 +1,7 @@
 //! `steelyard check`: checks a configuration without a daemon. The model checks; this prints.
 
 mod files;
+mod user_account;
 
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use model::config::{
 use serde::Serialize;
 
 use self::files::check_files;
+use self::user_account::UserAccount;
 use crate::common_args::{file_name, read_config};
 use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_findings, print_json};
@@ -24,6 +26,7 @@ Examples:
   steelyard check -c shop.toml --explain   the whole effective configuration, and where each value came from
   generate-config | steelyard check -c - --json
   steelyard check -c shop.toml --without-files   on a machine that has no keys
+  sudo steelyard check --as steelyard            opens every file as the unit's user would
 
 Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
 pub struct CheckArgs {
@@ -36,9 +39,19 @@ pub struct CheckArgs {
     /// program or directory: they are on another machine.
     #[arg(long)]
     pub without_files: bool,
+    /// Open everything as this user: the one that the daemon runs as. Needs root.
+    #[arg(long = "as", value_name = "USER", conflicts_with = "without_files")]
+    pub user: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl CheckArgs {
+    /// Whose files are judged: owners matter only where the reader is known.
+    fn file_reader(&self) -> FileReader {
+        if self.user.is_some() { FileReader::ProcessUser } else { FileReader::Anybody }
+    }
 }
 
 /// The document that `--json` prints.
@@ -59,11 +72,14 @@ pub fn run(args: &CheckArgs) -> ExitCode {
 }
 
 fn check(args: &CheckArgs) -> Result<CommandOutcome, CommandError> {
+    if let Some(user) = &args.user {
+        UserAccount::find(user)?.assume()?;
+    }
     let text = read_config(args.config.path())?;
     let file = file_name(args.config.path());
     let result = load(&text, &file).and_then(|checked| match args.without_files {
         true => Ok(checked),
-        false => check_secret_files(checked, &text, &file)
+        false => check_secret_files(checked, args.file_reader(), &text, &file)
             .and_then(|checked| check_files(checked, &text, &file)),
     });
     let end = if result.is_ok() { CommandOutcome::Done } else { CommandOutcome::Negative };
@@ -89,10 +105,11 @@ fn check(args: &CheckArgs) -> Result<CommandOutcome, CommandError> {
 /// Mistakes where files of secrets can be used by others; a file that is not there is none.
 fn check_secret_files(
     checked: CheckedConfig,
+    reader: FileReader,
     text: &str,
     file: &str,
 ) -> Result<CheckedConfig, ConfigFindings> {
-    let found = find_exposed_files(&checked.config, FileReader::Anybody);
+    let found = find_exposed_files(&checked.config, reader);
     if found.is_empty() {
         return Ok(checked);
     }
@@ -208,7 +225,8 @@ servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
     fn an_unreadable_file_is_neither_good_nor_bad() {
         let file = Path::new("/nonexistent/steelyard.toml");
         let config = StandardConfigArgs::from_path(file);
-        let args = CheckArgs { config, explain: false, without_files: false, json: false };
+        let args =
+            CheckArgs { config, explain: false, without_files: false, user: None, json: false };
         assert!(matches!(check(&args), Err(CommandError::Unusable(_))));
     }
 }

@@ -12,13 +12,15 @@ use model::config::unit::{BitsPerSecond, Time};
 
 use crate::outcome::CommandError;
 use crate::remote::RemoteArgs;
+use crate::user_environment::standard_client_socket;
 
 /// Which daemon.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DaemonAddressArgs {
-    /// The daemon's socket; the environment variable STEELYARD_SOCKET names another default.
-    #[arg(long, value_name = "PATH", env = "STEELYARD_SOCKET", hide_env = true, default_value = api::routes::SOCKET)]
-    pub socket: PathBuf,
+    /// The daemon's socket; also STEELYARD_SOCKET. Otherwise the socket of this user's daemon, or the system's
+    /// [default: /run/steelyard/control.sock]
+    #[arg(long, value_name = "PATH", env = "STEELYARD_SOCKET", hide_env = true)]
+    pub socket: Option<PathBuf>,
     #[command(flatten)]
     pub far: RemoteArgs,
 }
@@ -41,7 +43,9 @@ impl DaemonAddressArgs {
     pub fn client(&self) -> Result<ApiClient, CommandError> {
         Ok(match self.far.open_remote()? {
             Some(remote) => ApiClient::remote(remote),
-            None => ApiClient::new(&self.socket),
+            None => {
+                ApiClient::new(self.socket.as_deref().unwrap_or_else(|| standard_client_socket()))
+            }
         })
     }
 }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where the configuration stands unless a verb is told.
-const STANDARD_FILE: &str = "/etc/steelyard/steelyard.toml";
+use crate::user_environment::standard_config;
 
 /// A configuration file that has a default.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct StandardConfigArgs {
-    /// The configuration, or - for standard input [default: /etc/steelyard/steelyard.toml]
+    /// The configuration, or - for standard input [default: this user's in $XDG_CONFIG_HOME/steelyard, or
+    /// /etc/steelyard/steelyard.toml]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// The same file, named by an option.
@@ -24,7 +24,7 @@ impl StandardConfigArgs {
     }
 
     pub fn path(&self) -> &Path {
-        self.file.as_deref().or(self.config.as_deref()).unwrap_or_else(|| Path::new(STANDARD_FILE))
+        self.file.as_deref().or(self.config.as_deref()).unwrap_or_else(|| standard_config())
     }
 }
 

@@ -11,6 +11,7 @@ mod refresh;
 mod remote;
 mod show;
 mod time_spec;
+mod user_environment;
 
 mod agent;
 mod apply;
@@ -26,6 +27,7 @@ mod decap;
 mod doctor;
 mod explain;
 mod generations;
+mod init;
 mod lab;
 mod man;
 mod names;
@@ -75,6 +77,7 @@ fn command() -> clap::Command {
 #[derive(Debug, Subcommand)]
 enum CliCommand {
     Run(run::RunArgs),
+    Init(init::InitArgs),
     Agent(agent::AgentArgs),
     #[command(visible_alias = "validate")]
     Check(check::CheckArgs),
@@ -114,6 +117,7 @@ enum CliCommand {
 }
 
 fn main() -> ExitCode {
+    user_environment::choose_paths();
     let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let verb = match parsed {
         Ok(program) => program.verb,
@@ -125,6 +129,7 @@ fn main() -> ExitCode {
     };
     match verb {
         CliCommand::Run(args) => run::run(args),
+        CliCommand::Init(args) => init::run(&args),
         CliCommand::Agent(args) => agent::run(args),
         CliCommand::Check(args) => check::run(&args),
         CliCommand::Convert(args) => convert::run(&args),

@@ -136,6 +136,9 @@ const READING: &[(&str, Option<ErrorKind>)] = &[
 
 /// Lines that change the running system, or start a process.
 const ORDERING: &[(&str, Option<ErrorKind>)] = &[
+    ("init", None),
+    ("init shop.toml --listen :80 --servers a:1,b:2 --forward tcp --force", None),
+    ("init --forward udp", Some(ErrorKind::InvalidValue)),
     ("run", None),
     ("run -c shop.toml --takeover --events json", None),
     ("run --events xml", Some(ErrorKind::InvalidValue)),

@@ -107,7 +107,10 @@ pub use buffer::{BufferConfig, BufferOverflow};
 pub use capture::{CaptureConfig, CaptureKey};
 pub use circuit_breaker::CircuitBreakerLimits;
 pub use compression::{CompressionConfig, ContentCoding};
-pub use control::{ControlConfig, DEFAULT_SOCKET, RemoteApiConfig, WriteBack};
+pub use control::{
+    ControlConfig, DEFAULT_SOCKET, RemoteApiConfig, StandardPaths, UserEnvironment, WriteBack,
+    standard_paths,
+};
 pub use daily_window::DailyWindow;
 pub use decode::{is_cookie_value, is_writable_field};
 pub use discovery::{DiscoveryConfig, DiscoverySource, DnsRecordType};
@@ -116,7 +119,7 @@ pub use dns::{
     NameSource, NamedAddress, ZoneConfig, ZoneKey,
 };
 pub use error_pages::{ErrorPageConfig, ErrorPageContent};
-pub use event_hook::EventHook;
+pub use event_hook::{EventHook, hook_events};
 pub use explain::{EffectiveSetting, SettingOrigins};
 pub use field_names::FieldNamePolicy;
 pub use file_root::{Config, ConfigDiff, diff};

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::config::{CheckedConfig, ConfigFindings, ControlConfig, DEFAULT_SOCKET, load};
+use model::config::{CheckedConfig, ConfigFindings, ControlConfig, load, standard_paths};
 
 use crate::api_server::control_socket::{ControlSocketError, ReplacePolicy, bind};
 use crate::app::upgrade::message::UpgradeOffer;
@@ -193,7 +193,7 @@ impl ProcessStart {
         written: LoadedConfig,
     ) -> Result<(App, Option<ProcessSockets>), RunError> {
         let running = written.checked.config.global.control.socket.clone();
-        let mut state = take_over(&socket_beside(&running)).await?;
+        let mut state = take_over(&socket_beside(&running.ok_or(TakeError::NoSocket)?)).await?;
         let written = self.adopt_active_config(&state, written);
         let control = written.checked.config.global.control.clone();
         let sockets = std::mem::take(&mut state.sockets);
@@ -216,20 +216,19 @@ impl ProcessStart {
         Ok((app, self.bind_sockets(&control, ReplacePolicy::RunningDaemon)?))
     }
 
-    /// Binds the sockets; `None`: no path is configured, and the default one cannot be used. Forwarding needs none.
+    /// Binds the sockets; `None`: they are off, or no path is configured and the default one cannot be used. Forwarding
+    /// needs none.
     fn bind_sockets(
         &self,
         control: &ControlConfig,
         over: ReplacePolicy,
     ) -> Result<Option<ProcessSockets>, ControlSocketError> {
-        match control_paths(control, over) {
-            Err(error)
-                if control.socket == Path::new(DEFAULT_SOCKET)
-                    && error.is_unwritable_directory() =>
-            {
+        let Some(socket) = &control.socket else { return Ok(None) };
+        match bind_both(socket, control.mode, over) {
+            Err(error) if *socket == standard_paths().socket && error.is_unwritable_directory() => {
                 let text = format!(
                     "{error}; the API is served by no socket, and this process can be asked for nothing but by signals \
-                     and over TCP: set `socket` in `global.control` to a path that can be written"
+                     and over TCP: set `socket` in `global.control` to a path that can be written, or to \"off\""
                 );
                 self.events.warn("api-socket", text);
                 Ok(None)
@@ -299,12 +298,13 @@ impl ProcessStart {
     }
 }
 
-fn control_paths(
-    config: &ControlConfig,
+fn bind_both(
+    socket: &Path,
+    mode: u32,
     over: ReplacePolicy,
 ) -> Result<ProcessSockets, ControlSocketError> {
-    let control = bind(&config.socket, config.mode, over)?;
-    let upgrade = bind(&socket_beside(&config.socket), UPGRADE_MODE, ReplacePolicy::RunningDaemon);
+    let control = bind(socket, mode, over)?;
+    let upgrade = bind(&socket_beside(socket), UPGRADE_MODE, ReplacePolicy::RunningDaemon);
     let upgrade = upgrade.inspect_err(|_| control.socket_path().remove())?;
     Ok(ProcessSockets { control, upgrade })
 }

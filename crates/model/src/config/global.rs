@@ -8,6 +8,6 @@ mod verify;
 
 pub(super) use build::build_global;
 pub use diff::GlobalKey;
-pub(super) use keys::GLOBAL;
+pub(super) use keys::{CONTROL, GLOBAL};
 pub use types::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig};
 pub(super) use verify::verify_global;

@@ -115,7 +115,14 @@ fn control_effects(control: &ControlConfig) -> Vec<(&'static str, &'static str, 
         false => display_path(path),
     };
     vec![
-        ("socket", "takes orders at", placed(&control.socket, DEFAULT_SOCKET)),
+        (
+            "socket",
+            "takes orders at",
+            control
+                .socket
+                .as_ref()
+                .map_or("no socket".to_owned(), |socket| placed(socket, DEFAULT_SOCKET)),
+        ),
         ("state", "keeps its state in", placed(&control.state, DEFAULT_STATE_DIR)),
         ("tokens", "takes tokens from", named(remote.and_then(|it| it.tokens.as_ref()))),
         (

@@ -23,7 +23,10 @@ fn nothing_written_has_the_documented_defaults() {
         (false, &AccessLogTarget::Stderr)
     );
     assert_eq!((global.control.mode, global.control.generations), (0o660, 20));
-    assert_eq!(global.control.socket.to_str(), Some("/run/steelyard/control.sock"));
+    assert_eq!(
+        global.control.socket.as_deref(),
+        Some(std::path::Path::new("/run/steelyard/control.sock"))
+    );
     assert_eq!(global.metrics, None);
     let shop = &config.services["shop"];
     assert_eq!(shop.forward, ForwardingMode::Http);
@@ -348,5 +351,18 @@ fn lists_stand_for_tables_whose_short_form_takes_them() {
             ["tls", "accept-proxy", "acme", "reach", "when-response"].contains(&key),
             "try a list for {key} here"
         );
+    }
+}
+
+#[test]
+fn without_a_socket_everything_else_of_control_stays() {
+    let of = |text: &str| {
+        model::config::load(&format!("[global]\n{text}\n"), "f").unwrap().config.global.control
+    };
+    let on = of("");
+    for off in ["control = \"off\"", "control = { socket = \"off\" }"] {
+        let found = of(off);
+        assert_eq!((found.socket.as_ref(), &found.state), (None, &on.state), "{off}");
+        assert_eq!((found.generations, found.audit), (on.generations, on.audit), "{off}");
     }
 }

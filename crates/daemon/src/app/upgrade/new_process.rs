@@ -37,6 +37,12 @@ pub enum TakeError {
         #[source]
         source: io::Error,
     },
+    /// The configuration turns the socket off.
+    #[error(
+        "global.control.socket is off, and a takeover goes through that socket: restart instead, or set a path and \
+         restart once"
+    )]
+    NoSocket,
     /// The old process does not hand over.
     #[error("the running daemon does not hand over: {0}")]
     Refused(String),

@@ -29,13 +29,18 @@ pub enum ListenError {
     NotLocal { address: SocketAddr },
     /// The port requires a privilege.
     #[error(
-        "cannot listen on {address}: ports below {first_free} take CAP_NET_BIND_SERVICE \
-         (the systemd unit gives it), or a lower net.ipv4.ip_unprivileged_port_start"
+        "cannot listen on {address}: ports below {first_free} need a privilege that this user lacks; as root, give the \
+         program CAP_NET_BIND_SERVICE with `setcap cap_net_bind_service=+ep {program}` (the systemd unit has it), or free \
+         the port with `sysctl net.ipv4.ip_unprivileged_port_start={}`, or listen on a higher port and redirect to it: \
+         `iptables -t nat -A PREROUTING -p tcp --dport {} -j REDIRECT --to-ports PORT`",
+        address.port(), address.port()
     )]
     Privileged {
         address: SocketAddr,
         /// The first port that requires no privilege.
         first_free: u16,
+        /// The path of this program.
+        program: String,
     },
     /// A setting was rejected.
     #[error("cannot listen on {address} as configured: {refused}")]
@@ -103,7 +108,7 @@ impl ListenError {
             }
             Some(libc::EADDRNOTAVAIL) => ListenError::NotLocal { address },
             Some(libc::EACCES) if address.port() != 0 && address.port() < first_free() => {
-                ListenError::Privileged { address, first_free: first_free() }
+                ListenError::Privileged { address, first_free: first_free(), program: program() }
             }
             _ => ListenError::socket(address, options.mptcp, source),
         }
@@ -135,6 +140,12 @@ fn first_free() -> u16 {
         .ok()
         .and_then(|text| text.trim().parse().ok())
         .unwrap_or(1024)
+}
+
+/// The path of this program, as a shell takes it.
+fn program() -> String {
+    let path = std::env::current_exe().map(|path| path.display().to_string());
+    path.unwrap_or_else(|_| "$(command -v steelyard)".to_owned())
 }
 
 fn write_taken(address: &SocketAddr, holders: &[PortHolder]) -> String {

@@ -13,11 +13,11 @@ pub const DEFAULT_STATE_DIR: &str = "/var/lib/steelyard";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ControlConfig {
-    /// Unix socket; default `/run/steelyard/control.sock`.
-    pub socket: PathBuf,
+    /// Unix socket; default `/run/steelyard/control.sock`, or the user's. `None`: there is none.
+    pub socket: Option<PathBuf>,
     /// File mode of the socket; default 0o660.
     pub mode: u32,
-    /// Directory of configuration generations and saved state; default `/var/lib/steelyard`.
+    /// Directory of configuration generations and saved state; default `/var/lib/steelyard`, or the user's.
     pub state: PathBuf,
     /// Where runtime changes are stored by default.
     pub write_back: WriteBack,

@@ -101,6 +101,11 @@ pub static EVENTS: [Keyword; 86] = [
     Keyword::new("telemetry-back"),
 ];
 
+/// The kinds of events that can start a hook.
+pub fn hook_events() -> impl Iterator<Item = &'static str> {
+    EVENTS.iter().map(|event| event.name).filter(|name| *name != "all")
+}
+
 static HOOK_TABLE: TableSchema = TableSchema {
     description: "a hook",
     exclusive_groups: &[],

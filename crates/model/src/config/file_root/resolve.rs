@@ -2,10 +2,11 @@
 //! other settings. It reports nothing: `verify` checks the result.
 
 use crate::config::capture::CAPTURE;
+use crate::config::control::resolve_control;
 use crate::config::dns::SERVER as NAMES;
 use crate::config::dns::{NAME, ZONE};
 use crate::config::effective_settings::EffectiveSettings;
-use crate::config::global::GLOBAL;
+use crate::config::global::{CONTROL, GLOBAL};
 use crate::config::heartbeat::HEARTBEAT;
 use crate::config::link::resolve_link;
 use crate::config::mptcp::MPTCP;
@@ -26,7 +27,8 @@ use crate::config::{dns, heartbeat};
 pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
     let nothing = ConfigSection::new(&GLOBAL, SourceSpan::default());
     let written = root.table("global").unwrap_or(&nothing);
-    let global = resolve_layers(&GLOBAL, &[SettingLayer::own(written)], false);
+    let mut global = resolve_layers(&GLOBAL, &[SettingLayer::own(written)], false);
+    resolve_control(&mut global, &CONTROL);
     let packets = top_table(root, "packets", &PACKETS);
     let services = root.list("service").iter();
     let services = services.map(|it| resolve_service(it, written, &global)).collect();

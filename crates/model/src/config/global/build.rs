@@ -30,7 +30,7 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
             },
         }),
         control: read_inner_table(section, "control", |control| ControlConfig {
-            socket: path(control, "socket"),
+            socket: control.text("socket").map(PathBuf::from),
             mode: control.count_or_zero("mode"),
             state: path(control, "state"),
             write_back: control::build_write_back(control),

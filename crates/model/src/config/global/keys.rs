@@ -66,9 +66,13 @@ pub static GLOBAL: TableSchema = TableSchema {
         ),
         KeySchema::new(
             "control",
-            ValueKind::table(&CONTROL),
+            ValueKind::Table {
+                table: &CONTROL,
+                short: TableShorthand::None,
+                unset: Some(control::NO_SOCKET),
+            },
             DefaultValue::Inner,
-            "The local API and what is kept on disk.",
+            "The local API and what is kept on disk. `off`: no socket; signals alone command the daemon.",
         ),
         KeySchema::new(
             "metrics",
@@ -139,16 +143,17 @@ static ACCESS_LOG: TableSchema = TableSchema {
     ],
 };
 
-static CONTROL: TableSchema = TableSchema {
+pub static CONTROL: TableSchema = TableSchema {
     description: "the control table",
     exclusive_groups: &[],
     keys: &[
         KeySchema::new(
             "socket",
-            ValueKind::Text { form: TextFormat::File, unset: None },
+            ValueKind::Text { form: TextFormat::File, unset: Some(control::NO_SOCKET) },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_SOCKET))),
-            "Unix socket of the local API. Where there can be none at the usual path, as with a read-only root, the daemon runs \
-             without, with a warning; a path that is written here must be writable.",
+            "Unix socket of the local API; `off`: none. A user other than root has `$XDG_RUNTIME_DIR/steelyard/control.sock`. \
+             Where there can be none at the usual path, as with a read-only root, the daemon runs without, with a warning; a \
+             path that is written here must be writable.",
         ),
         KeySchema::new(
             "mode",
@@ -160,7 +165,7 @@ static CONTROL: TableSchema = TableSchema {
             "state",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_STATE_DIR))),
-            "Directory of generations and kept states.",
+            "Directory of generations and kept states. A user other than root has `$XDG_STATE_HOME/steelyard`.",
         ),
         KeySchema::new(
             "generations",
