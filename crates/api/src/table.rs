@@ -8,7 +8,7 @@ use crate::types::Role;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ApiRoute {
-    /// `GET`, `POST`, `PUT` or `PATCH`.
+    /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: &'static str,
     /// As in `routes`, with parameters in braces.
     pub path: &'static str,
@@ -163,12 +163,20 @@ pub const ALL: &[ApiRoute] = &[
     patch(routes::CONFIG, "Changes the configuration: objects come, change and go."),
     written(routes::CONFIG_SERVICE, "A service, as written."),
     patch(routes::CONFIG_SERVICE, "Changes a service."),
+    put(routes::CONFIG_SERVICE, "Makes or replaces a service."),
+    delete(routes::CONFIG_SERVICE, "Removes a service."),
     written(routes::CONFIG_RULE, "A rule, as written."),
     patch(routes::CONFIG_RULE, "Changes a rule."),
+    put(routes::CONFIG_RULE, "Makes or replaces a rule."),
+    delete(routes::CONFIG_RULE, "Removes a rule."),
     written(routes::CONFIG_POOL, "A pool, as written."),
     patch(routes::CONFIG_POOL, "Changes a pool."),
+    put(routes::CONFIG_POOL, "Makes or replaces a pool."),
+    delete(routes::CONFIG_POOL, "Removes a pool."),
     written(routes::CONFIG_SERVER, "A server, as written."),
     patch(routes::CONFIG_SERVER, "Changes a server."),
+    put(routes::CONFIG_SERVER, "Makes or replaces a server."),
+    delete(routes::CONFIG_SERVER, "Removes a server."),
     ApiRoute {
         body: Text(routes::TOML),
         ..post(routes::PLAN, "What a configuration would change.", "ApplyQuery", Json("PlanChange"))
@@ -211,6 +219,15 @@ const fn post(
 const fn patch(path: &'static str, summary: &'static str) -> ApiRoute {
     let route = post(path, summary, "ChangeQuery", Json("Applied"));
     ApiRoute { method: "PATCH", body: Text(routes::MERGE_PATCH), ..route }
+}
+
+const fn put(path: &'static str, summary: &'static str) -> ApiRoute {
+    let route = post(path, summary, "ObjectQuery", Json("Applied"));
+    ApiRoute { method: "PUT", body: Text(routes::JSON), ..route }
+}
+
+const fn delete(path: &'static str, summary: &'static str) -> ApiRoute {
+    ApiRoute { method: "DELETE", ..post(path, summary, "ChangeQuery", Json("Applied")) }
 }
 
 const fn written(path: &'static str, summary: &'static str) -> ApiRoute {

@@ -43,8 +43,8 @@ pub use capture::{
 pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery, Drift, Generation,
-    Generations, KeyChange, PairApplied, PlanChange, PoolChanged, PoolChanges, RollbackQuery,
-    StopQuery, Stopping,
+    Generations, KeyChange, ObjectQuery, PairApplied, PlanChange, PoolChanged, PoolChanges,
+    RollbackQuery, StopQuery, Stopping,
 };
 pub use counter::Counter;
 pub use error_counts::ErrorCounts;

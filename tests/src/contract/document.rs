@@ -70,6 +70,9 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Value, Str
             },
         },
     });
+    if makes_object(route) {
+        operation["responses"]["201"] = operation["responses"]["200"].clone();
+    }
     if route.role != Role::View {
         // Read-only routes need no token on a loopback address.
         operation["security"] = json!([{ "token": [] }]);
@@ -138,9 +141,19 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
         json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": text })
     };
     let mut fields = Vec::new();
-    if matches!(route.method, "PUT" | "PATCH") {
+    let is_whole = route.path == api::routes::CONFIG;
+    if matches!(route.method, "PUT" | "PATCH" | "DELETE") {
         let text = "The ETag of the generation that must be in force, or *; otherwise 412, as where it names none.";
-        fields.push(field("if-match", route.method == "PUT", "^(\\*|\"[0-9]+\")?$", text));
+        fields.push(field(
+            "if-match",
+            route.method == "PUT" && is_whole,
+            "^(\\*|\"[0-9]+\")?$",
+            text,
+        ));
+    }
+    if route.method == "PUT" && makes_object(route) {
+        let text = "`*`: only if there is no such object; otherwise 412.";
+        fields.push(field("if-none-match", false, "^\\*$", text));
     }
     if route.method != "GET" {
         let text = "Carried out once, however often it is sent with this key: its answer is given again, as long as the \
@@ -148,6 +161,11 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
         fields.push(field(api::routes::IDEMPOTENCY_KEY, false, "^[!#-~]{1,255}$", text));
     }
     fields
+}
+
+/// Whether what is put is one object of the configuration.
+fn makes_object(route: &ApiRoute) -> bool {
+    route.query == "ObjectQuery"
 }
 
 /// In a query, an absent key means the default, so null is not allowed.

@@ -48,6 +48,9 @@ fn sample(operation: &ApiOperation) -> (String, &'static str) {
         ("PATCH", routes::CONFIG)
         | ("PATCH", routes::CONFIG_SERVICE | routes::CONFIG_POOL)
         | ("PATCH", routes::CONFIG_RULE | routes::CONFIG_SERVER) => "{}",
+        ("PUT", routes::CONFIG_SERVICE | routes::CONFIG_POOL)
+        | ("PUT", routes::CONFIG_RULE | routes::CONFIG_SERVER) => "[]",
+        ("DELETE", _) => return (path.replace("/a", "/none"), ""),
         (method, path) => panic!("{method} {path} has no sample here"),
     };
     let query = match operation.path.as_str() {

@@ -20,7 +20,7 @@ pub struct ApplyQuery {
     pub save: Option<bool>,
 }
 
-/// Query of `PUT` and `PATCH /v1/config` and what is below it. Which generation must be in force stands in `If-Match`.
+/// Query of `PUT` and `PATCH /v1/config`, and of `PATCH` and `DELETE` of its objects. Which generation must be in force stands in `If-Match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ChangeQuery {
@@ -28,6 +28,16 @@ pub struct ChangeQuery {
     pub file: Option<String>,
     /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
+}
+
+/// Query of `PUT` of one object of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ObjectQuery {
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    pub save: Option<bool>,
+    /// The name or place of the rule before which a new rule is inserted; absent: it is the last one.
+    pub before: Option<String>,
 }
 
 /// Query of `GET /v1/config`.

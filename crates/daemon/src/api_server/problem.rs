@@ -80,7 +80,8 @@ impl From<ApplyError> for ApiProblem {
             }
             ApplyError::Patch(error) => match error {
                 PatchError::Unknown { .. } => ApiProblem::new(404, "no-object", text),
-                PatchError::Form(_) | PatchError::Value { .. } => {
+                PatchError::Exists { .. } => ApiProblem::new(412, "exists", text),
+                PatchError::Form(_) | PatchError::Name { .. } | PatchError::Value { .. } => {
                     ApiProblem::new(400, "patch", text)
                 }
                 PatchError::Syntax(_) => ApiProblem::new(409, "patch", text),

@@ -10,10 +10,11 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::{MethodRouter, get, post, put};
 
 use super::context::ApiContext;
 use super::idempotency::run_once;
+use super::path_parameters::{ObjectPath, PoolPath, RulePath, ServerPath, ServicePath};
 use super::problem::ApiProblem;
 use super::{
     capture_routes, change_routes, config_routes, event_stream, read_routes, server_routes,
@@ -39,16 +40,10 @@ pub(super) fn build_router(context: Arc<ApiContext>) -> Router {
                 .put(config_routes::put_config)
                 .patch(config_routes::patch_config),
         )
-        .route(
-            routes::CONFIG_SERVICE,
-            get(config_routes::get_service).patch(config_routes::patch_service),
-        )
-        .route(routes::CONFIG_RULE, get(config_routes::get_rule).patch(config_routes::patch_rule))
-        .route(routes::CONFIG_POOL, get(config_routes::get_pool).patch(config_routes::patch_pool))
-        .route(
-            routes::CONFIG_SERVER,
-            get(config_routes::get_server).patch(config_routes::patch_server),
-        )
+        .route(routes::CONFIG_SERVICE, object_routes::<ServicePath>())
+        .route(routes::CONFIG_RULE, object_routes::<RulePath>())
+        .route(routes::CONFIG_POOL, object_routes::<PoolPath>())
+        .route(routes::CONFIG_SERVER, object_routes::<ServerPath>())
         .layer(large)
         .route(routes::EXPLAIN_TRACE, post(trace_routes::explain_upload))
         .merge(limit_body())
@@ -59,6 +54,13 @@ pub(super) fn build_router(context: Arc<ApiContext>) -> Router {
         .layer(from_fn(with_deadline))
         .layer(from_fn_with_state(Arc::clone(&context.idempotency), run_once))
         .with_state(context)
+}
+
+fn object_routes<P: ObjectPath + 'static>() -> MethodRouter<Arc<ApiContext>> {
+    get(config_routes::get_object::<P>)
+        .put(config_routes::put_object::<P>)
+        .patch(config_routes::patch_object::<P>)
+        .delete(config_routes::delete_object::<P>)
 }
 
 fn limit_body() -> Router<Arc<ApiContext>> {

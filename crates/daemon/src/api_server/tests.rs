@@ -167,6 +167,7 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
         warnings: Vec::new(),
         needs_restart: Vec::new(),
         confirmed: true,
+        created: false,
         saved: None,
         unsaved: vec!["the disk is full".into()],
     };

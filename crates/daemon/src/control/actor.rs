@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{ConfigDiff, diff, load};
+use model::config::{CheckedConfig, ConfigDiff, diff, load};
 use model::id::ServerId;
 use tokio::sync::{mpsc, watch};
 
@@ -155,16 +155,22 @@ impl ControlActor {
         }
     }
 
-    pub(super) async fn apply(
-        &mut self,
-        change: ConfigChange,
-        repeats: Option<u64>,
-    ) -> Result<ApplyOutcome, ApplyError> {
+    /// The configuration of a change that may be made now.
+    pub(super) fn check_change(&self, change: &ConfigChange) -> Result<CheckedConfig, ApplyError> {
         self.check_changeable()?;
         if let Some(expected) = change.expect.filter(|wanted| *wanted != self.active.generation) {
             return Err(ApplyError::Stale { expected, found: self.active.generation });
         }
-        let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
+        load(&change.text, &change.file).map_err(ApplyError::Invalid)
+    }
+
+    /// Activates the configuration that `check_change` made of the change.
+    pub(super) async fn apply(
+        &mut self,
+        change: ConfigChange,
+        checked: CheckedConfig,
+        repeats: Option<u64>,
+    ) -> Result<ApplyOutcome, ApplyError> {
         self.check_permission(&change, &checked)?;
         let differs = diff(&self.active.checked.config, &checked.config);
         let warnings = checked.warnings.clone();

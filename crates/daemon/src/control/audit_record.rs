@@ -33,9 +33,10 @@ impl ControlActor {
         let file = change.file.clone();
         let before = self.active.generation;
         let failures = self.persistence_failures();
-        let room = self.save_target(&change)?;
+        let checked = self.check_change(&change)?;
+        let room = self.save_target(&change, &checked)?;
         let base = change.base.clone();
-        let applied = self.apply(change, None).await?;
+        let applied = self.apply(change, checked, None).await?;
         if base.is_some() {
             self.adopt_file_text(base);
         }
@@ -57,8 +58,9 @@ impl ControlActor {
         let failures = self.persistence_failures();
         let stored = self.stored_change(to, origin.clone())?;
         let change = ConfigChange { save, ..stored.change };
-        let room = self.save_target(&change)?;
-        let applied = self.apply(change, Some(stored.number)).await?;
+        let checked = self.check_change(&change)?;
+        let room = self.save_target(&change, &checked)?;
+        let applied = self.apply(change, checked, Some(stored.number)).await?;
         let saved = self.save_to(room);
         let into = saved.as_ref().ok().cloned().flatten();
         let from = format!("generation {}", stored.number);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use api::types::Drift;
 use model::config::WriteBack;
+use model::config::text_difference::{ReducedTexts, reduce_to_differences};
 use model::config::toml_tree::{diff_trees, parse_tree};
 
 use crate::control::config_overlay::ConfigOverlay;
@@ -129,7 +130,8 @@ fn find_drift(file: &Path, force: &str, base: Option<&str>, mode: WriteBack) -> 
     }
     let edited = base.is_some_and(|base| base != text);
     let kept = mode == WriteBack::Overlay && !edited;
-    let (theirs, ours) = match (parse_tree(&text), parse_tree(force)) {
+    let ReducedTexts { old, new } = reduce_to_differences(&text, force);
+    let (theirs, ours) = match (parse_tree(&old), parse_tree(&new)) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (Err(why), _) => return Some(Drift { edited, trouble: Some(why), ..none }),
         // The active text was parsed before, so this cannot fail.

@@ -1,7 +1,7 @@
-//! A patch of one object, applied to the configuration that is active at its turn: two who change different objects at
-//! once both get what they wanted. How a patch is written into a text is decided in `model::config`.
+//! A patch, replacement or removal of one object, applied to the configuration that is active at its turn: two who change
+//! different objects at once both get what they wanted. How it is written into a text is decided in `model::config`.
 
-use model::config::patch::apply_patch;
+use model::config::patch::object_edit::{ObjectEdit, apply_edit, has_object};
 
 use super::actor::ControlActor;
 use crate::state::change::{ApplyError, ApplyOutcome, ConfigChange, ConfigPatch};
@@ -12,12 +12,15 @@ impl ControlActor {
         &mut self,
         order: ConfigPatch,
     ) -> Result<ApplyOutcome, ApplyError> {
-        let ConfigPatch { object, patch: keys, origin, expect, save } = order;
+        let ConfigPatch { object, edit, origin, expect, save } = order;
         if let Some(expected) = expect.filter(|wanted| *wanted != self.active.generation) {
             return Err(ApplyError::Stale { expected, found: self.active.generation });
         }
-        let text = apply_patch(&self.active.text, &object, &keys)?;
+        let text = apply_edit(&self.active.text, &object, &edit)?;
         let file = self.active.file.to_string();
-        self.apply_and_record(ConfigChange { save, ..ConfigChange::new(text, file, origin) }).await
+        let is_put = matches!(edit, ObjectEdit::Put(_));
+        let created = is_put && !has_object(&self.active.text, &object);
+        let change = ConfigChange { save, ..ConfigChange::new(text, file, origin) };
+        Ok(ApplyOutcome { created, ..self.apply_and_record(change).await? })
     }
 }

@@ -287,7 +287,8 @@ impl ControlActor {
         let EditedFile { file, text } = written;
         let shown = file.display().to_string();
         let change = ConfigChange::new(text.clone(), &*self.active.file, origin.clone());
-        self.apply(change, None).await?;
+        let checked = self.check_change(&change)?;
+        self.apply(change, checked, None).await?;
         match atomic_file::replace_keeping_owner(&file, text.as_bytes()) {
             Ok(()) => {
                 self.config_file.set_base(&self.active.text);

@@ -83,7 +83,8 @@ impl ControlActor {
                 }
                 let text = self.active.text.clone();
                 let stored = self.stored_change(Some(before), origin.clone())?;
-                self.apply(stored.change, Some(stored.number)).await?;
+                let checked = self.check_change(&stored.change)?;
+                self.apply(stored.change, checked, Some(stored.number)).await?;
                 match &record.saved {
                     Some(_) => saved = self.restore_file(&text),
                     None => drop(self.save_to(self.overlay_target())?),

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::config::{WriteBack, load};
+use model::config::{CheckedConfig, WriteBack};
 
 use super::actor::ControlActor;
 use super::config_file::FILE_BYTES;
@@ -33,12 +33,14 @@ impl ControlActor {
     ///
     /// # Errors
     /// The file would be written, but its content is neither the active text nor the new one.
-    pub(super) fn save_target(&self, change: &ConfigChange) -> Result<SaveTarget, ApplyError> {
+    pub(super) fn save_target(
+        &self,
+        change: &ConfigChange,
+        checked: &CheckedConfig,
+    ) -> Result<SaveTarget, ApplyError> {
         if !matches!(change.origin.way, ChangeTrigger::Api | ChangeTrigger::Rollback) {
             return Ok(SaveTarget::Nowhere);
         }
-        // Mistakes are reported when the text is activated.
-        let Ok(checked) = load(&change.text, &change.file) else { return Ok(SaveTarget::Nowhere) };
         let mode = checked.config.global.control.write_back;
         let (true, Some(path)) =
             (change.save.unwrap_or(mode != WriteBack::Off), &self.config_file.file)

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use api::types::AuditRecord;
 use model::config::patch::ConfigObject;
+use model::config::patch::object_edit::ObjectEdit;
 use model::config::{ConfigDiff, ConfigFinding, ConfigFindings, PatchError};
 use model::id::ServerId;
 use serde::{Deserialize, Serialize};
@@ -47,8 +48,7 @@ impl ConfigChange {
 #[derive(Clone, Debug)]
 pub struct ConfigPatch {
     pub object: ConfigObject,
-    /// The merge patch (RFC 7396).
-    pub patch: serde_json::Value,
+    pub edit: ObjectEdit,
     pub origin: ChangeOrigin,
     /// Apply only if this generation is active; `None`: always.
     pub expect: Option<u64>,
@@ -69,6 +69,8 @@ pub struct ApplyOutcome {
     pub needs_restart: Vec<String>,
     /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
     pub confirmed: bool,
+    /// The object that was put did not exist before.
+    pub created: bool,
     /// For a rollback: the generation whose text it repeats.
     pub repeats: Option<u64>,
     /// The file that has it now.

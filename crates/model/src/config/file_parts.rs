@@ -11,6 +11,9 @@ use toml::de::DeTable;
 use super::decode::ConfigDecoder;
 use super::file_root::ROOT;
 use super::finding::FindingCollector;
+use super::object_header::{
+    ObjectHeader, has_plain_lines, is_empty_line, is_plain_header, read_header,
+};
 use super::section::{ConfigSection, ContinuedList};
 use super::source_text::{SourceSpan, SourceText};
 
@@ -58,7 +61,7 @@ struct PartStart<'t> {
 /// The beginnings of parts of at least this size. `None` if the text makes less than two, or if a line could be something
 /// else than it looks like.
 fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
-    if text.len() <= size || text.contains("\"\"\"") || text.contains("'''") {
+    if text.len() <= size || !has_plain_lines(text) {
         return None;
     }
     let mut starts = vec![PartStart { at: 0, continued: None }];
@@ -76,9 +79,7 @@ fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
             }
             continue;
         }
-        // Blanks, quotes and comments in a header could hide that two headers are the same.
-        let inside = line.trim_start_matches('[').trim_end_matches(']');
-        if !inside.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+        if !is_plain_header(line) {
             return None;
         }
         let Some(header) = read_header(line) else {
@@ -111,56 +112,6 @@ fn part_starts(text: &str, size: usize) -> Option<Vec<PartStart<'_>>> {
     };
     let is_safe = cut_lists.is_empty() || !text.lines().any(is_key_of_list);
     (is_safe && starts.len() > 1).then_some(starts)
-}
-
-fn is_empty_line(line: &str) -> bool {
-    line.is_empty() || line.starts_with('#')
-}
-
-/// The header of a table in an object.
-#[derive(Clone, Copy, Debug, Default)]
-struct ObjectHeader<'t> {
-    /// `pool.a` of `[pool.a.probe]`.
-    object: &'t str,
-    /// `pool` of it.
-    table: &'t str,
-    /// `a` of it.
-    name: &'t str,
-    /// The header is the object's own.
-    is_whole_table: bool,
-    /// `rule` of `[[service.a.rule]]`.
-    list: Option<&'t str>,
-}
-
-/// `None` for a header of one word, for keys in quotes, and for the values of an array.
-fn read_header(line: &str) -> Option<ObjectHeader<'_>> {
-    let is_list = line.starts_with("[[");
-    let header = line.trim_start_matches('[');
-    let word = bare_key(header)?;
-    let name = bare_key(header.get(word.len()..)?.strip_prefix('.')?)?;
-    let object = header.get(..word.len() + 1 + name.len())?;
-    let rest = header.get(object.len()..)?;
-    let inner = rest.strip_prefix('.').and_then(bare_key);
-    let is_whole_table = rest.starts_with(']');
-    if !word.starts_with(|first: char| first.is_ascii_alphabetic())
-        || !(is_whole_table || inner.is_some())
-    {
-        return None;
-    }
-    let list =
-        inner.filter(|inner| is_list && rest.get(1 + inner.len()..).is_some_and(closes_list));
-    Some(ObjectHeader { object, table: word, name, is_whole_table, list })
-}
-
-fn closes_list(rest: &str) -> bool {
-    rest.starts_with("]]")
-}
-
-/// The bare key at the start of a text.
-fn bare_key(text: &str) -> Option<&str> {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let end = text.find(|c| !is_bare(c)).unwrap_or(text.len());
-    text.get(..end).filter(|key| !key.is_empty())
 }
 
 #[cfg(test)]

@@ -3,11 +3,15 @@
 
 pub mod json_to_toml;
 mod list;
+pub mod object_edit;
+
+use std::ops::Range;
 
 use json_to_toml::{PatchError, element_name, to_toml_value};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value as Node, value};
 
+use super::text_block::TextBlocks;
 use super::toml_tree::parse_tree;
 
 /// An object of the configuration.
@@ -32,6 +36,42 @@ pub enum ConfigObject {
 /// # Errors
 /// The object does not exist, or the text is not TOML.
 pub fn read_object(text: &str, object: &ConfigObject) -> Result<Value, PatchError> {
+    let lines = object_lines(text, object).and_then(|range| text.get(range));
+    match lines.map(|lines| read_object_of(lines, object)) {
+        Some(Ok(found)) => Ok(found),
+        _ => read_object_of(text, object),
+    }
+}
+
+/// The bytes of the text that alone hold the object; `None` if that cannot be told without parsing it.
+fn object_lines(text: &str, object: &ConfigObject) -> Option<Range<usize>> {
+    let blocks = TextBlocks::new(text)?;
+    match object {
+        ConfigObject::Root => None,
+        ConfigObject::Service(name) => blocks.object(&format!("service.{name}")),
+        ConfigObject::Pool(name) | ConfigObject::Server { pool: name, .. } => {
+            blocks.object(&format!("pool.{name}"))
+        }
+        ConfigObject::Rule { service, name } => {
+            let named = |range: &Range<usize>| {
+                let lines = text.get(range.clone()).unwrap_or_default();
+                lines.contains(name.as_str()) && is_rule_named(lines, service, name)
+            };
+            match blocks.rules(service) {
+                Some(rules) => rules.into_iter().find(named),
+                None => blocks.object(&format!("service.{service}")),
+            }
+        }
+    }
+}
+
+fn is_rule_named(lines: &str, service: &str, name: &str) -> bool {
+    let object = ConfigObject::Rule { service: service.to_owned(), name: "1".to_owned() };
+    let rule = read_object_of(lines, &object).ok();
+    rule.is_some_and(|rule| rule.get("name").and_then(Value::as_str) == Some(name))
+}
+
+fn read_object_of(text: &str, object: &ConfigObject) -> Result<Value, PatchError> {
     let root = parse_tree(text).map_err(PatchError::Syntax)?;
     let table = |kind: &str, name: &str| {
         let found = root.get(kind).and_then(|all| all.get(name));
@@ -60,14 +100,37 @@ pub fn read_object(text: &str, object: &ConfigObject) -> Result<Value, PatchErro
     }
 }
 
-/// The text after the patch.
+/// The text after the patch. Where the object's lines can be told apart, no other line is read.
 ///
 /// # Errors
 /// See `PatchError`.
 pub fn apply_patch(text: &str, object: &ConfigObject, patch: &Value) -> Result<String, PatchError> {
     let Value::Object(keys) = patch else { return Err(PatchError::Form(json_type_name(patch))) };
+    if let Some(range) = object_lines(text, object)
+        && let Some(lines) = text.get(range.clone())
+        && let Ok(patched) = patch_text(lines, object, keys)
+    {
+        return Ok(splice(text, range, &patched));
+    }
+    // The message for a missing object names similar ones of the whole text.
+    patch_text(text, object, keys)
+}
+
+/// The text with other lines in place of some.
+fn splice(text: &str, range: Range<usize>, lines: &str) -> String {
+    let before = text.get(..range.start).unwrap_or_default();
+    let after = text.get(range.end..).unwrap_or_default();
+    [before, lines, after].concat()
+}
+
+/// Patches an object of a text by parsing all of it.
+fn patch_text(
+    text: &str,
+    object: &ConfigObject,
+    keys: &Map<String, Value>,
+) -> Result<String, PatchError> {
     // For a missing object this returns an error that lists similar names.
-    let before = read_object(text, object)?;
+    let before = read_object_of(text, object)?;
     let mut file: DocumentMut = text
         .parse()
         .map_err(|error: toml_edit::TomlError| PatchError::Syntax(error.message().into()))?;
@@ -93,14 +156,16 @@ pub fn apply_patch(text: &str, object: &ConfigObject, patch: &Value) -> Result<S
         ConfigObject::Server { pool, name } => {
             let table = object_table(&mut file, "pool", pool).ok_or_else(lost)?;
             let mut all =
-                list_elements(&read_object(text, &ConfigObject::Pool(pool.clone()))?, "servers");
+                list_elements(&read_object_of(text, &ConfigObject::Pool(pool.clone()))?, "servers");
             let at = all.iter().position(|one| element_name(one).as_deref() == Some(name));
             replace(table, "servers", &mut all, at, &before, keys)?;
         }
         ConfigObject::Rule { service, name } => {
             let table = object_table(&mut file, "service", service).ok_or_else(lost)?;
-            let mut all =
-                list_elements(&read_object(text, &ConfigObject::Service(service.clone()))?, "rule");
+            let mut all = list_elements(
+                &read_object_of(text, &ConfigObject::Service(service.clone()))?,
+                "rule",
+            );
             let at = find_rule(&all, name);
             replace(table, "rule", &mut all, at, &before, keys)?;
         }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::config::PatchError;
 use model::config::patch::ConfigObject;
+use model::config::patch::object_edit::{ObjectEdit, ObjectPut};
 use serde_json::json;
 
 use super::*;
@@ -12,7 +13,7 @@ use super::*;
 const WRITERS: usize = 60;
 
 fn patch(object: ConfigObject, patch: serde_json::Value) -> ConfigPatch {
-    ConfigPatch { object, patch, origin: by(), expect: None, save: None }
+    ConfigPatch { object, edit: ObjectEdit::Merge(patch), origin: by(), expect: None, save: None }
 }
 
 fn server(name: &str) -> ConfigObject {
@@ -199,4 +200,32 @@ async fn ticked(world: &ControlFixture, so: impl Fn(&ControlFixture) -> bool) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     panic!("it did not come");
+}
+
+#[tokio::test]
+async fn objects_are_made_replaced_and_removed_by_name() {
+    let world = ControlFixture::start(TEXT, None).await;
+    let order = |object, edit| ConfigPatch { edit, ..patch(object, json!({})) };
+    let put = |value, must_be_new| {
+        ObjectEdit::Put(ObjectPut { value, must_be_new, ..ObjectPut::default() })
+    };
+    let address = json!({ "address": "127.0.0.1:9" });
+    let made = order(server("fresh"), put(address.clone(), true));
+    let done = world.control.patch(made.clone()).await.unwrap();
+    assert!(done.created && done.confirmed, "{done:?}");
+    assert!(world.control.state().server("web", "fresh").is_some());
+    let again = world.control.patch(made).await.unwrap_err();
+    assert!(matches!(again, ApplyError::Patch(PatchError::Exists { .. })), "{again:?}");
+    let weight = json!({ "address": "127.0.0.1:9", "weight": 7 });
+    let done = world.control.patch(order(server("fresh"), put(weight, false))).await.unwrap();
+    assert!(!done.created);
+    let stale = ConfigPatch { expect: Some(1), ..order(server("fresh"), ObjectEdit::Remove) };
+    let refused = world.control.patch(stale).await;
+    assert!(matches!(refused, Err(ApplyError::Stale { .. })), "{refused:?}");
+    world.control.patch(order(server("fresh"), ObjectEdit::Remove)).await.unwrap();
+    assert!(world.control.state().server("web", "fresh").is_none());
+    // A pool that a service needs stays.
+    let needed = order(ConfigObject::Pool("web".into()), ObjectEdit::Remove);
+    let refused = world.control.patch(needed).await;
+    assert!(matches!(refused, Err(ApplyError::Invalid(_))), "{refused:?}");
 }

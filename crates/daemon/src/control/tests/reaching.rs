@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use model::config::patch::ConfigObject;
+use model::config::patch::object_edit::ObjectEdit;
 
 fn with(more: &str) -> String {
     format!("{TEXT}{more}\n")
@@ -32,7 +33,13 @@ async fn patched(
     object: ConfigObject,
     patch: serde_json::Value,
 ) -> Result<ApplyOutcome, ApplyError> {
-    let order = ConfigPatch { object, patch, origin: by(), expect: None, save: None };
+    let order = ConfigPatch {
+        object,
+        edit: ObjectEdit::Merge(patch),
+        origin: by(),
+        expect: None,
+        save: None,
+    };
     world.control.patch(order).await
 }
 

@@ -19,6 +19,20 @@ pub enum PatchError {
         /// Existing names of the same kind.
         near: Vec<String>,
     },
+    /// The object exists, and was to be made.
+    #[error("there is a {what} already")]
+    Exists {
+        /// The object.
+        what: String,
+    },
+    /// The object's keys have another name than it is asked for by.
+    #[error("name: found {found}, expected '{wanted}', as in the path, or no name")]
+    Name {
+        /// The name in the path.
+        wanted: String,
+        /// The name in the keys, as JSON.
+        found: String,
+    },
     /// A patch of an object must be an object.
     #[error("found {0}, expected a JSON object with the keys to change, null for those to remove")]
     Form(&'static str),
