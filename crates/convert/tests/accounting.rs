@@ -1,5 +1,5 @@
 //! Every word of a source file is carried over or reported: no word is read and then lost. The tests use the example
-//! files, every directive in the manuals of HAProxy and nginx, and generated files.
+//! files, every directive in the manuals of the other balancers, and generated files.
 
 #![allow(
     clippy::panic,
@@ -11,12 +11,16 @@
 mod apache;
 #[path = "accounting/caddy.rs"]
 mod caddy;
+#[path = "accounting/dispatcher.rs"]
+mod dispatcher;
 #[path = "accounting/envoy.rs"]
 mod envoy;
 #[path = "accounting/generated.rs"]
 mod generated;
 #[path = "accounting/haproxy.rs"]
 mod haproxy;
+#[path = "accounting/keepalived.rs"]
+mod keepalived;
 #[path = "accounting/names.rs"]
 mod names;
 #[path = "accounting/nginx.rs"]

@@ -119,8 +119,11 @@ impl DispatcherConfig {
     fn executor(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
         if command.has_action("set") {
             insert_keywords(&mut self.executor, command, 1);
+        } else if command.has_action("configure") || command.has_action("unconfigure") {
+            note_interface(command, notes);
         } else {
-            notes.not_needed(command.source, &command.text, "packets are taken as soon as a service is there; its addresses are put on an interface by the system or by `[vrrp.NAME]`");
+            let reason = "packets are taken as soon as a service is there";
+            notes.not_needed(command.source, &command.text, reason);
         }
     }
 
@@ -132,8 +135,10 @@ impl DispatcherConfig {
                 insert_keywords(&mut cluster.keys, command, 2);
             } else if command.has_action("remove") {
                 self.clusters.retain(|cluster| cluster.name != *name);
+            } else if command.has_action("configure") || command.has_action("unconfigure") {
+                note_interface(command, notes);
             } else {
-                notes.not_needed(command.source, &command.text, "it changes no setting; addresses are put on an interface by the system or by `[vrrp.NAME]`");
+                notes.not_needed(command.source, &command.text, "it changes no setting");
             }
         }
     }
@@ -333,6 +338,15 @@ fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from
         let setting = KeywordSetting { value: value.to_owned(), source: command.source };
         keys.insert(key.to_ascii_lowercase(), setting);
     }
+}
+
+fn note_interface(command: &DispatcherCommand, notes: &mut ConversionNotes) {
+    notes.left_out(
+        command.source,
+        &command.text,
+        "addresses of services are put on no interface",
+        "`[vrrp.NAME]` with the clusters' addresses, or the system's network configuration",
+    );
 }
 
 fn note_malformed(command: &DispatcherCommand, notes: &mut ConversionNotes) {

@@ -34,28 +34,59 @@ pub fn health_check(
         }
     }
     let (node, mut keys) = probe?;
-    // Times of the virtual server are those of checkers that have none.
-    let common = |name: &str| time(node, name).or_else(|| time(virtual_server, name));
+    let defaults = CheckerDefaults::of(node.word(0));
+    // A checker without a setting has that of its server, or of the virtual server.
+    let common = |name: &str| {
+        time(node, name).or_else(|| time(real, name)).or_else(|| time(virtual_server, name))
+    };
     let every = common("delay_loop").unwrap_or(60_000);
     keys.push(KeyValue::new("every", duration::format_duration(every)));
-    let limit = time(node, "connect_timeout").or(time(node, "misc_timeout")).unwrap_or(5_000);
+    let limit = time(node, "misc_timeout").or_else(|| common("connect_timeout")).unwrap_or(5_000);
     keys.push(KeyValue::new("timeout", duration::format_duration(limit.min(every))));
     let retry: u32 = node
         .take("retry")
         .or(node.take("nb_get_retry"))
+        .or_else(|| real.take("retry"))
         .or_else(|| virtual_server.take("retry"))
         .and_then(|one| one.word(1).parse().ok())
-        .unwrap_or(0);
+        .unwrap_or(defaults.retries);
     // The ranges of `fall` and `doubt` in the configuration.
     keys.push(KeyValue::new("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
     keys.push(KeyValue::new("rise", "1"));
-    let doubt = common("delay_before_retry").unwrap_or(1_000);
+    let doubt = common("delay_before_retry").or(defaults.retry_delay_ms).unwrap_or(every);
     keys.push(KeyValue::new("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
     if let Some(port) = node.take("connect_port") {
         keys.push(KeyValue::new("port", port.word(1).to_owned()));
     }
     Some(value::table(&keys))
 }
+
+/// What keepalived's checkers do without a setting.
+struct CheckerDefaults {
+    /// How often a check is repeated before the server is down.
+    retries: u32,
+    /// The time before that; `None`: the time between checks.
+    retry_delay_ms: Option<u64>,
+}
+
+impl CheckerDefaults {
+    fn of(checker: &str) -> CheckerDefaults {
+        let retries = match checker {
+            "MISC_CHECK" => 0,
+            "DNS_CHECK" => 3,
+            _ => 1,
+        };
+        let retry_delay_ms = match checker {
+            "DNS_CHECK" => None,
+            "HTTP_GET" | "SSL_GET" => Some(3_000),
+            _ => Some(1_000),
+        };
+        CheckerDefaults { retries, retry_delay_ms }
+    }
+}
+
+/// Settings of a server or a virtual server that its checkers have, unless they have their own.
+pub const INHERITED: [&str; 4] = ["delay_loop", "retry", "delay_before_retry", "connect_timeout"];
 
 /// Whether a keyword of a real server begins a checker.
 pub fn is_checker(word: &str) -> bool {
@@ -123,10 +154,13 @@ fn check_keys(
         "UDP_CHECK" => vec![KeyValue::new("udp", "true")],
         "DNS_CHECK" => {
             let word = |name: &str| node.take(name).map(|one| one.word(1).to_owned());
-            let mut keys = vec![KeyValue::new(
-                "dns",
-                value::quote(&word("name").unwrap_or_else(|| "localhost".to_owned())),
-            )];
+            let name = word("name").filter(|name| name != ".").unwrap_or_else(|| {
+                let reason = "no probe asks for the root: servers that do not know the name that is asked for are down";
+                let instead = "`dns` of the probe with a name that the servers know";
+                notes.left_out(node.source, &node.text(), reason, instead);
+                "localhost".to_owned()
+            });
+            let mut keys = vec![KeyValue::new("dns", value::quote(&name))];
             keys.push(KeyValue::new(
                 "record",
                 value::quote(

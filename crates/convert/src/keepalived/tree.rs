@@ -53,6 +53,13 @@ impl BlockNode {
         self.words.join(" ")
     }
 
+    /// The inner blocks of this name, whose lines add up. Their names count as converted.
+    pub fn blocks<'n>(&'n self, name: &str) -> impl Iterator<Item = &'n BlockNode> {
+        self.inner.iter().filter(move |node| node.word(0) == name).inspect(|node| {
+            node.mark_converted(1);
+        })
+    }
+
     /// The last inner line with this keyword. Its keyword and its first value count as converted. Earlier lines with
     /// the keyword count as not needed.
     pub fn take(&self, name: &str) -> Option<&BlockNode> {

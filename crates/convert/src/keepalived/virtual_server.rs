@@ -132,6 +132,10 @@ fn virtual_address(
                     );
                 }
             }
+            if out.listen.is_empty() {
+                let reason = "its group has no address and port";
+                notes.left_out(node.source, &node.text(), reason, "`listen`");
+            }
             name.clone_into(&mut out.label);
         }
         address => {
@@ -139,11 +143,8 @@ fn virtual_address(
                 notes.left_out(node.source, &node.text(), "not an address and a port", "`listen`");
             }
             let protocol = node.take("protocol").map_or("", |one| one.word(1));
-            out.label = format!(
-                "{address}-{}-{}",
-                node.word(2),
-                if protocol == "UDP" { "udp" } else { "" }
-            );
+            let kind = if protocol == "UDP" { "udp" } else { "" };
+            out.label = format!("{address}-{}-{kind}", node.word(2));
         }
     }
     (!out.listen.is_empty()).then_some(out)
@@ -183,21 +184,21 @@ impl VirtualServerAddress {
 }
 
 fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes) {
-    let Some(persistence) = node.take("persistence_timeout") else { return };
-    let seconds = if persistence.word(1).is_empty() { "360" } else { persistence.word(1) };
+    let mask = node.take("persistence_granularity");
+    let time = node.take("persistence_timeout");
+    // A mask without a time has keepalived's own time, too.
+    let Some(persistence) = time.or(mask) else { return };
+    let written = time.map_or("", |time| time.word(1));
+    let seconds = if written.is_empty() { "360" } else { written };
     let mut pairs = Vec::new();
     match duration::parse_duration(seconds, 1_000) {
         Some(ms) => pairs.push(KeyValue::new("time", duration::format_duration(ms))),
         None => {
-            return notes.left_out(
-                persistence.source,
-                &persistence.text(),
-                "not a time",
-                "`sticky`",
-            );
+            let text = persistence.text();
+            return notes.left_out(persistence.source, &text, "not a time", "`sticky`");
         }
     }
-    if let Some(mask) = node.take("persistence_granularity") {
+    if let Some(mask) = mask {
         let text = mask.word(1);
         let bits = text.parse::<std::net::Ipv4Addr>().ok().map(|mask| u32::from(mask).count_ones());
         match (bits, text.parse::<u32>().ok()) {
@@ -218,10 +219,10 @@ fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) 
         "sh" => "source",
         "mh" => "maglev",
         other => {
-            notes.changed(
+            notes.left_out(
                 source,
                 &format!("lb_algo {other}"),
-                "servers are not chosen so: round-robin was written",
+                "servers are not chosen so, but in turn",
                 "one of the policies of `balance`",
             );
             "round-robin"
@@ -292,11 +293,15 @@ fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
         {
             continue;
         }
-        // Times outside a checker apply to the server's checkers.
-        let reason = match word {
-            "delay_loop" | "retry" | "delay_before_retry" | "warmup" | "alpha" => {
-                "times of a probe are written with its checker, or with the virtual server"
+        if health_check::INHERITED.contains(&word) {
+            // The server's checker has read it, if there is one.
+            if !notes.ledger.is_settled(inner.source) {
+                notes.not_needed(inner.source, &inner.text(), "no checker of the server uses it");
             }
+            continue;
+        }
+        let reason = match word {
+            "warmup" | "alpha" => "probes of a pool begin alike, for all of its servers",
             _ => "a server has no such setting",
         };
         let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
@@ -342,13 +347,12 @@ fn address(
 
 /// Reports the other keywords of a virtual server.
 fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
-    let checks =
-        |real: &BlockNode| real.inner.iter().any(|one| health_check::is_checker(one.word(0)));
-    let is_checked = node.inner.iter().any(checks);
     for one in &node.inner {
         match one.word(0) {
-            "delay_loop" | "retry" | "delay_before_retry" if !is_checked => {
-                notes.not_needed(one.source, &one.text(), "no server has a checker");
+            inherited if health_check::INHERITED.contains(&inherited) => {
+                if !notes.ledger.is_settled(one.source) {
+                    notes.not_needed(one.source, &one.text(), "no checker of a server uses it");
+                }
             }
             "lb_kind"
             | "lvs_method"
@@ -357,13 +361,10 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
             | "protocol"
             | "persistence_timeout"
             | "persistence_granularity"
-            | "delay_loop"
             | "virtualhost"
             | "real_server"
             | "sorry_server"
-            | "alpha"
-            | "retry"
-            | "delay_before_retry" => {}
+            | "alpha" => {}
             "ip_family" => {
                 notes.not_needed(one.source, &one.text(), "its address says which family it is of");
             }

@@ -65,10 +65,12 @@ pub fn write(
     {
         group.set("preempt-delay", duration::format_duration(ms), one.source);
     }
-    if let Some(peers) = node.take("unicast_peer") {
-        peers.inner.iter().for_each(|one| one.mark_converted(1));
-        let texts: Vec<&str> = peers.inner.iter().map(|one| one.word(0)).collect();
-        group.set("peers", value::quote_all(&texts), peers.source);
+    let peers: Vec<&BlockNode> = node.blocks("unicast_peer").collect();
+    if let Some(last) = peers.last() {
+        let members: Vec<&BlockNode> = peers.iter().flat_map(|block| &block.inner).collect();
+        members.iter().for_each(|one| one.mark_converted(1));
+        let texts: Vec<&str> = members.iter().map(|one| one.word(0)).collect();
+        group.set("peers", value::quote_all(&texts), last.source);
     }
     if let Some(source) = node.take("unicast_src_ip").or(node.take("mcast_src_ip")) {
         group.set("source", value::quote(source.word(1)), source.source);
@@ -99,7 +101,7 @@ struct VrrpAddress {
 fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<VrrpAddress> {
     let mut out: Vec<VrrpAddress> = Vec::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
-        for line in node.take(block).map_or(&[][..], |block| &block.inner) {
+        for line in node.blocks(block).flat_map(|block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();
             let Ok(ip) = text.parse::<IpAddr>() else {
                 notes.left_out(line.source, &line.text(), "not an address", "`addresses`");
@@ -152,7 +154,7 @@ fn note_address_words(line: &BlockNode, notes: &mut ConversionNotes) {
 }
 
 /// Keywords that are converted.
-const READ: [&str; 14] = [
+const READ: [&str; 13] = [
     "interface",
     "virtual_router_id",
     "virtual_ipaddress",
@@ -165,21 +167,25 @@ const READ: [&str; 14] = [
     "unicast_peer",
     "unicast_src_ip",
     "mcast_src_ip",
-    "preempt",
     "use_vmac",
 ];
 /// Keywords that a group does not need.
-const NEEDLESS: [&str; 7] = [
-    "state",
-    "debug",
-    "accept",
-    "no_accept",
-    "dont_track_primary",
-    "lower_prio_no_advert",
-    "higher_prio_send_advert",
-];
+const NEEDLESS: [&str; 5] =
+    ["state", "debug", "preempt", "lower_prio_no_advert", "higher_prio_send_advert"];
 /// Prefixes of keywords that are left out, with the reason and the replacement.
-const LEFT: [(&str, &str, &str); 8] = [
+const LEFT: [(&str, &str, &str); 12] = [
+    (
+        "no_accept",
+        "the active member takes what comes to the addresses, also for its own services",
+        "rules of the system's firewall",
+    ),
+    ("strict_mode", "advertisements are read as RFC 9568 says, with `no_accept` or without", ""),
+    (
+        "check_unicast_src",
+        "whose advertisements are believed is said by `allow`",
+        "`allow` with the addresses of the other members",
+    ),
+    ("dont_track", "a group follows the state of its own interface", ""),
     (
         "authentication",
         "RFC 9568 has no authentication, and members that ask for it do not hear others",
@@ -209,6 +215,8 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
         let announced = ["garp_", "check_", "linkbeat"].iter().any(|begin| word.starts_with(begin));
         match left {
             Some((_, reason, instead)) => notes.left_out(one.source, &one.text(), reason, instead),
+            // What it says is done anyway.
+            None if word == "accept" => one.mark_converted(1),
             None if NEEDLESS.contains(&word) => {
                 let reason = "the member with the highest priority is active";
                 notes.not_needed(one.source, &one.text(), reason);
