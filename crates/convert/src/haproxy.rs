@@ -7,19 +7,24 @@ mod acl;
 mod answer_condition;
 mod answer_criterion;
 mod backend;
+mod backend_branch;
 mod backend_servers;
 mod bind;
 mod body_size;
 mod certificate_store;
+mod closed_answers;
 mod compress;
 mod cookie;
+mod criterion_parts;
 mod directives;
 mod edit_times;
 mod error_pages;
 mod fetch;
+mod field_criterion;
 mod field_edit;
 mod field_reads;
 mod field_replacement;
+mod final_rule;
 mod fixed_answers;
 mod forwarded;
 mod frontend;
@@ -27,16 +32,21 @@ mod frontend_edits;
 mod frontend_rule;
 mod frontend_rules;
 mod frontend_times;
+mod guard_notes;
 mod header_edits;
 mod health_check;
+mod held_back;
 mod hidden_inputs;
 mod http_rules;
 mod lex;
+mod listener_ports;
 mod listeners;
 mod log_format;
+mod mode_upgrade;
 mod name_resolvers;
 mod old_words;
 mod path_change;
+mod path_criterion;
 mod pools;
 mod proxy_senders;
 mod section;
@@ -52,6 +62,7 @@ mod side_sections;
 mod stick_table;
 mod tcp_talk;
 mod tls;
+mod unused_settings;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -65,10 +76,12 @@ use crate::{duration, empty_pool};
 use self::backend_servers::BackendSurroundings;
 use self::bind::FileBases;
 use self::error_pages::ErrorFileSets;
+use self::lex::ConfigLine;
 use self::name_resolvers::NameResolvers;
 use self::pools::BackendPools;
 use self::section::{HaproxySection, SectionKind};
 use self::settings::{ProxySettings, ServerLine};
+use self::unused_settings::BackendTraffic;
 
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
@@ -105,6 +118,11 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
         pools.set_settings(&section.name, Rc::clone(settings));
     }
+    for (section, settings) in &mut read {
+        if let Some(upgraded) = mode_upgrade::upgrade(section, settings, &pools, notes) {
+            *settings = upgraded;
+        }
+    }
     if read.iter().any(|(_, settings)| settings.logs_requests()) {
         globals.set("access-log", "{ all = true }", SourcePlace::NONE);
     }
@@ -129,14 +147,32 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         backend::write(section, settings, &name, surroundings, document, notes);
     }
     notes.settle_written(document);
-    for (section, settings) in &read {
-        let is_reached = section.kind != SectionKind::Backend || ports.contains_key(&section.name);
-        settings.note_unused(section.kind, is_reached, notes);
-    }
+    note_unused(&read, &pools, &ports, notes);
     sets.note_unused(notes);
     let servers = read.iter().flat_map(|(_, settings)| &settings.servers);
     let referred = servers.flat_map(ServerLine::resolvers).collect();
     resolvers.note_lines(&referred, document, notes);
+}
+
+/// Reports what has no effect on the proxies. `ports`: where clients come to the backends that they reach.
+fn note_unused(
+    read: &[(&HaproxySection, Rc<ProxySettings>)],
+    pools: &BackendPools,
+    ports: &BTreeMap<String, Vec<u16>>,
+    notes: &mut ConversionNotes,
+) {
+    let named = |line: &ConfigLine| pools.written_name(line.word(1)).is_some();
+    let chooses = read.iter().any(|(_, one)| !one.use_backends.iter().all(named));
+    for (section, settings) in read {
+        let traffic = match section.kind {
+            SectionKind::Backend if !ports.contains_key(&section.name) && chooses => {
+                BackendTraffic::Possible
+            }
+            SectionKind::Backend if !ports.contains_key(&section.name) => BackendTraffic::None,
+            _ => BackendTraffic::Certain,
+        };
+        settings.note_unused(section.kind, traffic, notes);
+    }
 }
 
 /// Converts the `global` section.

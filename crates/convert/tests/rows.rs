@@ -34,12 +34,16 @@ mod error_pages;
 mod haproxy;
 #[path = "rows/haproxy_changes.rs"]
 mod haproxy_changes;
+#[path = "rows/haproxy_choices.rs"]
+mod haproxy_choices;
 #[path = "rows/haproxy_edits.rs"]
 mod haproxy_edits;
 #[path = "rows/haproxy_sections.rs"]
 mod haproxy_sections;
 #[path = "rows/haproxy_servers.rs"]
 mod haproxy_servers;
+#[path = "rows/keepalived.rs"]
+mod keepalived_checkers;
 #[path = "rows/nginx.rs"]
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]

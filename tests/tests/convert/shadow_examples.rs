@@ -83,6 +83,9 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
         "counters of clients are not read, so that everybody is refused",
     ),
     because("haproxy-cache.cfg", "every answer that may be compressed has a Vary"),
+    because("haproxy-canary.cfg", "a share of the requests is drawn, so that most are refused"),
+    because("haproxy-limits.cfg", "names of backends are looked up, so that most are refused"),
+    because("haproxy-names.cfg", "whether TLS begins is not known, so that everybody is refused"),
 ];
 
 /// Examples that run in each test; all of them run with `STEELYARD_LONG=1`.

@@ -7,7 +7,7 @@ use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 
 use super::answer_criterion::answer_criterion;
-use super::fetch::criterion;
+use super::fetch::{criterion, method_condition};
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
@@ -163,7 +163,7 @@ impl AclTable {
                 Err(UnsupportedReason::new("versions of the protocol are not told apart", ""))
             }
             _ => match name.strip_prefix("METH_") {
-                Some(method) => Ok(RuleCondition::texts("method", &[method])),
+                Some(method) => Ok(method_condition(&[method])),
                 None => Err(UnsupportedReason::new(format!("there is no criterion `{name}`"), "")),
             },
         }

@@ -3,7 +3,9 @@
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 
-use super::fetch::{self, CriterionParts, MatchMethod};
+use super::criterion_parts::{CriterionParts, MatchMethod, split_criterion};
+use super::fetch;
+use super::field_criterion::named_field;
 use super::field_reads::ANSWER_FIELD;
 use super::pools::BackendPools;
 
@@ -25,7 +27,7 @@ pub fn answer_criterion(
     words: &[String],
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
-    let parts = fetch::split_criterion(words)?;
+    let parts = split_criterion(words)?;
     match parts.name.as_str() {
         "status" => statuses(&parts),
         "hdr" | "res.hdr" | "shdr" | "res.fhdr" => field(&parts),
@@ -130,7 +132,7 @@ fn field(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason>
             "`res.fhdr`, which is about the whole value",
         ));
     }
-    fetch::named_field(ANSWER_FIELD, ": ", parts)
+    named_field(ANSWER_FIELD, ": ", parts)
 }
 
 #[cfg(test)]

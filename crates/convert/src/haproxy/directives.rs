@@ -161,6 +161,12 @@ const ROWS: &[HaproxyDirective] = &[
         "the access log's own fields",
     ),
     (
+        &["http-reuse never"],
+        NoteKind::Changed,
+        "a connection to a server serves one client after the other, unless a client authenticates itself on it",
+        "`limit = { idle = 0 }` in the pool, for a connection for each request",
+    ),
+    (
         &[
             "option redispatch",
             "option http-keep-alive",
@@ -251,7 +257,7 @@ const ROWS: &[HaproxyDirective] = &[
             "tcp-request connection track-",
             "tcp-request content track-",
             "http-response track-",
-            "tcp-request session",
+            "tcp-request session track-",
         ],
         NoteKind::LeftOut,
         "counters of clients are not tables of their own",
@@ -275,7 +281,10 @@ const ROWS: &[HaproxyDirective] = &[
             "http-request use-service",
             "http-request do-resolve",
             "http-request sc-",
-            "http-request wait-for",
+            "http-request wait-for-",
+            "tcp-request connection set-",
+            "tcp-request session set-",
+            "tcp-request content set-",
             "http-request send-spoe-group",
             "http-request silent-drop",
             "http-request strict-mode",
@@ -296,8 +305,6 @@ const ROWS: &[HaproxyDirective] = &[
             "rspidel",
             "rspirep",
             "reqadd",
-            "reqrep",
-            "reqirep",
             "reqidel",
         ],
         NoteKind::LeftOut,
@@ -312,7 +319,6 @@ const ROWS: &[HaproxyDirective] = &[
     ),
     (
         &[
-            "use-server",
             "force-persist",
             "ignore-persist",
             "dispatch",
@@ -320,7 +326,6 @@ const ROWS: &[HaproxyDirective] = &[
             "http-send-name-header",
             "max-keep-alive-queue",
             "rate-limit",
-            "monitor fail",
             "monitor-net",
             "guid",
             "persist",

@@ -1,34 +1,13 @@
 //! Converts one ACL criterion of HAProxy (fetch, matching method, values) to a rule condition.
 
-use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::condition::{RuleCondition, whole_path};
 use crate::notes::UnsupportedReason;
 use crate::value::KeyValue;
 
+use super::criterion_parts::{CriterionParts, MatchMethod, split_criterion};
+use super::field_criterion::named_field;
+use super::path_criterion::{compares_paths, path_condition};
 use super::pools::BackendPools;
-
-/// How values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatchMethod {
-    Exact,
-    Prefix,
-    Suffix,
-    Contains,
-    Directory,
-    Domain,
-    Regex,
-    Present,
-}
-
-/// The parts of a criterion.
-pub struct CriterionParts<'w> {
-    pub name: String,
-    pub argument: String,
-    pub how: MatchMethod,
-    ignore_case: bool,
-    /// `gt`, `ge`, … with a number.
-    pub operator: Option<&'w str>,
-    pub values: Vec<&'w str>,
-}
 
 /// Converts a criterion. `words`: the criterion, its flags and its values.
 pub fn criterion(
@@ -48,11 +27,12 @@ pub fn criterion(
             Some(&"0") => RuleCondition::Tls.negate(),
             _ => RuleCondition::Tls,
         }),
-        "req_ssl_hello_type" | "req.ssl_hello_type" if parts.values == ["1"] => {
-            Ok(RuleCondition::Is(true))
-        }
+        "req_ssl_hello_type" | "req.ssl_hello_type" => Err(UnsupportedReason::new(
+            "whether a connection begins with TLS is not told apart",
+            "`sni`, the name that a TLS client asks for",
+        )),
         "src" => check_values(RuleCondition::texts("client", &parts.values), &parts),
-        "method" => Ok(RuleCondition::texts("method", &parts.values)),
+        "method" => Ok(method_condition(&parts.values)),
         "path" => path_condition(&parts),
         // A target with a query, or with a scheme and a host, fits no value that is a path alone.
         "url" | "pathq" if compares_paths(&parts) => path_condition(&parts),
@@ -63,7 +43,12 @@ pub fn criterion(
         "req.fhdr" => named_field("header", ": ", &parts),
         "cook" | "req.cook" => named_field("cookie", "=", &parts),
         "urlp" | "url_param" => named_field("query", "=", &parts),
-        "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni_condition(&parts),
+        "ssl_fc_sni" => Ok(RuleCondition::Tls.and(sni_condition(&parts)?)),
+        // What a listener with TLS passes on begins with no greeting of TLS.
+        "req.ssl_sni" | "req_ssl_sni" => {
+            Ok(RuleCondition::Tls.negate().and(sni_condition(&parts)?))
+        }
+        "dst_port" => port_condition(&parts, pools),
         "nbsrv" => server_count_condition(&parts, pools),
         "fe_conn" => count_condition(&parts, "active"),
         "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts, "header"),
@@ -86,105 +71,6 @@ pub fn criterion(
     }
 }
 
-/// Splits a criterion into its fetch, its flags and its values.
-///
-/// # Errors
-/// It is compared in a way that is not known here.
-pub fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedReason> {
-    let first = words.first().map_or("", String::as_str);
-    let (fetch, converters) = first.split_once(',').unwrap_or((first, ""));
-    let (name, argument) = match fetch.split_once('(') {
-        Some((name, rest)) => (name, rest.trim_end_matches(')')),
-        None => (fetch, ""),
-    };
-    let mut ignore_case = false;
-    for converter in converters.split(',').filter(|one| !one.is_empty()) {
-        match converter {
-            "lower" | "upper" => ignore_case = true,
-            other => {
-                return Err(UnsupportedReason::new(
-                    format!("`{other}` changes the value before it is compared"),
-                    "",
-                ));
-            }
-        }
-    }
-    let NamedFetch { name, mut how } = split_suffix(name);
-    let mut values = Vec::new();
-    let mut operator = None;
-    let mut rest = words.get(1..).unwrap_or(&[]).iter().map(String::as_str);
-    while let Some(word) = rest.next() {
-        match word {
-            "-i" if values.is_empty() => ignore_case = true,
-            "-n" | "-u" | "--" if values.is_empty() => {}
-            "-f" | "-M" if values.is_empty() => {
-                return Err(UnsupportedReason::new(
-                    "lists in files are not read",
-                    "write the values into the rule",
-                ));
-            }
-            "-m" if values.is_empty() => {
-                let word = rest.next().unwrap_or_default();
-                how = match_method(word).ok_or_else(|| {
-                    UnsupportedReason::new(format!("`-m {word}` is not known"), "")
-                })?;
-            }
-            "eq" | "gt" | "ge" | "lt" | "le" if values.is_empty() && operator.is_none() => {
-                operator = Some(word)
-            }
-            value => values.push(value),
-        }
-    }
-    let name = name.to_owned();
-    if values.is_empty()
-        && how != MatchMethod::Present
-        && !matches!(
-            name.as_str(),
-            "ssl_fc" | "always_true" | "always_false" | "http_auth" | "http_auth_group"
-        )
-    {
-        return Err(UnsupportedReason::new("it is compared with nothing", ""));
-    }
-    Ok(CriterionParts { name, argument: argument.to_owned(), how, ignore_case, operator, values })
-}
-
-/// The name of a fetch without the suffix that says how it is compared.
-struct NamedFetch<'w> {
-    name: &'w str,
-    how: MatchMethod,
-}
-
-/// `path_beg` is `path -m beg`.
-fn split_suffix(name: &str) -> NamedFetch<'_> {
-    for (suffix, how) in [
-        ("_beg", MatchMethod::Prefix),
-        ("_end", MatchMethod::Suffix),
-        ("_sub", MatchMethod::Contains),
-        ("_dir", MatchMethod::Directory),
-        ("_dom", MatchMethod::Domain),
-        ("_reg", MatchMethod::Regex),
-    ] {
-        if let Some(name) = name.strip_suffix(suffix) {
-            return NamedFetch { name, how };
-        }
-    }
-    NamedFetch { name, how: MatchMethod::Exact }
-}
-
-fn match_method(word: &str) -> Option<MatchMethod> {
-    Some(match word {
-        "str" | "ip" | "int" | "bool" => MatchMethod::Exact,
-        "beg" => MatchMethod::Prefix,
-        "end" => MatchMethod::Suffix,
-        "sub" => MatchMethod::Contains,
-        "dir" => MatchMethod::Directory,
-        "dom" => MatchMethod::Domain,
-        "reg" => MatchMethod::Regex,
-        "found" => MatchMethod::Present,
-        _ => return None,
-    })
-}
-
 fn check_values(
     cond: RuleCondition,
     parts: &CriterionParts<'_>,
@@ -195,10 +81,27 @@ fn check_values(
     }
 }
 
-/// Whether a test of the whole target says the same of its path: its values begin with `/` and stop before a query.
-fn compares_paths(parts: &CriterionParts<'_>) -> bool {
-    let begins = matches!(parts.how, MatchMethod::Prefix | MatchMethod::Directory);
-    begins && parts.values.iter().all(|value| !value.contains('?'))
+fn port_condition(
+    parts: &CriterionParts<'_>,
+    pools: &BackendPools,
+) -> Result<RuleCondition, UnsupportedReason> {
+    let plain = parts.how == MatchMethod::Exact && matches!(parts.operator, None | Some("eq"));
+    let condition = pools.ports.borrow().condition(&parts.values);
+    condition.filter(|_| plain).ok_or_else(|| {
+        UnsupportedReason::new(
+            "listeners on several ports are not told apart",
+            "a frontend of its own for each port",
+        )
+    })
+}
+
+/// CONNECT is refused before a rule is asked, so that no request has this method.
+pub fn method_condition(methods: &[&str]) -> RuleCondition {
+    let possible: Vec<&str> = methods.iter().copied().filter(|one| *one != "CONNECT").collect();
+    match possible.is_empty() {
+        true => RuleCondition::Is(false),
+        false => RuleCondition::texts("method", &possible),
+    }
 }
 
 /// How often a field came: told apart is whether it did. A second Host or Content-Length is refused always.
@@ -221,43 +124,6 @@ pub fn field_count_condition(
             "`when = { header = \"X-Name\" }`, which says whether it came",
         )),
     }
-}
-
-fn path_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
-    let plain = |value: &str| !value.contains(['*', '?', '#']) && !parts.ignore_case;
-    let mut globs = Vec::new();
-    let mut expressions = Vec::new();
-    let case = if parts.ignore_case { "(?i)" } else { "" };
-    for value in &parts.values {
-        let own = escape_regex(value);
-        match parts.how {
-            MatchMethod::Exact if plain(value) => globs.push((*value).to_owned()),
-            MatchMethod::Exact => expressions.push(format!("{case}{own}")),
-            MatchMethod::Prefix if plain(value) => globs.push(format!("{value}*")),
-            MatchMethod::Prefix => expressions.push(format!("{case}{own}.*")),
-            MatchMethod::Suffix if plain(value) && !value.starts_with('/') => {
-                globs.push(format!("/**{value}"))
-            }
-            MatchMethod::Suffix => expressions.push(format!("{case}.*{own}")),
-            MatchMethod::Contains => expressions.push(format!("{case}.*{own}.*")),
-            MatchMethod::Directory | MatchMethod::Domain => {
-                expressions.push(format!("{case}(?:.*/)?{own}(?:/.*)?"))
-            }
-            MatchMethod::Regex => expressions.push(whole_path(value, parts.ignore_case)),
-            MatchMethod::Present => return Ok(RuleCondition::Is(true)),
-        }
-    }
-    if parts.how == MatchMethod::Present {
-        return Ok(RuleCondition::Is(true));
-    }
-    let mut any = Vec::new();
-    if !globs.is_empty() {
-        any.push(RuleCondition::texts("path", &globs));
-    }
-    if !expressions.is_empty() {
-        any.push(RuleCondition::texts("path-regex", &expressions));
-    }
-    Ok(if any.len() == 1 { any.remove(0) } else { RuleCondition::Any(any) })
 }
 
 fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
@@ -285,47 +151,6 @@ fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupport
         }
         _ => named_field("header", ": ", parts),
     }
-}
-
-/// A condition on a field, a cookie or a parameter. `separator`: between its name and its value.
-///
-/// # Errors
-/// It is compared in a way that cannot be expressed.
-pub fn named_field(
-    key: &'static str,
-    separator: &str,
-    parts: &CriterionParts<'_>,
-) -> Result<RuleCondition, UnsupportedReason> {
-    let name = parts.argument.split(',').next().unwrap_or_default();
-    if name.is_empty() {
-        return Err(UnsupportedReason::new("it has no name", ""));
-    }
-    if parts.how == MatchMethod::Present {
-        return Ok(RuleCondition::texts(key, &[name]));
-    }
-    let mut texts = Vec::new();
-    for value in &parts.values {
-        let plain = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
-        let value = match parts.how {
-            MatchMethod::Exact => plain,
-            MatchMethod::Prefix => format!("{plain}*"),
-            MatchMethod::Suffix => format!("*{plain}"),
-            MatchMethod::Contains => format!("*{plain}*"),
-            MatchMethod::Regex if key == "header" => whole_path(value, parts.ignore_case),
-            _ => {
-                return Err(UnsupportedReason::new(
-                    "fields, cookies and parameters are not compared so",
-                    "`*` in the value, or match at the servers",
-                ));
-            }
-        };
-        texts.push(crate::value::quote(&format!("{name}{separator}{value}")));
-    }
-    Ok(match (parts.how, parts.ignore_case) {
-        (MatchMethod::Regex, _) => RuleCondition::Key("header-regex", texts),
-        (_, true) => RuleCondition::AnyCase(key, texts),
-        (_, false) => RuleCondition::Key(key, texts),
-    })
 }
 
 fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {

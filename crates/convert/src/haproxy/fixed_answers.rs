@@ -5,6 +5,7 @@ use crate::value::{self, KeyValue};
 
 use super::error_pages::fixed_text;
 use super::lex::ConfigLine;
+use super::log_format;
 
 /// Words of a refusal that describe its answer.
 const CONTENT: [&str; 8] =
@@ -46,13 +47,23 @@ pub fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
     let mut to = None;
     let mut status = "302".to_owned();
     let mut query = "{query}";
+    let mut cookie = None;
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
             "scheme" | "location" | "prefix" => to = Some((word, words.next().unwrap_or_default())),
             "code" => words.next().unwrap_or_default().clone_into(&mut status),
             "drop-query" => query = "",
-            "append-slash" | "set-cookie" | "clear-cookie" | "ignore-empty" => {
+            // Every target that is written has a text.
+            "ignore-empty" => {}
+            "set-cookie" => {
+                cookie = Some(format!("Set-Cookie: {}; path=/;", words.next().unwrap_or_default()));
+            }
+            "clear-cookie" => {
+                let name = words.next().unwrap_or_default();
+                cookie = Some(format!("Set-Cookie: {name}; path=/; Max-Age=0;"));
+            }
+            "append-slash" => {
                 return Err(UnsupportedReason::new(format!("a redirect has no `{word}`"), ""));
             }
             _ => {
@@ -65,18 +76,20 @@ pub fn redirect(words: &[String]) -> Result<String, UnsupportedReason> {
     }
     let (kind, target) =
         to.ok_or_else(|| UnsupportedReason::new("it does not say where to", ""))?;
-    if target.contains('%') || target.contains(['{', '}']) {
-        return Err(UnsupportedReason::new(
+    let target = log_format::redirect_target(target).ok_or_else(|| {
+        UnsupportedReason::new(
             "where to depends on variables",
             "`redirect.to` with {host}, {path}, {query}",
-        ));
-    }
+        )
+    })?;
     let to = match kind {
         "scheme" => format!("{target}://{{host}}{{path}}{query}"),
-        "prefix" => format!("{}{{path}}{query}", if target == "/" { "" } else { target }),
-        _ => target.to_owned(),
+        "prefix" => format!("{}{{path}}{query}", if target == "/" { "" } else { &target }),
+        _ => target,
     };
-    Ok(value::table(&[KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status)]))
+    let mut pairs = vec![KeyValue::new("to", value::quote(&to)), KeyValue::new("status", status)];
+    pairs.extend(cookie.map(|cookie| KeyValue::new("headers", value::quote(&cookie))));
+    Ok(value::table(&pairs))
 }
 
 /// An answer with its body and fields. `status`: where none is written.

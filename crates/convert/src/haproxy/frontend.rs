@@ -17,6 +17,7 @@ use super::error_pages::{self, ErrorFileSets};
 use super::forwarded;
 use super::frontend_rule::{self, FrontendRule};
 use super::frontend_times;
+use super::listener_ports::ListenerPorts;
 use super::listeners;
 use super::pools::BackendPools;
 use super::proxy_senders;
@@ -58,6 +59,7 @@ impl FrontendWriter<'_> {
             let known = ports.entry(backend.clone()).or_default();
             known.extend(binds.iter().flat_map(|bind| bind.ports.iter().copied()));
         }
+        self.pools.ports.replace(ListenerPorts::of(&binds));
         let branches = self.read_branches(notes);
         let mut rules = Vec::new();
         for (tls, header) in [(false, false), (true, false), (false, true), (true, true)] {

@@ -5,7 +5,7 @@ use crate::document::{Document, TomlTable};
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::http_rules::FinalRule;
+use super::final_rule::FinalRule;
 
 #[derive(Clone, Debug)]
 /// A rule that does not yet depend on whether its listener uses TLS.

@@ -4,45 +4,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::condition::RuleCondition;
-use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::source::SourcePlace;
+use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::acl::{AclTable, AclTables};
+use super::backend_branch::{BackendBranch, VisibleCondition};
 use super::edit_times::RuleReads;
-use super::field_reads::{add_condition_fields, looks_at};
+use super::field_reads::add_condition_fields;
+use super::final_rule::FinalRule;
 use super::frontend::FrontendWriter;
 use super::frontend_edits::{BackendEdits, FrontendEdits};
 use super::frontend_rule::{self, FrontendRule};
-use super::frontend_times;
-use super::hidden_inputs::hide_parts;
-use super::http_rules::{self, FinalRule, ProxyRules};
-use super::lex::ConfigLine;
+use super::hidden_inputs::hide_fields;
+use super::http_rules::{self, ProxyRules};
 use super::path_change::reads_path;
 use super::proxy_senders;
-use super::section::SectionKind;
 use super::service_edits::{self, ServiceEdits};
-use super::settings::{DefaultBackend, ProxySettings};
+
+const BRANCH_REFUSED: &str =
+    "requests that were to come to its backend are refused, unless another rule leads there";
 
 /// What is read of a frontend's rules before its listeners are told apart.
 pub struct FrontendBranches {
     /// Rules that come before all others.
     first: Vec<FrontendRule>,
+    /// Rules that come after those about connections and before those about requests.
+    monitor: Vec<FrontendRule>,
     own: Rc<ProxyRules>,
     /// In their order; the default one last.
     backends: Vec<BackendBranch>,
-}
-
-/// The way to a backend.
-struct BackendBranch {
-    when: RuleCondition,
-    name: String,
-    rules: Rc<ProxyRules>,
-    /// What the rule does; empty for the default backend, which needs no rule of its own.
-    keys: Vec<KeyValue>,
-    is_default: bool,
-    source: SourcePlace,
-    text: String,
 }
 
 /// The rules and edits of a service.
@@ -65,14 +55,6 @@ impl FrontendWriter<'_> {
             source: line.source,
             text: line.text(),
         }));
-        if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
-            first.push(FrontendRule {
-                when: RuleCondition::texts("path", &[line.word(1)]),
-                keys: vec![frontend_rule::monitor_answer()],
-                source: line.source,
-                text: line.text(),
-            });
-        }
         if own.fields.is_overfull {
             first.push(self.overfull_rule(notes));
         }
@@ -81,104 +63,42 @@ impl FrontendWriter<'_> {
         let mut known = BTreeMap::new();
         let mut backends = Vec::new();
         for line in &settings.use_backends {
-            backends.extend(self.branch(line, &acls.requests, leading, &mut known, notes));
+            backends.push(self.branch(line, &acls.requests, leading, &mut known, notes));
         }
         backends.push(self.default_branch(&mut known, notes));
         settle_path_changes(&mut own, &mut backends, notes);
-        FrontendBranches { first, own: Rc::new(own), backends }
+        let monitor = self.monitor_rules(&acls.requests, notes);
+        FrontendBranches { first, monitor, own: Rc::new(own), backends }
     }
 
-    /// The way that a `use_backend` opens. `first`: the settings of the first backend that the frontend uses.
-    fn branch(
-        &self,
-        line: &ConfigLine,
-        acls: &AclTable,
-        first: Option<&ProxySettings>,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
-        notes: &mut ConversionNotes,
-    ) -> Option<BackendBranch> {
-        let name = line.word(1);
-        let Some(pool) = self.pools.written_name(name) else {
-            let instead = "one rule for each pool";
-            let reason = "the backend's name is not known before a request comes";
-            notes.left_out(line.source, &line.text(), reason, instead);
-            return None;
+    /// The answers to `monitor-uri`: first those that say that nothing can be served. A condition that cannot be written
+    /// counts as met.
+    fn monitor_rules(&self, acls: &AclTable, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
+        let Some(uri) = self.settings.single.get("monitor-uri").filter(|_| self.settings.http)
+        else {
+            return Vec::new();
         };
-        let when = match acls.known_condition(line.rest(2), self.pools) {
-            Ok(when) => when,
-            Err(why) => {
-                notes.left_out_because(line.source, &line.text(), &why);
-                return None;
+        let path = RuleCondition::texts("path", &[uri.word(1)]);
+        let mut rules = Vec::new();
+        for line in &self.settings.monitor_failures {
+            let when = acls.condition(line.rest(2), self.pools);
+            if let Some(why) = when.unknown() {
+                notes.left_out_because(line.source, &line.text(), why);
             }
-        };
-        let mut keys = vec![KeyValue::new("pool", value::quote(pool))];
-        if let Some(backend) = self.pools.settings(name) {
-            keys.extend(frontend_times::rule_times(self.settings, first, backend, notes));
+            rules.push(FrontendRule {
+                when: path.clone().and(when.at_least()),
+                keys: vec![KeyValue::new("answer", "503")],
+                source: line.source,
+                text: line.text(),
+            });
         }
-        if self.is_empty_backend(name) {
-            keys = vec![self.refuse_action()];
-        }
-        let rules = self.backend_rules(name, known, notes);
-        let name = name.to_owned();
-        let text = line.text();
-        let source = line.source;
-        Some(BackendBranch { when, name, rules, keys, is_default: false, source, text })
-    }
-
-    /// The way of requests that no rule takes.
-    fn default_branch(
-        &self,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
-        notes: &mut ConversionNotes,
-    ) -> BackendBranch {
-        let written = |name: &str| self.pools.written_name(name).is_some();
-        let default = self.settings.default_backend(self.section);
-        let default = default.filter(|default| written(&default.name));
-        let rules = match &default {
-            Some(default) => self.backend_rules(&default.name, known, notes),
-            None => Rc::default(),
-        };
-        let when = RuleCondition::Is(true);
-        let served = default.filter(|default| !self.is_empty_backend(&default.name));
-        let Some(DefaultBackend { name, source }) = served else {
-            let text = "no default_backend with servers: what no rule took is refused".to_owned();
-            let keys = vec![self.refuse_action()];
-            let source = self.section.source;
-            let name = String::new();
-            return BackendBranch { when, name, rules, keys, is_default: true, source, text };
-        };
-        let text = format!("default_backend {name}");
-        BackendBranch { when, name, rules, keys: Vec::new(), is_default: true, source, text }
-    }
-
-    /// The rules of a backend. Empty if the backend is this `listen` section itself.
-    fn backend_rules(
-        &self,
-        name: &str,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
-        notes: &mut ConversionNotes,
-    ) -> Rc<ProxyRules> {
-        if let Some(rules) = known.get(name) {
-            return Rc::clone(rules);
-        }
-        let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
-        let rules = match self.pools.settings(name).filter(|_| !itself) {
-            Some(settings) => {
-                let acls = AclTables::read(&settings.acls, self.pools);
-                let http = self.settings.http;
-                Rc::new(http_rules::read(&settings.rules, http, &acls, self.pools, notes))
-            }
-            None => Rc::default(),
-        };
-        known.insert(name.to_owned(), Rc::clone(&rules));
+        rules.push(FrontendRule {
+            when: path,
+            keys: vec![frontend_rule::monitor_answer()],
+            source: uri.source,
+            text: uri.text(),
+        });
         rules
-    }
-
-    fn refuse_action(&self) -> KeyValue {
-        match self.settings.http {
-            true => KeyValue::new("answer", "503"),
-            false => KeyValue::new("deny", "true"),
-        }
     }
 
     /// Refuses everything, because the changes of fields are too many to be put in order.
@@ -224,7 +144,7 @@ impl FrontendWriter<'_> {
         tls: bool,
         notes: &mut ConversionNotes,
     ) -> ListenerRules {
-        let FrontendBranches { first, own, backends } = branches;
+        let FrontendBranches { first, monitor, own, backends } = branches;
         let mut fields = FrontendEdits::new(own, &branches.reads(), tls);
         let mut by_name: BTreeMap<&str, BackendEdits> = BTreeMap::new();
         for branch in backends {
@@ -232,19 +152,31 @@ impl FrontendWriter<'_> {
         }
         fields.advance_answers(by_name.values(), notes);
         let mut rules: Vec<FrontendRule> = first.to_vec();
-        let own_rules = own.final_rules.iter();
-        rules.extend(own_rules.filter_map(|rule| {
+        for (at, rule) in own.final_rules.iter().enumerate() {
+            if at == own.early_rules {
+                rules.extend(monitor.iter().cloned());
+            }
             let unseen = fields.unseen(rule.edits_before);
-            visible_rule(&RuleCondition::Is(true), rule, &unseen, notes)
-        }));
+            rules.extend(visible_rules(&RuleCondition::Is(true), rule, &unseen, notes));
+        }
+        if own.final_rules.len() <= own.early_rules {
+            rules.extend(monitor.iter().cloned());
+        }
         let unseen = fields.unseen(usize::MAX);
-        for branch in backends {
-            let Some(when) = branch.visible_condition(&unseen, notes) else { continue };
+        for (at, branch) in backends.iter().enumerate() {
+            let later = &backends[at + 1..];
+            let VisibleCondition { certain: when, possible } =
+                branch.visible_condition(&unseen, later, notes);
             let inner = &by_name[branch.name.as_str()];
-            for rule in &branch.rules.final_rules {
+            let is_taken = when.clone().simplify(tls) != RuleCondition::Is(false);
+            for rule in branch.rules.final_rules.iter().filter(|_| !is_taken && possible.is_some())
+            {
+                notes.left_out(rule.source, &rule.text, BRANCH_REFUSED, "");
+            }
+            for rule in branch.rules.final_rules.iter().filter(|_| is_taken || possible.is_none()) {
                 let mut unseen = unseen.clone();
                 unseen.extend(inner.unseen(rule.edits_before));
-                rules.extend(visible_rule(&when, rule, &unseen, notes));
+                rules.extend(visible_rules(&when, rule, &unseen, notes));
             }
             let changes = own.path_changes.iter().chain(&branch.rules.path_changes);
             for change in changes.filter(|_| branch.is_sent()) {
@@ -259,10 +191,11 @@ impl FrontendWriter<'_> {
             }
             let rewrite = service_edits::rule_rewrite(None, &fields.parts(inner));
             let keys = self.branch_keys(own, branch, rewrite);
-            if !keys.is_empty() {
-                let text = branch.text.clone();
-                rules.push(FrontendRule { when, keys, source: branch.source, text });
+            if !keys.is_empty() && (is_taken || possible.is_none()) {
+                rules.push(branch.rule(when, keys));
             }
+            let refused = vec![KeyValue::new("deny", "true")];
+            rules.extend(possible.map(|when| branch.rule(when, refused)));
         }
         let pool = |name: &str| self.pools.written_name(name).map(str::to_owned);
         let edits = fields.service_edits(&by_name, &pool, notes);
@@ -325,60 +258,27 @@ fn settle_path_changes(
     own.path_changes.iter().for_each(|change| change.line.mark_converted());
 }
 
-impl BackendBranch {
-    /// Whether the branch leads to servers.
-    fn is_sent(&self) -> bool {
-        match self.keys.first() {
-            Some(first) => first.key == "pool",
-            None => self.is_default,
-        }
-    }
-
-    /// The condition; `None`: it looks at a field that is changed where the rules do not see it.
-    fn visible_condition(
-        &self,
-        unseen: &BTreeSet<String>,
-        notes: &mut ConversionNotes,
-    ) -> Option<RuleCondition> {
-        match hide_fields(self.when.clone(), unseen).known() {
-            Ok(when) => Some(when),
-            Err(why) => {
-                notes.left_out_because(self.source, &self.text, &why);
-                None
-            }
-        }
-    }
-}
-
-/// A final rule, which must not be decided by a field that is changed where rules do not see it.
-fn visible_rule(
+/// A final rule, which must not be decided by a field that is changed where rules do not see it. What it may have taken is
+/// refused then.
+fn visible_rules(
     scope: &RuleCondition,
     rule: &FinalRule,
     unseen: &BTreeSet<String>,
     notes: &mut ConversionNotes,
-) -> Option<FrontendRule> {
+) -> Vec<FrontendRule> {
     let when = hide_fields(rule.when.clone(), unseen);
-    let when = match when.unknown().cloned() {
-        None => when,
-        Some(why) => {
-            notes.left_out_because(rule.source, &rule.text, &why);
-            match rule.is_refusal() {
-                true => when.at_least(),
-                false => when.at_most(),
-            }
-        }
-    };
-    let rule = FinalRule { when, ..rule.clone() };
-    Some(FrontendRule::from_final_rule(scope.clone(), &rule))
-}
-
-fn hide_fields(when: RuleCondition, unseen: &BTreeSet<String>) -> RuleCondition {
-    if unseen.is_empty() {
-        return when;
+    let written =
+        |when| FrontendRule::from_final_rule(scope.clone(), &FinalRule { when, ..rule.clone() });
+    let Some(why) = when.unknown().cloned() else { return vec![written(when)] };
+    notes.left_out_because(rule.source, &rule.text, &why);
+    if rule.is_refusal() {
+        return vec![written(when.at_least())];
     }
-    let why = UnsupportedReason::new(
-        "it looks at a field that is changed between rules, which cannot be written",
-        "`[[service.NAME.edit]]`, which changes fields before all rules or after them",
-    );
-    hide_parts(when, &why, &|part| looks_at(part, unseen))
+    let refused = FinalRule {
+        key: "deny",
+        value: "true".to_owned(),
+        when: when.clone().at_least(),
+        ..rule.clone()
+    };
+    vec![written(when.at_most()), FrontendRule::from_final_rule(scope.clone(), &refused)]
 }

@@ -2,11 +2,13 @@
 //!
 //! Requests that they take are refused, because every later rule would judge them by something else.
 
+use std::collections::BTreeSet;
+
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
 
 use super::answer_criterion::ANSWER_STATUS;
-use super::field_reads::ANSWER_FIELD;
+use super::field_reads::{ANSWER_FIELD, looks_at};
 use super::lex::ConfigLine;
 
 /// What became of a request that such a rule takes.
@@ -42,6 +44,10 @@ pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
             "502",
             "a path or a query is changed in a way that cannot be written; so that no server and no rule sees another one, these requests are refused",
         ),
+        "set-dst" | "set-dst-port" => refused(
+            "502",
+            "no rule sets the address that a server without one is reached at; these requests are refused",
+        ),
         "set-method" => refused(
             "502",
             "a method cannot be changed; so that no server and no rule sees another one, these requests are refused",
@@ -59,6 +65,12 @@ pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
     }
 }
 
+/// Whether an action of `tcp-request` decides by a program, or where a connection goes.
+pub fn decides_connection(action: &str) -> bool {
+    action.starts_with("lua.")
+        || ["use-service", "set-dst", "set-dst-port", "switch-mode"].contains(&action)
+}
+
 /// Where a `replace-path` acts: the path fits its expression. Other actions act on every request.
 pub fn acting_condition(action: &[String]) -> RuleCondition {
     match action {
@@ -72,7 +84,7 @@ pub fn acting_condition(action: &[String]) -> RuleCondition {
 
 /// The reason why no rule can judge by the client's address: a line gives requests another one.
 pub fn changed_address(lines: &[ConfigLine]) -> Option<UnsupportedReason> {
-    let changes = |line: &ConfigLine| line.all_words().get(1).is_some_and(|word| word == "set-src");
+    let changes = |line: &ConfigLine| line.all_words().iter().take(3).any(|word| word == "set-src");
     lines.iter().any(changes).then(|| {
         UnsupportedReason::new(
             "`set-src` gives requests another address, which rules do not see",
@@ -96,6 +108,18 @@ pub fn hide_answer(condition: RuleCondition) -> RuleCondition {
         _ => false,
     };
     hide_parts(condition, &why, &of_answer)
+}
+
+/// A condition in which every test of these fields is unknown: they are changed where rules do not see it.
+pub fn hide_fields(when: RuleCondition, unseen: &BTreeSet<String>) -> RuleCondition {
+    if unseen.is_empty() {
+        return when;
+    }
+    let why = UnsupportedReason::new(
+        "it looks at a field that is changed between rules, which cannot be written",
+        "`[[service.NAME.edit]]`, which changes fields before all rules or after them",
+    );
+    hide_parts(when, &why, &|part| looks_at(part, unseen))
 }
 
 /// A condition in which each test that `is_hidden` names is unknown.

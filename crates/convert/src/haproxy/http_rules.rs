@@ -1,80 +1,21 @@
 //! HAProxy's request rules before the choice of a backend: denials, redirects and fixed responses.
 
-use std::collections::BTreeSet;
-
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::rule_fallback::answer_status;
-use crate::source::SourcePlace;
 use crate::value::KeyValue;
 
 use super::acl::{AclTable, AclTables};
 use super::body_size;
 use super::directives;
 use super::edit_times::RuleReads;
-use super::field_reads::add_condition_fields;
-use super::fixed_answers::{redirect, refuse_action, refusing_status, return_action};
+use super::final_rule::FinalRule;
+use super::fixed_answers::refuse_action;
+use super::guard_notes::{CHANGES, LONG_BODIES, NARROWED, SLOW_REFUSAL, WIDENED, note_guard};
 use super::header_edits::{HeaderEdits, edited_message};
-use super::hidden_inputs::{
-    acting_condition, changed_address, hide_address, hide_answer, refused_change,
-};
+use super::hidden_inputs::{acting_condition, changed_address, hide_address, refused_change};
 use super::lex::ConfigLine;
 use super::path_change::{self, PathReplacement};
 use super::pools::BackendPools;
-
-const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
-
-const OTHER_AUTH: &str =
-    "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-const CHANGES: &str = "`rewrite` in a rule, or do it at the servers";
-
-const WIDENED: &str = "so that nothing is open that was closed, the rule refuses all that could have met the condition";
-const NARROWED: &str =
-    "so that nothing is open that was closed, nothing is let through by this part of the condition";
-const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
-
-const LONG_BODIES: &str = "a longer body is refused with 413, as soon as it is known to be longer";
-const HELD_BACK: &str = "no rule here refuses an answer of a server; so that nothing gets out that was held back, these requests are refused";
-const HELD_BACK_INSTEAD: &str = "hold it back at the servers, then take the rule with 502 out";
-
-/// A rule with an action that ends the processing of a request.
-#[derive(Clone, Debug)]
-pub struct FinalRule {
-    pub when: RuleCondition,
-    /// `deny`, `redirect` or `answer`.
-    pub key: &'static str,
-    pub value: String,
-    /// How many changes of fields stand before it.
-    pub edits_before: usize,
-    pub source: SourcePlace,
-    pub text: String,
-}
-
-impl FinalRule {
-    /// The fields that its condition and its answer look at.
-    pub fn reads(&self) -> BTreeSet<String> {
-        let mut fields = BTreeSet::new();
-        add_condition_fields(&self.when, &mut fields);
-        if self.key == "redirect" {
-            fields.insert("host".to_owned());
-        }
-        fields
-    }
-
-    /// Whether its condition or its answer looks at the path.
-    pub fn reads_path(&self) -> bool {
-        self.key == "redirect" || path_change::reads_path(&self.when)
-    }
-
-    /// Whether the rule refuses what it takes.
-    pub fn is_refusal(&self) -> bool {
-        match self.key {
-            "deny" => true,
-            "answer" => answer_status(&self.value).is_none_or(|status| status >= 400),
-            _ => false,
-        }
-    }
-}
 
 /// The converted rules of a proxy.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +30,10 @@ pub struct ProxyRules {
     /// Some requests are refused, since their path is changed in a way that cannot be written.
     pub refuses_changes: bool,
     accept_conditions: Vec<RuleCondition>,
+    /// No rule of the kind that is read can refuse or change what is accepted now.
+    is_last_acceptance: bool,
+    /// How many final rules are about connections and come before those about requests.
+    pub early_rules: usize,
     /// Why rules about requests cannot judge by the client's address.
     hidden_address: Option<UnsupportedReason>,
 }
@@ -112,6 +57,7 @@ pub fn read(
         ("block", ""),
         ("http-request", ""),
         ("redirect", ""),
+        ("use-server", ""),
         ("http-response", ""),
         ("tcp-response", ""),
         ("http-after-response", ""),
@@ -121,7 +67,10 @@ pub fn read(
             let early = wanted == "tcp-request" && matches!(kind, "connection" | "session");
             line.word(0) == wanted && (kind == of || of.is_empty() && !early)
         };
-        for line in lines.iter().filter(meant) {
+        let of_kind: Vec<&ConfigLine> = lines.iter().filter(meant).collect();
+        let last = of_kind.iter().rposition(|line| !is_acceptance(line));
+        for (at, line) in of_kind.into_iter().enumerate() {
+            out.is_last_acceptance = last.is_none_or(|last| at > last);
             if wanted.starts_with("http") && !http {
                 notes.not_needed(
                     line.source,
@@ -139,6 +88,9 @@ pub fn read(
             }
         }
         out.accept_conditions.clear();
+        if wanted == "tcp-request" {
+            out.early_rules = out.final_rules.len();
+        }
     }
     let is_single = out.path_changes.len() == 1 && !out.refuses_changes;
     let behind = |one: &PathReplacement| out.final_rules.iter().skip(one.rules_before);
@@ -191,7 +143,7 @@ impl ProxyRules {
             ("tcp-request", "connection" | "content" | "session") | ("tcp-response", "content") => {
                 2
             }
-            ("redirect" | "block", _) => 0,
+            ("redirect" | "block" | "use-server", _) => 0,
             _ => 1,
         };
         let words = line.rest(from);
@@ -214,12 +166,11 @@ impl ProxyRules {
         if limit && self.push_body_limit(condition, acls, line, notes) {
             return Ok(());
         }
+        let condition = guard();
+        if self.push_closing(condition.clone(), action, line, notes) {
+            return Ok(());
+        }
         match (line.word(0), first) {
-            ("http-response", "deny") | ("tcp-response", "reject" | "close") => {
-                let when = hide_answer(self.unless_accepted(guard())).at_least();
-                notes.left_out(line.source, &line.text(), HELD_BACK, HELD_BACK_INSTEAD);
-                self.push_rule(when, "answer", "502".to_owned(), line);
-            }
             ("tcp-request", "reject" | "silent-drop")
             | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")
             | ("block", _) => {
@@ -228,24 +179,18 @@ impl ProxyRules {
                 }
                 let request = line.word(0) == "http-request";
                 let KeyValue { key, value } = refuse_action(action, request, line, notes);
-                self.push_refusal(guard(), key, value, line, notes);
+                self.push_refusal(condition, key, value, line, notes);
             }
             (
                 "tcp-request" | "http-request" | "http-response" | "http-after-response",
                 "accept" | "allow",
             ) => {
-                self.push_acceptance(guard(), line, notes);
+                self.push_acceptance(condition, line, notes);
             }
             ("redirect", _) | ("http-request", "redirect") => {
-                let value = redirect(&action[1..])?;
-                self.push_final_rule(guard().known()?, "redirect", value, line);
+                self.push_redirect(condition, action, line, notes);
             }
-            ("http-request", "auth") => {
-                let when = guard().at_least();
-                notes.left_out(line.source, &line.text(), AUTH, OTHER_AUTH);
-                self.push_final_rule(when, "deny", "true".to_owned(), line);
-            }
-            ("http-request", "return") => self.push_answer(guard(), action, line, notes)?,
+            ("http-request", "return") => self.push_answer(condition, action, line, notes),
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
@@ -289,29 +234,8 @@ impl ProxyRules {
         true
     }
 
-    /// Adds a rule with a fixed answer. One that refuses stays closed.
-    fn push_answer(
-        &mut self,
-        condition: RuleCondition,
-        action: &[String],
-        line: &ConfigLine,
-        notes: &mut ConversionNotes,
-    ) -> Result<(), UnsupportedReason> {
-        let value = return_action(&action[1..], "200");
-        let Some(status) = refusing_status(action) else {
-            self.push_final_rule(condition.known()?, "answer", value?, line);
-            return Ok(());
-        };
-        let value = value.unwrap_or_else(|why| {
-            notes.changed(line.source, &line.text(), &why.reason, &why.instead);
-            status.to_string()
-        });
-        self.push_refusal(condition, "answer", value, line, notes);
-        Ok(())
-    }
-
     /// A request that an earlier rule accepted skips the later rules.
-    fn unless_accepted(&self, when: RuleCondition) -> RuleCondition {
+    pub fn unless_accepted(&self, when: RuleCondition) -> RuleCondition {
         if self.accept_conditions.is_empty() {
             return when;
         }
@@ -326,6 +250,9 @@ impl ProxyRules {
         line: &ConfigLine,
         notes: &mut ConversionNotes,
     ) {
+        if self.is_last_acceptance {
+            return line.mark_converted();
+        }
         if let Some(why) = condition.unknown() {
             note_guard(line, why, NARROWED, notes);
         }
@@ -335,7 +262,7 @@ impl ProxyRules {
 
     /// Adds a rule that denies. An unknown condition is widened, so that the rule denies too much rather than too
     /// little.
-    fn push_refusal(
+    pub fn push_refusal(
         &mut self,
         condition: RuleCondition,
         key: &'static str,
@@ -349,7 +276,7 @@ impl ProxyRules {
         self.push_final_rule(condition.at_least(), key, value, line);
     }
 
-    fn push_final_rule(
+    pub fn push_final_rule(
         &mut self,
         when: RuleCondition,
         key: &'static str,
@@ -359,7 +286,7 @@ impl ProxyRules {
         self.push_rule(self.unless_accepted(when), key, value, line);
     }
 
-    fn push_rule(
+    pub fn push_rule(
         &mut self,
         when: RuleCondition,
         key: &'static str,
@@ -377,13 +304,9 @@ impl ProxyRules {
     }
 }
 
-/// Adds a note about an access condition that cannot be expressed, and its consequence.
-fn note_guard(
-    line: &ConfigLine,
-    why: &UnsupportedReason,
-    consequence: &str,
-    notes: &mut ConversionNotes,
-) {
-    let reason = format!("{}; {consequence}", why.reason);
-    notes.left_out(line.source, &line.text(), &reason, &why.instead);
+/// Whether a line lets its requests through.
+fn is_acceptance(line: &ConfigLine) -> bool {
+    let words = line.all_words();
+    let action = if line.all_words()[0] == "tcp-request" { words.get(2) } else { words.get(1) };
+    action.is_some_and(|action| action == "accept" || action == "allow")
 }

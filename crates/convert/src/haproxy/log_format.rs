@@ -2,6 +2,57 @@
 
 /// `%[src]` as `{client}`; `None`: something in it has no counterpart.
 pub fn variables(text: &str) -> Option<String> {
+    let of_two = |name: &str| match name {
+        "ci" => Some("{client}"),
+        "cp" => Some("{client-port}"),
+        "fp" => Some("{port}"),
+        _ => None,
+    };
+    substitute(text, &fetch_variable, &of_two)
+}
+
+/// As `variables`, for the place that a redirect leads to.
+pub fn redirect_target(text: &str) -> Option<String> {
+    if text.contains(['{', '}']) {
+        return None;
+    }
+    let of_fetch = |fetch: &str| {
+        let without_port = fetch.strip_suffix(",field(1,:)");
+        let name = without_port.unwrap_or(fetch);
+        let name = name.strip_suffix(",lower").unwrap_or(name).to_ascii_lowercase();
+        if ["hdr(host)", "req.hdr(host)", "req.fhdr(host)"].contains(&name.as_str()) {
+            let host = if without_port.is_some() { "{host-name}" } else { "{host}" };
+            return Some(host.to_owned());
+        }
+        match fetch {
+            "path" => Some("{path}".to_owned()),
+            "capture.req.uri" | "pathq" | "url" => Some("{path}{query}".to_owned()),
+            "query" => Some("{query}".to_owned()),
+            _ => None,
+        }
+    };
+    let of_two = |name: &str| match name {
+        "HP" => Some("{path}"),
+        "HQ" => Some("{query}"),
+        "HU" => Some("{path}{query}"),
+        _ => None,
+    };
+    let target = substitute(text, &of_fetch, &of_two)?;
+    // Here the query has its mark, there only `%HQ` has.
+    let query = "%[query]";
+    let marked = format!("?{query}");
+    match text.matches(query).count() == text.matches(&marked).count() {
+        true => Some(target.replace("?{query}", "{query}")),
+        false => None,
+    }
+}
+
+/// The text with the variables of these fetches and two-letter names.
+fn substitute(
+    text: &str,
+    of_fetch: &dyn Fn(&str) -> Option<String>,
+    of_two: &dyn Fn(&str) -> Option<&'static str>,
+) -> Option<String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('%') {
@@ -10,7 +61,7 @@ pub fn variables(text: &str) -> Option<String> {
         let variable = if let Some(after) = rest.strip_prefix('[') {
             let (fetch, after) = after.split_once(']')?;
             rest = after;
-            fetch_variable(fetch)?
+            of_fetch(fetch)?
         } else if let Some(after) = rest.strip_prefix('%') {
             rest = after;
             "%".to_owned()
@@ -21,13 +72,7 @@ pub fn variables(text: &str) -> Option<String> {
             if rest.starts_with(|c: char| c.is_ascii_alphanumeric()) {
                 return None;
             }
-            match name {
-                "ci" => "{client}",
-                "cp" => "{client-port}",
-                "fp" => "{port}",
-                _ => return None,
-            }
-            .to_owned()
+            of_two(name)?.to_owned()
         };
         out.push_str(&variable);
     }
@@ -89,6 +134,24 @@ mod tests {
             ("%[src", None),
         ] {
             assert_eq!(variables(text).as_deref(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("https://%[hdr(host)]%[capture.req.uri]", Some("https://{host}{path}{query}")),
+            ("https://www.%[req.hdr(Host),lower]%[pathq]", Some("https://www.{host}{path}{query}")),
+            (
+                "https://%[hdr(host),field(1,:)]:8443%HU",
+                Some("https://{host-name}:8443{path}{query}"),
+            ),
+            ("https://a.example%[path]?%[query]", Some("https://a.example{path}{query}")),
+            ("https://a.example/x%HQ", Some("https://a.example/x{query}")),
+            ("/login?next=%[query]", None),
+            ("https://a.example%[path,lower]", None),
+            ("https://%[hdr(host),regsub(^www.,,)]", None),
+            ("https://%[src]/", None),
+            ("https://a.example/{x}", None),
+            ("/a", Some("/a")),
+        ] {
+            assert_eq!(redirect_target(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -37,6 +37,14 @@ pub fn modern_lines(words: &[String]) -> Vec<Vec<String>> {
         "reqdeny" | "reqideny" | "reqtarpit" | "reqitarpit" => {
             line(&["http-request", "deny", "if", "{", first, second, "}"], Vec::new())
         }
+        "reqsetbe" | "reqisetbe" => {
+            line(&["use_backend", third, "if", "{", first, second, "}"], Vec::new())
+        }
+        // A value that cannot be made, so that servers do not see what was to be replaced.
+        "reqrep" | "reqirep" => match changed_field(second) {
+            Some(name) => line(&["http-request", "set-header", name, "%[reqrep]"], rest(3)),
+            None => line(&["http-request", "replace-uri", second, third], rest(3)),
+        },
         "reqpass" | "reqipass" | "reqallow" | "reqiallow" => {
             line(&["http-request", "allow", "if", "{", first, second, "}"], Vec::new())
         }
@@ -46,6 +54,13 @@ pub fn modern_lines(words: &[String]) -> Vec<Vec<String>> {
 
 fn kind(word: &str) -> &'static str {
     if word.starts_with("req") { "http-request" } else { "http-response" }
+}
+
+/// The field's name in an expression of a header line: `^Name:(.*)`.
+fn changed_field(expression: &str) -> Option<&str> {
+    let (name, _) = expression.strip_prefix('^')?.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// The field's name in an expression such as `^Name:` or `^Name:.*`, which takes out the whole field.
@@ -72,6 +87,9 @@ mod tests {
             ("rspidel ^X-A:.*", vec!["http-response del-header X-A"]),
             ("reqidel ^X-.*", vec![]),
             ("reqideny ^GET", vec!["http-request deny if { reqideny ^GET }"]),
+            ("reqsetbe ^GET b", vec!["use_backend b if { reqsetbe ^GET }"]),
+            ("reqirep ^X-A:(.*) X-A:b", vec!["http-request set-header X-A %[reqrep]"]),
+            ("reqrep ^GET.*/a.* /b if c", vec!["http-request replace-uri ^GET.*/a.* /b if c"]),
             ("reqipass ^GET", vec!["http-request allow if { reqipass ^GET }"]),
         ] {
             let words: Vec<String> = old.split(' ').map(str::to_owned).collect();

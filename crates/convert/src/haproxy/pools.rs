@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::draft_check::DraftChecker;
 
+use super::listener_ports::ListenerPorts;
 use super::settings::ProxySettings;
 
 /// Backends by their names in HAProxy.
@@ -15,6 +16,8 @@ pub struct BackendPools {
     settings: HashMap<String, Rc<ProxySettings>>,
     /// What the configuration's parser says of conditions, which most proxies have in common.
     pub drafts: RefCell<DraftChecker>,
+    /// The ports of the frontend whose rules are read, also those in its backends.
+    pub ports: RefCell<ListenerPorts>,
 }
 
 impl BackendPools {

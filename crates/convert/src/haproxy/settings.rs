@@ -53,6 +53,8 @@ pub struct ProxySettings {
     pub use_backends: Vec<ConfigLine>,
     pub servers: Vec<ServerLine>,
     pub sticks: Vec<ConfigLine>,
+    /// `monitor fail`: when the answer to `monitor-uri` says that nothing can be served.
+    pub monitor_failures: Vec<ConfigLine>,
     pub checks: Vec<ConfigLine>,
     /// Lines with pages for errors.
     pub error_pages: Vec<ConfigLine>,
@@ -75,7 +77,8 @@ const SINGLE: [&str; 12] = [
 ];
 
 /// Directives whose words stand in rules of their own.
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
+    "use-server",
     "http-request",
     "tcp-request",
     "redirect",
@@ -107,65 +110,6 @@ const OPTIONS: [&str; 12] = [
 
 /// The reason in the note about a line that a later line replaces.
 const REPLACED: &str = "a later line takes its place";
-/// Settings that apply only in HTTP mode, by their first or second word.
-const OF_REQUESTS: [&str; 10] = [
-    "http-request",
-    "http-keep-alive",
-    "forwardfor",
-    "httpchk",
-    "cookie",
-    "appsession",
-    "monitor-uri",
-    "compression algo",
-    "compression type",
-    "retry-on",
-];
-/// Settings of health checks.
-const OF_CHECKS: [&str; 9] = [
-    "check",
-    "httpchk",
-    "tcp-check",
-    "ssl-hello-chk",
-    "redis-check",
-    "mysql-check",
-    "pgsql-check",
-    "smtpchk",
-    "ldap-check",
-];
-/// Settings of a frontend. They have no effect without listeners.
-const OF_CLIENTS: [&str; 8] = [
-    "maxconn",
-    "client",
-    "http-request",
-    "http-keep-alive",
-    "tunnel",
-    "default_backend",
-    "backlog",
-    "monitor-uri",
-];
-/// Settings of a backend. They have no effect without servers.
-const OF_SERVERS: [&str; 19] = [
-    "cookie",
-    "appsession",
-    "retry-on",
-    "connect",
-    "server",
-    "queue",
-    "check",
-    "balance",
-    "retries",
-    "source",
-    "hash-balance-factor",
-    "tcp-check",
-    "ssl-hello-chk",
-    "redis-check",
-    "mysql-check",
-    "pgsql-check",
-    "smtpchk",
-    "ldap-check",
-    "allbackups",
-];
-
 /// Reports a line that a later line replaces.
 fn note_replaced(replaced: Option<ConfigLine>, by: &ConfigLine, notes: &mut ConversionNotes) {
     if let Some(old) = replaced.filter(|old| old.source != by.source) {
@@ -174,76 +118,6 @@ fn note_replaced(replaced: Option<ConfigLine>, by: &ConfigLine, notes: &mut Conv
 }
 
 impl ProxySettings {
-    /// Reports settings without effect on this proxy, after all proxies are written. `is_reached`: a listener leads to
-    /// this proxy.
-    pub fn note_unused(&self, kind: SectionKind, is_reached: bool, notes: &mut ConversionNotes) {
-        let serves = kind != SectionKind::Frontend && !self.servers.is_empty();
-        let listens = kind != SectionKind::Backend && !self.binds.is_empty();
-        for line in self.use_backends.iter().filter(|line| !listens && !line.is_settled()) {
-            let reason = "what listens nowhere leads to no backend";
-            notes.left_out(line.source, &line.text(), reason, "a rule of the service");
-        }
-        for line in self.rules.iter().filter(|line| !is_reached && !line.is_settled()) {
-            notes.not_needed(line.source, &line.text(), "no listener leads to this backend");
-        }
-        let single = self.single.iter().map(|(name, line)| (*name, line.source, line.text()));
-        let options =
-            self.options.iter().map(|(name, line)| (name.as_str(), line.source, line.text()));
-        let times = self
-            .timeouts
-            .iter()
-            .map(|(name, time)| (name.as_str(), time.source, format!("timeout {name}")));
-        let all: Vec<(&str, SourcePlace, String)> = single.chain(options).chain(times).collect();
-        for (name, source, text) in all {
-            if notes.ledger.is_settled(source) {
-                continue;
-            }
-            if !self.http && OF_REQUESTS.contains(&name) {
-                notes.not_needed(source, &text, "this proxy forwards bytes and sees no requests");
-            } else if !self.checks_servers() && OF_CHECKS.contains(&name) {
-                notes.not_needed(source, &text, "no server of it is checked");
-            } else if !self.http && name == "server" && !is_reached {
-                notes.not_needed(source, &text, "no listener leads to this backend");
-            } else if !self.http && name == "server" && serves {
-                let reason = "connections of a service have one time, which its first backend says";
-                notes.left_out(source, &text, reason, "a service of its own");
-            } else if name == "hash-balance-factor" || name == "allbackups" {
-                notes.not_needed(source, &text, "nothing here is chosen by hashes or has backups");
-            } else if !serves && !listens {
-                notes.not_needed(source, &text, "this proxy has neither listeners nor servers");
-            } else if !serves && OF_SERVERS.contains(&name) {
-                notes.not_needed(source, &text, "this proxy has no servers");
-            } else if OF_CLIENTS.contains(&name) && !listens {
-                notes.not_needed(source, &text, "this proxy has no listeners");
-            }
-        }
-        let table = self.single.get("stick-table").filter(|line| !line.is_settled());
-        if let Some(line) = table {
-            let reason = "counters of clients are not tables of their own";
-            let instead = "a rule with `limit = { rate = …, by = \"address\" }`";
-            notes.left_out(line.source, &line.text(), reason, instead);
-        }
-        for line in self.sticks.iter().filter(|line| !line.is_settled()) {
-            let reason = "no service here keeps clients by it";
-            notes.left_out(line.source, &line.text(), reason, "`sticky` of the service");
-        }
-        for line in self.checks.iter().filter(|line| !line.is_settled()) {
-            notes.not_needed(line.source, &line.text(), "no server of it is checked so");
-        }
-        for line in self.error_pages.iter().filter(|line| !line.is_settled()) {
-            notes.not_needed(line.source, &line.text(), "no service here sends it");
-        }
-        for line in self.acls.iter().filter(|line| !line.is_settled()) {
-            notes.not_needed(line.source, &line.text(), "nothing refers to this criterion");
-        }
-    }
-
-    /// Whether any server of this proxy has health checks.
-    fn checks_servers(&self) -> bool {
-        let all = self.servers.iter().flat_map(|one| one.defaults.iter().chain([&one.line]));
-        all.into_iter().any(|line| line.has_word("check"))
-    }
-
     /// Reads a proxy's lines.
     pub fn read(section: &HaproxySection, notes: &mut ConversionNotes) -> ProxySettings {
         let mut out = ProxySettings::default();
@@ -321,6 +195,7 @@ impl ProxySettings {
             }
             _ if ERROR_PAGES.contains(&word) => self.error_pages.push(line.clone()),
             "stick" => self.sticks.push(line.clone()),
+            "monitor" if first == "fail" => self.monitor_failures.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
             _ if RULES.contains(&word) => self.rules.push(line.clone()),
             _ => match SINGLE.iter().find(|single| **single == word) {

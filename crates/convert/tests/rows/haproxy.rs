@@ -28,9 +28,6 @@ const HAPROXY: &[ConversionCase] = &[
     ("use_backend c if { path /a } || { path /b }", "any = [", false),
     ("use_backend c if { nbsrv(b) lt 2 }", "servers = { of = \"b\", up = \"-1\" }", false),
     ("use_backend c if { ssl_fc } { path /a }", "pool = \"b\"", false),
-    ("use_backend c if { hdr_cnt(x) gt 1 }", "pool = \"b\"", true),
-    ("use_backend c if unheard_of", "pool = \"b\"", true),
-    ("use_backend c if { path -f /x }", "pool = \"b\"", true),
     ("http-request deny if { path /a }", "when = { path = \"/a\" } deny = true", false),
     ("http-request deny deny_status 429 if { path /a }", "answer = 429", false),
     (
