@@ -10,6 +10,7 @@ pub mod doc_fences;
 pub mod doc_names;
 pub mod documented_commands;
 pub mod e2e;
+pub mod event_kinds;
 pub mod file_access;
 pub mod floors;
 pub mod functions;

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
-    banned_words, counters, doc_fences, file_access, floors, heads, imports, licences, links,
-    promise_tests, purity, skip, unsafety,
+    banned_words, counters, doc_fences, event_kinds, file_access, floors, heads, imports, licences,
+    links, promise_tests, purity, skip, unsafety,
 };
 
 #[path = "tidy/shape.rs"]
@@ -19,6 +19,10 @@ mod shape;
 type TidyRule = fn(&SourceTree) -> Vec<RuleBreach>;
 
 fn holds(rule: TidyRule) {
+    holds_with(rule);
+}
+
+fn holds_with(rule: impl Fn(&SourceTree) -> Vec<RuleBreach>) {
     let tree = SourceTree::read_repository().unwrap();
     assert!(tree.files.len() > 20, "the tree was not found");
     none(&rule(&tree));
@@ -49,6 +53,15 @@ fn an_import_of_the_same_floor_is_found() {
     let path = "crates/l7/Cargo.toml";
     finds(floors::offences, &[(path, bad)], "may not import `api`", &[(path, good)]);
     finds(floors::offences, &[("crates/attic/Cargo.toml", "")], "no floor", &[]);
+}
+
+#[test]
+fn every_kind_of_event_can_be_watched() {
+    let known: Vec<&str> = daemon::event_kinds::event_kinds().collect();
+    holds_with(|tree| event_kinds::offences(tree, &known));
+    let bad = ("crates/daemon/src/x.rs", "fn f() { events.warn(\"never-listed\", text); }");
+    let found = event_kinds::offences(&SourceTree::from_files(&[bad]), &known);
+    assert!(found.len() == 1 && found[0].to_string().contains("never-listed"), "{found:?}");
 }
 
 #[test]

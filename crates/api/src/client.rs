@@ -23,9 +23,9 @@ use transport::DaemonTransport;
 use crate::routes::{self, QueryParameter};
 use crate::types::{
     Applied, Audit, Capacity, CaptureAction, Captures, Event, Events, Generations, History,
-    NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked, RequestExplained,
-    ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping,
-    Taken, TakeoverQuery, UndoResult, UsersExplained,
+    LogPage, LogQuery, NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked,
+    RequestExplained, ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery,
+    Status, Stopping, Taken, TakeoverQuery, UndoResult, UsersExplained,
 };
 
 /// The default deadline of a call that reads.
@@ -123,6 +123,22 @@ impl ApiClient {
         self.get(routes::with_query(routes::REFUSED, &pairs)).await
     }
 
+    /// The newest lines of the access log, or how many of each kind.
+    pub async fn log(&self, query: &LogQuery) -> Result<LogPage, ApiError> {
+        let pairs = [
+            QueryParameter::new("after", query.after.map(|after| after.to_string())),
+            QueryParameter::new("service", query.service.clone()),
+            QueryParameter::new("server", query.server.clone()),
+            QueryParameter::new("status", query.status.clone()),
+            QueryParameter::new("cause", query.cause.clone()),
+            QueryParameter::new("client", query.client.clone()),
+            QueryParameter::new("id", query.id.clone()),
+            QueryParameter::new("limit", query.limit.map(|limit| limit.to_string())),
+            QueryParameter::new("top", query.top.map(|group| group.name().to_owned())),
+        ];
+        self.get(routes::with_query(routes::LOG, &pairs)).await
+    }
+
     /// Whose time the slowest exchanges took.
     pub async fn explain_slow(&self, query: &SlowQuery) -> Result<SlowExplained, ApiError> {
         let pairs = [
@@ -214,6 +230,11 @@ impl ApiClient {
         ];
         let path = routes::with_query(routes::APPLY, &pairs);
         self.post(path, routes::TOML, text.into_bytes()).await
+    }
+
+    /// Activates the daemon's file, which it reads again.
+    pub async fn reload(&self) -> Result<Applied, ApiError> {
+        self.post(routes::RELOAD.to_owned(), "", Vec::new()).await
     }
 
     /// Activates a stored generation again; without a number the one before.

@@ -15,6 +15,8 @@ pub const STATUS: &str = "/v1/status";
 pub const REPORT: &str = "/v1/report";
 /// GET with [`RefusedQuery`](crate::types::RefusedQuery): [`RefusedRequests`](crate::types::RefusedRequests).
 pub const REFUSED: &str = "/v1/refused";
+/// GET with [`LogQuery`](crate::types::LogQuery): [`LogPage`](crate::types::LogPage).
+pub const LOG: &str = "/v1/log";
 /// GET: [`Generations`](crate::types::Generations).
 pub const GENERATIONS: &str = "/v1/generations";
 /// GET with [`ConfigQuery`](crate::types::ConfigQuery): the whole effective configuration, or the text as it was
@@ -39,6 +41,8 @@ pub const METRICS: &str = "/v1/metrics";
 pub const PLAN: &str = "/v1/plan";
 /// POST of TOML with [`ApplyQuery`](crate::types::ApplyQuery): [`Applied`](crate::types::Applied).
 pub const APPLY: &str = "/v1/apply";
+/// POST: [`Applied`](crate::types::Applied), from the daemon's file.
+pub const RELOAD: &str = "/v1/reload";
 /// POST with [`RollbackQuery`](crate::types::RollbackQuery): [`Applied`](crate::types::Applied).
 pub const ROLLBACK: &str = "/v1/rollback";
 /// POST of [`ServerOrder`](crate::types::ServerOrder): [`ServerChanged`](crate::types::ServerChanged).

@@ -42,6 +42,15 @@ pub const ALL: &[ApiRoute] = &[
         "RefusedQuery",
         Json("RefusedRequests"),
     ),
+    ApiRoute {
+        role: Role::Operate,
+        ..get(
+            routes::LOG,
+            "The newest lines of the access log, or how many of each kind.",
+            "LogQuery",
+            Json("LogPage"),
+        )
+    },
     get(routes::STREAM, "State, rates and events as they change.", "", Text(routes::EVENT_STREAM)),
     get(routes::EVENTS, "The latest events.", "", Json("Events")),
     get(routes::EVENTS_STREAM, "Events from now on.", "", Text(routes::EVENT_STREAM)),
@@ -185,6 +194,12 @@ pub const ALL: &[ApiRoute] = &[
         body: Text(routes::TOML),
         ..post(routes::APPLY, "Puts a configuration in force.", "ApplyQuery", Json("Applied"))
     },
+    post(
+        routes::RELOAD,
+        "Reads the daemon's file again and puts it in force.",
+        "",
+        Json("Applied"),
+    ),
     post(routes::ROLLBACK, "Puts a kept generation in force.", "RollbackQuery", Json("Applied")),
     post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("UndoResult")),
     post(routes::STOP, "Drains and ends the daemon.", "StopQuery", Json("Stopping")),

@@ -18,6 +18,7 @@ pub mod heartbeat;
 pub mod history;
 pub mod link;
 pub mod live;
+pub mod log;
 mod mptcp;
 pub mod names;
 pub mod packets;
@@ -61,6 +62,7 @@ pub use heartbeat::{
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};
+pub use log::{LogCount, LogEntry, LogGroup, LogPage, LogQuery, LogScope};
 pub use mptcp::{EndpointStatus, MptcpConnection, MptcpStatus, Subflow};
 pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
@@ -86,8 +88,8 @@ pub use slow::{
     SlowOwner, SlowPackets, SlowQuery, SlowReason, SlowService,
 };
 pub use status::{
-    BreakerStatus, Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState,
-    ServiceStatus, Source, Status,
+    BreakerStatus, Draining, Evidence, Keeps, PlannedMaintenance, PoolStatus, Seen, ServerStatus,
+    ServiceState, ServiceStatus, Source, Status,
 };
 pub use uplink::{UplinkStatus, UplinksStatus};
 pub use users::{

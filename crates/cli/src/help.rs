@@ -22,8 +22,25 @@ pub fn with_examples(command: clap::Command, words: &str) -> clap::Command {
         if !own.contains("Exit codes:") {
             parts.push(EXIT_CODES.to_owned());
         }
-        verb.after_help(parts.join("\n\n"))
+        verb.after_help(join_lines(&parts.join("\n\n")))
     })
+}
+
+/// The lines of each paragraph as one, because the terminal wraps it: two wrappings leave ragged lines. Headings,
+/// indented lines and the examples below a heading stay as they are.
+fn join_lines(text: &str) -> String {
+    let mut out = String::new();
+    let mut previous = "";
+    for line in text.lines() {
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+        let goes_on = is_prose(line) && is_prose(previous) && !previous.ends_with(':');
+        if !out.is_empty() {
+            out.push(if goes_on { ' ' } else { '\n' });
+        }
+        out.push_str(line);
+        previous = line;
+    }
+    out
 }
 
 fn after_help(command: &clap::Command) -> String {
@@ -35,4 +52,18 @@ fn examples(outer: &str, words: &str) -> Option<String> {
     let calls = format!("  {words} ");
     let lines: Vec<&str> = outer.lines().filter(|line| line.starts_with(&calls)).collect();
     (!lines.is_empty()).then(|| format!("Examples:\n{}", lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_is_one_line_and_examples_stay_lines() {
+        let text =
+            "Examples:\n  a b\n  c d\n\nOne sentence\nand its end.\n\nExit codes:\n  0  done";
+        let joined =
+            "Examples:\n  a b\n  c d\n\nOne sentence and its end.\n\nExit codes:\n  0  done";
+        assert_eq!(join_lines(text), joined);
+    }
 }

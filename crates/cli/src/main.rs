@@ -29,9 +29,11 @@ mod explain;
 mod generations;
 mod init;
 mod lab;
+mod log;
 mod man;
 mod names;
 mod plan_change;
+mod reload;
 mod report;
 mod rollback;
 mod run;
@@ -85,6 +87,7 @@ enum CliCommand {
     #[command(visible_alias = "diff")]
     PlanChange(plan_change::PlanChangeArgs),
     Apply(apply::ApplyArgs),
+    Reload(reload::ReloadArgs),
     Rollback(rollback::RollbackArgs),
     Generations(generations::GenerationsArgs),
     Status(status::StatusArgs),
@@ -92,6 +95,8 @@ enum CliCommand {
     Top(top::TopArgs),
     Server(server::ServerArgs),
     Watch(watch_events::WatchArgs),
+    #[command(visible_alias = "logs")]
+    Log(log::LogArgs),
     Explain(explain::ExplainArgs),
     Audit(audit::AuditArgs),
     Capture(capture::CaptureArgs),
@@ -135,12 +140,14 @@ fn main() -> ExitCode {
         CliCommand::Convert(args) => convert::run(&args),
         CliCommand::PlanChange(args) => plan_change::run(&args),
         CliCommand::Apply(args) => apply::run(&args),
+        CliCommand::Reload(args) => reload::run(&args),
         CliCommand::Rollback(args) => rollback::run(&args),
         CliCommand::Generations(args) => generations::run(&args),
         CliCommand::Status(args) => status::run(args),
         CliCommand::Report(args) => report::run(args),
         CliCommand::Top(args) => top::run(args),
         CliCommand::Server(args) => server::run(&args),
+        CliCommand::Log(args) => log::run(&args),
         CliCommand::Watch(args) => watch_events::run(&args),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Audit(args) => audit::run(&args),

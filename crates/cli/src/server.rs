@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 use api::{ApiClient, ApiError};
+use daemon::local_time::format_local;
 
 use crate::common_args::{DaemonArgs, SaveArgs, block_on, span};
 use crate::outcome::{CommandError, CommandOutcome, finish, outcome_with_unsaved, print_json};
@@ -174,6 +175,26 @@ pub fn run(args: &ServerArgs) -> ExitCode {
     finish(target.contact.json, block_on(self::send_order(&target, &order)))
 }
 
+/// The window of a maintenance in words: an end that passed midnight is seen.
+fn describe_window(action: &ServerAction) -> String {
+    let ServerAction::Maintain { from_unix_ms, until_unix_ms, .. } = action else {
+        return String::new();
+    };
+    let at = |unix_ms: u64| format_local(UNIX_EPOCH + Duration::from_millis(unix_ms));
+    let from = from_unix_ms.unwrap_or_else(now_ms);
+    let begin = if from_unix_ms.is_some() { at(from) } else { "now".to_owned() };
+    match until_unix_ms {
+        None => format!("maintenance from {begin} until it is enabled\n"),
+        Some(until) => {
+            let long = crate::show::unit::span(until.saturating_sub(from));
+            let end = at(*until);
+            let same_day = at(from).get(..10) == end.get(..10);
+            let midnight = if same_day { "" } else { ", past midnight" };
+            format!("maintenance from {begin} until {end}: {long}{midnight}\n")
+        }
+    }
+}
+
 async fn send_order(
     target: &ServerTargetArgs,
     order: &ServerOrder,
@@ -188,6 +209,9 @@ async fn send_order(
         } else {
             screen::print(&render(&changed, screen::width(), Paint::for_stdout()))?;
         }
+    }
+    if !changed.servers.is_empty() && !json {
+        screen::print(&describe_window(&order.action))?;
     }
     let end = outcome_with_unsaved(&changed.unkept);
     let Some(last) = failures.pop() else { return Ok(end) };

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use api::types::{Event, Level};
+use daemon::event_kinds::event_kinds;
 
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, json_line};
@@ -34,6 +35,7 @@ pub fn run(args: &WatchArgs) -> ExitCode {
 }
 
 async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> {
+    check_kinds(&args.on)?;
     let client = args.contact.client()?;
     let wanted = |event: &Event| args.on.is_empty() || args.on.contains(&event.what);
     let show = |event: &Event| -> Result<(), CommandError> {
@@ -58,6 +60,18 @@ async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> 
         })
         .await?;
     failed.map_or(Ok(CommandOutcome::Done), Err)
+}
+
+/// Refuses kinds that no event has: nobody should wait for them.
+fn check_kinds(kinds: &[String]) -> Result<(), CommandError> {
+    let unknown = kinds.iter().find(|kind| !event_kinds().any(|known| known == **kind));
+    let Some(unknown) = unknown else { return Ok(()) };
+    let mut known: Vec<&str> = event_kinds().collect();
+    known.sort_unstable();
+    Err(CommandError::Absent(format!(
+        "no event is called '{unknown}'; there are: {}",
+        known.join(", ")
+    )))
 }
 
 fn render_event(event: &Event, json: bool) -> Result<String, CommandError> {

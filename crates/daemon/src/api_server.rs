@@ -18,6 +18,7 @@ mod event_stream;
 pub mod idempotency;
 pub mod lease_server;
 pub mod live_feed;
+mod log_route;
 mod malformed_request;
 mod origin_check;
 mod path_parameters;

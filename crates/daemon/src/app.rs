@@ -103,6 +103,7 @@ pub struct App {
     names: name_server::NameServerHandle,
     vitals: Arc<ReportSources>,
     history: Arc<HistoryRecorder>,
+    config_file: Option<PathBuf>,
     tasks: JoinSet<()>,
     api: Option<ApiServerTask>,
     stop_sender: mpsc::Sender<StopRequest>,
@@ -147,6 +148,7 @@ impl App {
         let (orders, inbox) = packets::order::command_channel();
         let carrier = DataPlanes { proxy: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn TrafficEngine> = Arc::new(carrier);
+        let config_file = file.clone();
         let parts =
             ActorParts { engine, listeners, workers, state, file, predecessor: before, events };
         let StartedControl { control, actor } = ControlActor::start(parts, change).await?;
@@ -171,6 +173,7 @@ impl App {
             names,
             vitals,
             history: annals,
+            config_file,
             tasks,
             api: None,
             stop_sender,
@@ -190,6 +193,7 @@ impl App {
             vrrp: self.vrrp.commands(),
             lease_server: api_server::lease_server::LeaseServer::new(self.history.state()),
             idempotency: Arc::default(),
+            config_file: self.config_file.clone(),
             // `try_send` fails only while an earlier request to stop is pending, which has the same effect.
             stop: Box::new(move |request| {
                 let _ = stop_sender.try_send(request);

@@ -20,5 +20,6 @@ pub use app::embed;
 pub use observability::history;
 pub use tls::secrets;
 pub use util::event;
+pub use util::event_kinds;
 pub use util::local_time;
 pub use util::worker_cpu_time;

@@ -6,6 +6,7 @@ pub mod atomic_file;
 pub(crate) mod bpf_pins;
 pub(crate) mod duration_text;
 pub mod event;
+pub mod event_kinds;
 pub(crate) mod fd_passing;
 pub(crate) mod file_stamps;
 pub(crate) mod host_capacity;

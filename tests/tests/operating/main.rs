@@ -7,6 +7,7 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod access_lines;
 mod clock;
 mod completion;
 mod discovery;
@@ -14,6 +15,7 @@ mod draining_clients;
 mod first_configuration;
 mod history;
 mod idle;
+mod maintenance;
 mod normal_user;
 mod notifications;
 mod orders;

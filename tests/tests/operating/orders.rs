@@ -31,7 +31,7 @@ fn a_server_is_added_recorded_over_a_kill_and_taken_back() {
     assert!(status.pools[0].servers[0].reason.text.contains("new disks"), "{status:?}");
     let audit = place.run_verb(&["audit", "--json"]);
     assert_eq!(audit.code, 0, "{audit:?}");
-    for word in ["\"add\"", "web/b", "maintain (new disks)", "uid "] {
+    for word in ["\"add\"", "web/b", "maintain until ", "Z (new disks)", "uid "] {
         assert!(audit.stdout.contains(word), "{word} in {}", audit.stdout);
     }
     place.run_verb_ok(&["undo"]);

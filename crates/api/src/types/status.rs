@@ -224,6 +224,23 @@ pub struct ServerStatus {
     /// While it drains: clients that are kept at it and may come all the same; absent: none may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<Keeps>,
+    /// Its maintenance, which has begun or is to come; absent: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance: Option<PlannedMaintenance>,
+}
+
+/// A window in which a server takes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PlannedMaintenance {
+    /// From when.
+    pub from_unix_ms: u64,
+    /// Until when; absent: until it is enabled.
+    pub until_unix_ms: Option<u64>,
+    /// Why.
+    pub reason: String,
+    /// Who ordered it.
+    pub who: String,
 }
 
 /// Clients that a draining server keeps.

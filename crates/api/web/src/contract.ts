@@ -117,6 +117,16 @@ export type Level = "info" | "warning" | "error";
 
 export type LinkStatus = { "bytes": number; "capacity"?: (number | null); "held-us": number; "interface": string; "loss": number; "packets": number; "reason": string; "round-trip-us"?: (number | null); "state": string; "via": Array<string> };
 
+export type LogCount = { "bytes-to-client": number; "errors": number; "lines": number; "name": string };
+
+export type LogEntry = { "attempts"?: number; "by"?: (string | null); "bytes-to-client"?: number; "cause"?: (string | null); "client"?: string; "defect"?: (string | null); "id"?: (string | null); "method"?: (string | null); "protocol"?: (string | null); "server"?: (string | null); "service"?: string; "status"?: number; "target"?: (string | null); "time"?: string; "total-ms"?: (number | null) };
+
+export type LogGroup = "client" | "service" | "server" | "status" | "cause" | "target";
+
+export type LogPage = { "entries": Array<LogEntry>; "examined": number; "lost": number; "next": number; "now-unix-ms": number; "scope": LogScope; "top": Array<LogCount> };
+
+export type LogScope = "off" | "errors" | "all";
+
 export type Lost = { "events": number; "updates": number };
 
 export type Me = { "certificate"?: boolean; "role": Role; "token": boolean; "who": string };
@@ -176,6 +186,8 @@ export type PeerReport = { "beats": Record<string, number>; "peer": string; "ref
 export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "octaves"?: Array<number>; "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
 export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "objects"?: Record<string, Changes>; "parts"?: Array<Changed>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
+
+export type PlannedMaintenance = { "from-unix-ms": number; "reason": string; "until-unix-ms"?: (number | null); "who": string };
 
 export type PoolChanged = { "keys": Array<KeyChange>; "name": string; "servers": Changes };
 
@@ -237,7 +249,7 @@ export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Arra
 
 export type ServerState = "up" | "down" | "unknown" | "drain" | "disabled";
 
-export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "errors"?: ErrorCounts; "in-flight": number; "keeps"?: (Keeps | null); "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
+export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "errors"?: ErrorCounts; "in-flight": number; "keeps"?: (Keeps | null); "maintenance"?: (PlannedMaintenance | null); "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
 
 export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool": string; "servers": Array<ServerExplained>; "turn": string };
 

@@ -91,6 +91,7 @@ fn status(name: &str) -> ServerStatus {
         errors: ErrorCounts::default(),
         assumed: false,
         keeps: None,
+        maintenance: None,
     }
 }
 

@@ -166,18 +166,18 @@ fn draw_sheet(frame: &mut Frame<'_>, view: &mut TopView, area: Rect, paint: Pain
 
 /// Columns from the left, as many as fit; the very last gets the remaining width.
 fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
-    let heads = sheet.columns.iter().map(|column| {
-        aligned(Line::styled(column.title, paint.style(Colour::Strong)), column.align)
+    let shown = shown_columns(sheet, columns);
+    let heads = shown.iter().map(|column| {
+        let TableColumn { title, align } = sheet.columns[*column];
+        aligned(Line::styled(title, paint.style(Colour::Strong)), align)
     });
     let cells = |fields: &[SheetCell]| {
-        let fields = fields.iter().zip(sheet.columns);
-        Row::new(
-            fields
-                .map(|(field, column)| aligned(line(field, paint), column.align))
-                .collect::<Vec<_>>(),
-        )
+        let fields = shown.iter().filter_map(|column| {
+            Some(aligned(line(fields.get(*column)?, paint), sheet.columns[*column].align))
+        });
+        Row::new(fields.collect::<Vec<_>>())
     };
-    Table::new(sheet.rows.iter().map(|row| cells(&row.fields)), widths(sheet, columns))
+    Table::new(sheet.rows.iter().map(|row| cells(&row.fields)), widths(sheet, &shown, columns))
         .header(Row::new(heads.collect::<Vec<_>>()))
         .column_spacing(GAP)
         .highlight_symbol(MARK)
@@ -185,19 +185,50 @@ fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
         .row_highlight_style(paint.style(Colour::Chosen))
 }
 
-/// The width of each column that fits: words may be cut, numbers are whole or absent.
-fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
-    let mark = u16::try_from(MARK.len()).unwrap_or(0);
-    let mut left = columns.saturating_sub(mark);
-    let last = sheet.columns.len().saturating_sub(1);
-    let mut widths = Vec::with_capacity(sheet.columns.len());
-    for (column, TableColumn { title, align }) in sheet.columns.iter().enumerate() {
-        let widest = sheet.rows.iter().filter_map(|row| row.fields.get(column)).map(width).max();
-        let wanted = u16::try_from(widest.unwrap_or(0).max(title.len())).unwrap_or(u16::MAX);
-        if left == 0 || (*align == Align::Right && wanted > left) {
+/// Columns that make room for the reason on a narrow screen, the least important first.
+const EXPENDABLE: [&str; 7] = ["ADDRESS", "POOL", "FORWARD", "OPEN", "WEIGHT", "P50", "IN FLIGHT"];
+/// The columns of the screen that the last column should have: the beginning of a reason.
+const LAST_MIN: u16 = 24;
+
+/// The columns that are shown: all where the last one has room, else without those that matter less.
+fn shown_columns(sheet: &Sheet, columns: u16) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..sheet.columns.len()).collect();
+    let room = |shown: &[usize]| {
+        let others = shown.iter().take(shown.len().saturating_sub(1));
+        let used: u16 = others.map(|column| wanted_width(sheet, *column).saturating_add(GAP)).sum();
+        columns.saturating_sub(mark_width()).saturating_sub(used)
+    };
+    for title in EXPENDABLE {
+        if room(&shown) >= LAST_MIN {
             break;
         }
-        let width = if column == last { left } else { wanted.min(left) };
+        shown.retain(|column| sheet.columns[*column].title != title);
+    }
+    shown
+}
+
+/// The width that a column needs to be whole.
+fn wanted_width(sheet: &Sheet, column: usize) -> u16 {
+    let widest = sheet.rows.iter().filter_map(|row| row.fields.get(column)).map(width).max();
+    let title = sheet.columns[column].title.len();
+    u16::try_from(widest.unwrap_or(0).max(title)).unwrap_or(u16::MAX)
+}
+
+fn mark_width() -> u16 {
+    u16::try_from(MARK.len()).unwrap_or(0)
+}
+
+/// The width of each shown column that fits: words may be cut, numbers are whole or absent.
+fn widths(sheet: &Sheet, shown: &[usize], columns: u16) -> Vec<Constraint> {
+    let mut left = columns.saturating_sub(mark_width());
+    let mut widths = Vec::with_capacity(shown.len());
+    for column in shown {
+        let align = sheet.columns[*column].align;
+        let wanted = wanted_width(sheet, *column);
+        if left == 0 || (align == Align::Right && wanted > left) {
+            break;
+        }
+        let width = if Some(column) == shown.last() { left } else { wanted.min(left) };
         left = left.saturating_sub(width).saturating_sub(GAP);
         widths.push(Constraint::Length(width));
     }

@@ -20,7 +20,12 @@ use super::change_impact::{
 use super::context::{ApiContext, StopRequest};
 use super::peer::ApiPeer;
 use super::problem::ApiProblem;
+use crate::control::config_overlay::apply_overlay;
 use crate::state::{ChangeTrigger, ConfigChange};
+use crate::util::atomic_file;
+
+/// As much as is taken at a start.
+const CONFIG_FILE_BYTES: u64 = api::routes::CONFIG_BYTES_MAX as u64;
 
 type SharedContext = State<Arc<ApiContext>>;
 
@@ -77,6 +82,29 @@ pub(super) async fn apply(
         ..ConfigChange::new(text, file, peer.change_origin(ChangeTrigger::Api))
     };
     Ok(changed_response(context.report_sources.control.apply(change).await?))
+}
+
+/// As SIGHUP: the file, with what was changed over it where the configuration keeps an overlay.
+pub(super) async fn reload(
+    State(context): SharedContext,
+    ConnectInfo(peer): ConnectInfo<ApiPeer>,
+) -> Result<Response, ApiProblem> {
+    let control = &context.report_sources.control;
+    let Some(path) = &context.config_file else {
+        let detail = "this daemon's configuration came without a file";
+        return Err(ApiProblem::new(409, "no-file", detail).with_hint("use apply"));
+    };
+    let file = path.display().to_string();
+    let unread = |why: String| ApiProblem::new(409, "file", format!("{why}; nothing has changed"));
+    let own = match atomic_file::read(path, CONFIG_FILE_BYTES) {
+        Ok(Some(own)) => own,
+        Ok(None) => return Err(unread(format!("{file} is not there"))),
+        Err(error) => return Err(unread(format!("cannot read {file}: {error}"))),
+    };
+    let text = full_config_text(apply_overlay(&own, &file, control.events()), control)?;
+    let origin = peer.change_origin(ChangeTrigger::Reload);
+    let change = ConfigChange { base: Some(own.into()), ..ConfigChange::new(text, file, origin) };
+    Ok(changed_response(control.apply(change).await?))
 }
 
 pub(super) async fn rollback(

@@ -1,5 +1,6 @@
 //! What the routes act on. It holds no state of its own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct ApiContext {
     pub lease_server: LeaseServer,
     /// Requests with keys that were carried out.
     pub idempotency: Arc<IdempotencyStore>,
+    /// The file that `reload` reads; `None`: the configuration came without one.
+    pub config_file: Option<PathBuf>,
     /// Requests the process to stop.
     pub stop: StopCallback,
 }

@@ -17,8 +17,8 @@ use super::idempotency::run_once;
 use super::path_parameters::{ObjectPath, PoolPath, RulePath, ServerPath, ServicePath};
 use super::problem::ApiProblem;
 use super::{
-    capture_routes, change_routes, config_routes, event_stream, read_routes, server_routes,
-    trace_routes,
+    capture_routes, change_routes, config_routes, event_stream, log_route, read_routes,
+    server_routes, trace_routes,
 };
 
 /// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
@@ -76,6 +76,7 @@ fn limit_body() -> Router<Arc<ApiContext>> {
         .route(routes::CAPACITY, get(read_routes::capacity))
         .route(routes::REPORT, get(read_routes::report))
         .route(routes::REFUSED, get(read_routes::refused_requests))
+        .route(routes::LOG, get(log_route::get_log))
         .route(routes::HISTORY, get(read_routes::history))
         .route(routes::METRICS, get(read_routes::metrics))
         .route(routes::ME, get(read_routes::get_identity))
@@ -84,6 +85,7 @@ fn limit_body() -> Router<Arc<ApiContext>> {
         .route(routes::EVENTS_STREAM, get(event_stream::stream_events))
         .route(routes::STREAM, get(event_stream::stream_live))
         .route(routes::GENERATIONS, get(read_routes::generations))
+        .route(routes::RELOAD, post(change_routes::reload))
         .route(routes::ROLLBACK, post(change_routes::rollback))
         .route(routes::SERVER, post(server_routes::command_server))
         .route(routes::UNDO, post(server_routes::undo_change))

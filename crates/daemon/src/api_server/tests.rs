@@ -94,6 +94,7 @@ async fn daemon() -> TestApi {
         vrrp: crate::planes::vrrp::command::command_channel().0,
         lease_server: super::lease_server::LeaseServer::new(None),
         idempotency: Arc::default(),
+        config_file: None,
         stop,
     });
     let bound =

@@ -70,6 +70,7 @@ impl ActiveConfig {
             needs_restart: needs_restart(&self.at_start, &self.config),
             shutting_down: leaving,
             state_failures,
+            unsaved: Vec::new(),
             sources: BTreeMap::new(),
             drift: None,
         }

@@ -327,8 +327,16 @@ impl ControlActor {
         );
         let sources = self.sources.clone();
         let drift = self.config_file.drift();
-        let snapshot = StateSnapshot { sources, drift, ..snapshot };
+        let unsaved = self.unsaved_now();
+        let snapshot = StateSnapshot { sources, drift, unsaved, ..snapshot };
         self.publish.send_replace(Arc::new(snapshot));
+    }
+
+    /// Publishes what could not be stored, if that is news.
+    pub(super) fn publish_unsaved(&mut self) {
+        if self.publish.borrow().unsaved != self.unsaved_now() {
+            self.publish();
+        }
     }
 
     pub(super) fn save_server_state(&mut self) {

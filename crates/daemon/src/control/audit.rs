@@ -128,8 +128,9 @@ impl AuditLog {
         }
         line.push(b'\n');
         self.push_entry(entry);
-        if let Err(error) = self.write(&line) {
-            self.record_failure("write", &error);
+        match self.write(&line) {
+            Ok(()) => self.last_error.clear(),
+            Err(error) => self.record_failure("write", &error),
         }
         id
     }

@@ -106,6 +106,10 @@ impl ConfigFileState {
         self.file.as_ref().map_or(Ok(None), |file| atomic_file::read(file, FILE_BYTES))
     }
 
+    pub fn report_success(&mut self) {
+        self.last_error.clear();
+    }
+
     pub fn report_failure(&mut self, events: &EventLog, error: &io::Error) {
         self.failures += 1;
         self.last_error = error.to_string();

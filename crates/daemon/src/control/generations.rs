@@ -126,10 +126,11 @@ impl GenerationStore {
             repeats: entry.repeats,
         };
         let generation = StoredGeneration { record: record.clone(), text: entry.text.to_owned() };
-        if let Some(directory) = self.directory.clone()
-            && let Err(error) = write(&directory, &generation)
-        {
-            self.record_failure("write", &error);
+        if let Some(directory) = self.directory.clone() {
+            match write(&directory, &generation) {
+                Ok(()) => self.last_error.clear(),
+                Err(error) => self.record_failure("write", &error),
+            }
         }
         self.highest = self.highest.max(number);
         self.all.insert(number, generation);
@@ -174,7 +175,7 @@ impl GenerationStore {
         self.failures
     }
 
-    /// Why the last one did.
+    /// Why the last attempt failed; empty: it did not.
     pub fn last_error(&self) -> &str {
         &self.last_error
     }

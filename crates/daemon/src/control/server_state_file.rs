@@ -61,6 +61,7 @@ impl ServerStateFile {
     /// Writes the state if it differs from the file's.
     pub fn save(&mut self, memory: SavedState) {
         if memory == self.written {
+            self.last_error.clear();
             return;
         }
         let Some(path) = self.path.clone() else { return };
@@ -72,7 +73,10 @@ impl ServerStateFile {
             atomic_file::replace(&path, &json)
         };
         match write() {
-            Ok(()) => self.written = memory,
+            Ok(()) => {
+                self.written = memory;
+                self.last_error.clear();
+            }
             Err(error) => self.record_failure("write", &path, &error),
         }
     }
@@ -92,7 +96,7 @@ impl ServerStateFile {
         self.failures
     }
 
-    /// Why the last one did.
+    /// Why the last attempt failed; empty: it did not.
     pub fn last_error(&self) -> &str {
         &self.last_error
     }

@@ -124,8 +124,9 @@ impl ControlActor {
     fn write_overlay(&mut self) {
         let text = Arc::clone(&self.active.text);
         let origin = self.active.origin.clone();
-        if let Err(error) = self.config_file.write_overlay(&text, &origin) {
-            self.config_file.report_failure(&self.events, &error);
+        match self.config_file.write_overlay(&text, &origin) {
+            Ok(()) => self.config_file.report_success(),
+            Err(error) => self.config_file.report_failure(&self.events, &error),
         }
     }
 

@@ -4,6 +4,7 @@
 //! target (a full disk, a pipe without a reader, a missing directory) affect this thread alone. It counts them, logs an
 //! event once a minute for each cause, and retries. It formats nothing: lines arrive complete.
 
+pub mod recent_lines;
 mod shared;
 mod sink;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use std::time::Duration;
 use model::config::AccessLogTarget;
 
 use crate::state::ControlHandle;
+use recent_lines::LinesAfter;
 pub use shared::NoticeCallback;
 use shared::{AccessLogMessage, SharedAccessLog, count_lines};
 use sink::AccessLogSink;
@@ -63,6 +65,8 @@ pub struct AccessCounts {
     pub dropped_target: u64,
     /// Failed attempts to open or write the target.
     pub errors: u64,
+    /// The last attempt failed.
+    pub failing: bool,
 }
 
 impl AccessLogger {
@@ -136,12 +140,18 @@ impl AccessLogger {
         Ok(())
     }
 
+    /// The newest lines, after the one with this number.
+    pub fn recent_lines(&self, after: Option<u64>) -> LinesAfter {
+        self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).after(after)
+    }
+
     pub fn counts(&self) -> AccessCounts {
         AccessCounts {
             written: self.shared.written.load(Ordering::Relaxed),
             dropped_queue: self.shared.dropped_queue.load(Ordering::Relaxed),
             dropped_target: self.shared.dropped_target.load(Ordering::Relaxed),
             errors: self.shared.errors.load(Ordering::Relaxed),
+            failing: self.shared.failing.load(Ordering::Relaxed),
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod fixture;
 pub mod flow_samples;
 pub mod heartbeat;
 pub mod links;
+pub mod log;
 pub mod mptcp;
 pub mod names;
 pub mod packets;

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::state::change::{ApplyError, DaemonStoppingError, RollbackError};
 use crate::state::origin::ChangeOrigin;
+use crate::state::server_text::format_utc;
 use crate::state::state_snapshot::ServerFacts;
 
 /// An order about a server.
@@ -103,8 +104,14 @@ impl fmt::Display for OperatorCommand {
             OperatorCommand::Weight(weight) => write!(to, "{name} {}", weight.get()),
             OperatorCommand::Quiesce(limit) => write!(to, "{name} for {limit:?}"),
             OperatorCommand::Add { address, .. } => write!(to, "{name} {address}"),
-            OperatorCommand::Maintain { reason, .. } if !reason.is_empty() => {
-                write!(to, "{name} ({reason})")
+            OperatorCommand::Maintain { from, until, reason } => {
+                to.write_str(name)?;
+                for (word, at) in [("from", from), ("until", until)] {
+                    if let Some(at) = at {
+                        write!(to, " {word} {}", format_utc(*at))?;
+                    }
+                }
+                if reason.is_empty() { Ok(()) } else { write!(to, " ({reason})") }
             }
             _ => to.write_str(name),
         }

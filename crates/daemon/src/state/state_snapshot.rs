@@ -52,6 +52,8 @@ pub struct StateSnapshot {
     pub shutting_down: bool,
     /// Failed attempts to store generations or server commands on disk.
     pub state_failures: u64,
+    /// What the last attempt could not store on disk, a sentence each.
+    pub unsaved: Vec<String>,
     /// Discovery sources whose last answer was rejected, by pool, with the reason.
     pub sources: BTreeMap<String, String>,
     /// Differences of the file; `None`: there are none.

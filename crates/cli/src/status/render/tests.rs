@@ -33,6 +33,7 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
         errors: ErrorCounts::default(),
         assumed: false,
         keeps: None,
+        maintenance: None,
     }
 }
 

@@ -177,3 +177,18 @@ fn the_help_names_every_key() {
         assert!(text.contains(line), "{line}: {text}");
     }
 }
+
+#[test]
+fn eighty_columns_have_room_for_the_reason() {
+    for tab in [Tab::Services, Tab::Servers] {
+        let sheet = crate::top::rows::sheet(tab, &snapshot(&[("a", 1.0), ("b", 200.0)]));
+        let shown = shown_columns(&sheet, 80);
+        let titles: Vec<&str> = shown.iter().map(|column| sheet.columns[*column].title).collect();
+        assert_eq!(titles.last(), Some(&"WHY"));
+        assert!(titles.contains(&"STATE") && titles.contains(&"ERR/S"), "{titles:?}");
+        let used: u16 =
+            shown[..shown.len() - 1].iter().map(|column| wanted_width(&sheet, *column) + GAP).sum();
+        assert!(80 - used - mark_width() >= LAST_MIN, "{titles:?}");
+        assert_eq!(shown_columns(&sheet, 300).len(), sheet.columns.len(), "where there is room");
+    }
+}

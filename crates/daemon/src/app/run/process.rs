@@ -139,8 +139,9 @@ impl RunningDaemon {
                     return ShutdownRequest { handed_over: true, limit: None, detach: true };
                 }
                 why = upgrade_failure(&mut self.upgrade_child, &self.takeover_in_progress) => {
-                    self.upgrade_child = None;
-                    self.events.error("upgrade-failed", format!("the new process did not take over: {why}; we go on"));
+                    let pid = self.upgrade_child.take().map(|child| child.pid()).unwrap_or_default();
+                    let text = format!("the new process {pid} did not take over: {why}; we go on");
+                    self.events.error("upgrade-failed", text);
                 }
                 () = life.tick() => self.notify.ping_watchdog(),
             }

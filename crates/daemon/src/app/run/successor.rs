@@ -17,6 +17,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Successor {
     child: Child,
+    /// Its number, which the kernel may give to another process once this one has ended.
+    pid: u32,
     limit: Duration,
     deadline: Instant,
     killed: bool,
@@ -25,7 +27,12 @@ pub struct Successor {
 impl Successor {
     /// It was started just now.
     pub fn new(child: Child, limit: Duration) -> Successor {
-        Successor { child, limit, deadline: Instant::now() + limit, killed: false }
+        let pid = child.id().unwrap_or_default();
+        Successor { child, pid, limit, deadline: Instant::now() + limit, killed: false }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Waits until the takeover has failed for good; returns why. `takes_over`: a takeover is running, maybe that of
@@ -62,7 +69,10 @@ mod tests {
 
     fn started(program: &str, argument: &str, limit: u64) -> Successor {
         let child = Command::new(program).arg(argument).spawn().unwrap();
-        Successor::new(child, Duration::from_millis(limit))
+        let pid = child.id().unwrap();
+        let successor = Successor::new(child, Duration::from_millis(limit));
+        assert_eq!(successor.pid(), pid);
+        successor
     }
 
     #[tokio::test]

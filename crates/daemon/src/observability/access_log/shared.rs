@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use model::config::AccessLogTarget;
 
+use super::recent_lines::RecentLines;
+
 /// Called with a sentence for the operator; at most once a minute for each cause.
 pub type NoticeCallback = Box<dyn Fn(String) + Send>;
 
@@ -20,6 +22,8 @@ pub(super) struct SharedAccessLog {
     pub(super) dropped_queue: AtomicU64,
     pub(super) dropped_target: AtomicU64,
     pub(super) errors: AtomicU64,
+    pub(super) failing: AtomicBool,
+    pub(super) recent: Mutex<RecentLines>,
 }
 
 impl Default for SharedAccessLog {
@@ -34,6 +38,8 @@ impl Default for SharedAccessLog {
             dropped_queue: AtomicU64::new(0),
             dropped_target: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            failing: AtomicBool::new(false),
+            recent: Mutex::default(),
         }
     }
 }

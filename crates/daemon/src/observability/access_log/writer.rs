@@ -78,6 +78,7 @@ impl AccessLogWriter {
             if let AccessLogMessage::Lines(lines) = message {
                 self.shared.queued.fetch_sub(lines.len(), Ordering::Relaxed);
                 self.batch(&lines);
+                self.keep(lines);
             }
             // Checked after the batch, so that lines removed from the queue are written or counted.
             if self.shared.give_up.load(Ordering::Acquire) {
@@ -106,6 +107,14 @@ impl AccessLogWriter {
         }
     }
 
+    /// Keeps lines for those who ask, also when the target did not take them.
+    fn keep(&self, lines: Vec<u8>) {
+        if self.target != AccessLogTarget::Off {
+            let count = count_lines(&lines);
+            self.shared.recent.lock().unwrap_or_else(PoisonError::into_inner).add(lines, count);
+        }
+    }
+
     fn batch(&mut self, lines: &[u8]) {
         if self.sink.is_none() {
             if self.target != AccessLogTarget::Off {
@@ -122,6 +131,7 @@ impl AccessLogWriter {
         match self.write_all(lines) {
             Ok(()) => {
                 self.shared.written.fetch_add(count_lines(lines), Ordering::Relaxed);
+                self.shared.failing.store(false, Ordering::Relaxed);
             }
             Err(PartialWrite { written, error }) => self.lost(lines, written, &error),
         }
@@ -160,6 +170,7 @@ impl AccessLogWriter {
 
     fn failed(&mut self, what: &'static str, error: &io::Error) {
         self.shared.errors.fetch_add(1, Ordering::Relaxed);
+        self.shared.failing.store(true, Ordering::Relaxed);
         let why = match error.kind() {
             ErrorKind::WouldBlock => "nobody reads from it".to_owned(),
             ErrorKind::StorageFull => "the disk is full".to_owned(),

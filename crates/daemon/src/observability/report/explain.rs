@@ -40,7 +40,7 @@ pub fn explain_weights(
             let weight = explain_weight(view, server, facts, weighed);
             let ejection = ejection(view, server.id, facts, weighed);
             let left = kept.get(&server.id).copied();
-            let status = server_status(server, facts, board.latest(server.id), left);
+            let status = server_status(server, facts, board.latest(server.id), left, unix_ms(now));
             Some(ServerExplained {
                 ejection,
                 ..explain_one(&eligible, at, server, status, board, weight)

@@ -65,6 +65,7 @@ pub fn state_snapshot(text: &str, workers: usize) -> StateSnapshot {
         state_failures: 0,
         sources: std::collections::BTreeMap::new(),
         drift: None,
+        unsaved: Vec::new(),
     }
 }
 

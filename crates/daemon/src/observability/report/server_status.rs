@@ -1,13 +1,14 @@
 //! The state of one server and the evidence that decided it. Pure.
 
-use api::types::{ErrorCounts, Evidence, Keeps, Seen, ServerStatus, Source};
+use api::types::{ErrorCounts, Evidence, Keeps, PlannedMaintenance, Seen, ServerStatus, Source};
 use model::config::AdminState;
 use model::snapshot::{ServerState, ServerView};
 use model::stats::ServerCounters;
 
 use crate::planes::draining_clients::counts::RemainingClients;
 use crate::state::evidence::EvidenceEntry;
-use crate::state::{HealthState, ResolvedAddress, ServerFacts};
+use crate::state::{HealthState, MaintenanceWindow, ResolvedAddress, ServerFacts};
+use crate::util::local_time::format_local;
 use crate::util::wall_clock::unix_ms;
 
 /// Its state, without its errors.
@@ -16,6 +17,7 @@ pub(super) fn server_status(
     facts: &ServerFacts,
     note: Option<EvidenceEntry>,
     left: Option<RemainingClients>,
+    now_unix_ms: u64,
 ) -> ServerStatus {
     let keeps = facts.affinity_until.map(|until| Keeps {
         until_unix_ms: unix_ms(until),
@@ -24,6 +26,10 @@ pub(super) fn server_status(
     });
     let mut reason = deciding_evidence(view, facts, note);
     reason.text.push_str(&keeps.map(|keeps| remaining_clients_text(&keeps)).unwrap_or_default());
+    let window = facts.overrides.maintenance.as_ref();
+    if let Some(planned) = window.filter(|window| unix_ms(window.from) > now_unix_ms) {
+        reason.text.push_str(&planned_maintenance_text(planned));
+    }
     let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
     ServerStatus {
         name: view.config.name.clone(),
@@ -41,7 +47,20 @@ pub(super) fn server_status(
         errors: ErrorCounts::default(),
         assumed,
         keeps,
+        maintenance: window.map(|window| PlannedMaintenance {
+            from_unix_ms: unix_ms(window.from),
+            until_unix_ms: window.until.map(unix_ms),
+            reason: window.reason.clone(),
+            who: window.by.to_string(),
+        }),
     }
+}
+
+/// A window that is to come, as it is added to the reason of the state.
+fn planned_maintenance_text(window: &MaintenanceWindow) -> String {
+    let until = window.until.map_or("it is enabled".to_owned(), format_local);
+    let why = if window.reason.is_empty() { "" } else { ": " };
+    format!("; maintenance from {} until {until}{why}{}", format_local(window.from), window.reason)
 }
 
 /// How many clients are left, as it is added to why a server drains.

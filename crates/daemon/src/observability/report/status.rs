@@ -234,7 +234,10 @@ fn pool(
         let facts = snapshot.servers.get(&server.id)?;
         let left = vitals.draining_clients.get(&server.id).copied();
         let errors = vitals.errors.server(server.id).counts;
-        Some(ServerStatus { errors, ..server_status(server, facts, note(facts), left) })
+        Some(ServerStatus {
+            errors,
+            ..server_status(server, facts, note(facts), left, clocks.unix_ms)
+        })
     });
     let servers: Vec<_> = servers.collect();
     let mut errors = ErrorCounts::default();
@@ -335,14 +338,10 @@ fn warnings(snapshot: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> 
             format!("pool {pool} keeps the servers that were found last: {why}")
         }),
     );
-    if facts.state_failures > 0 {
-        out.push(format!(
-            "{} attempts to keep generations on disk failed: a restart may not know the last ones",
-            facts.state_failures
-        ));
-    }
-    if facts.access.dropped_target > 0 {
-        out.push(format!("{} access log lines could not be written", facts.access.dropped_target));
+    out.extend(snapshot.unsaved.iter().cloned());
+    if facts.access.failing {
+        let lost = facts.access.dropped_target;
+        out.push(format!("the access log cannot be written: {lost} lines are lost so far"));
     }
     out
 }

@@ -1,0 +1,155 @@
+//! The newest lines of the access log: what `steelyard log` shows.
+//!
+//! The daemon keeps the lines that it logs in bounded memory, whatever their target is. Texts that came from clients are
+//! escaped and cut as in the log.
+
+use serde::{Deserialize, Serialize};
+
+/// Query of `GET /v1/log`. A line has to fit every filter that is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct LogQuery {
+    /// Only lines after the one with this number: [`LogPage::next`] of the answer before.
+    pub after: Option<u64>,
+    /// Only of this service.
+    pub service: Option<String>,
+    /// Only with this server, `POOL/NAME`, or `POOL/*`.
+    pub server: Option<String>,
+    /// Only with one of these statuses: `503`, `5xx`, `500-599`, several with commas.
+    pub status: Option<String>,
+    /// Only with this cause; `any`: with one.
+    pub cause: Option<String>,
+    /// Only from this client: an address, or a network such as `192.0.2.0/24`.
+    pub client: Option<String>,
+    /// Only the request with this id.
+    pub id: Option<String>,
+    /// So many lines or rows at most, the newest or largest ones; 1,000 without it.
+    pub limit: Option<u32>,
+    /// Count lines by this instead of listing them.
+    pub top: Option<LogGroup>,
+}
+
+/// By what lines are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogGroup {
+    /// The address of the client, without its port.
+    Client,
+    /// The service that took the request.
+    Service,
+    /// The server of the last attempt.
+    Server,
+    /// The status of the response.
+    Status,
+    /// Why a request ended other than well.
+    Cause,
+    /// The target without its query.
+    Target,
+}
+
+impl LogGroup {
+    /// Every group, in the order of help.
+    pub const ALL: [LogGroup; 6] = [
+        LogGroup::Client,
+        LogGroup::Service,
+        LogGroup::Server,
+        LogGroup::Status,
+        LogGroup::Cause,
+        LogGroup::Target,
+    ];
+
+    /// As written in a query.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LogGroup::Client => "client",
+            LogGroup::Service => "service",
+            LogGroup::Server => "server",
+            LogGroup::Status => "status",
+            LogGroup::Cause => "cause",
+            LogGroup::Target => "target",
+        }
+    }
+}
+
+/// Which requests the daemon logs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogScope {
+    /// None: `access-log` is off.
+    #[default]
+    Off,
+    /// Those that failed or were refused.
+    Errors,
+    /// Every one.
+    All,
+}
+
+/// Answer of `GET /v1/log`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LogPage {
+    /// When this was made.
+    pub now_unix_ms: u64,
+    /// Which requests are logged.
+    pub scope: LogScope,
+    /// Lines that fit, the oldest first; none with `top`.
+    pub entries: Vec<LogEntry>,
+    /// Lines that fit, counted; none without `top`. The most frequent first.
+    pub top: Vec<LogCount>,
+    /// Lines that were looked at.
+    pub examined: u64,
+    /// Lines after `after` that are not kept any more.
+    pub lost: u64,
+    /// The number of the newest line: `after` of the next query.
+    pub next: u64,
+}
+
+/// A line of the access log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct LogEntry {
+    /// When the request began, as in the log.
+    pub time: String,
+    /// The id of the request; absent: the line has none.
+    pub id: Option<String>,
+    /// The service that took it.
+    pub service: String,
+    /// Who sent it: address and port, or the address alone.
+    pub client: String,
+    /// The protocol: `HTTP/1.1`.
+    pub protocol: Option<String>,
+    /// The method; absent: none was read.
+    pub method: Option<String>,
+    /// The target; absent: none was read.
+    pub target: Option<String>,
+    /// The status; 0: no response was sent.
+    pub status: u16,
+    /// Who made the response: `us` or `server`.
+    pub by: Option<String>,
+    /// The server of the last attempt, `POOL/NAME`.
+    pub server: Option<String>,
+    /// How many attempts at servers were made.
+    pub attempts: u32,
+    /// Why it ended other than well.
+    pub cause: Option<String>,
+    /// Which rule of HTTP it broke.
+    pub defect: Option<String>,
+    /// Bytes that were sent to the client.
+    pub bytes_to_client: u64,
+    /// How long it took, milliseconds.
+    pub total_ms: Option<f64>,
+}
+
+/// Lines that have something in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LogCount {
+    /// What the lines have in common.
+    pub name: String,
+    /// How many they are.
+    pub lines: u64,
+    /// Those among them that are errors.
+    pub errors: u64,
+    /// Bytes that were sent to their clients.
+    pub bytes_to_client: u64,
+}

@@ -1,0 +1,68 @@
+//! Every kind of event that the daemon logs, for those who wait for some of them. A test finds kinds that are missing.
+
+use model::config::hook_events;
+
+/// Kinds that start no hook: of the process, of its listeners, and of the planes' insides.
+const OTHERS: [&str; 56] = [
+    "access-log",
+    "api-certificate",
+    "api-failed",
+    "api-listen",
+    "api-listening",
+    "api-socket",
+    "bundle-failed",
+    "bundle-order",
+    "bundle-trouble",
+    "certificate",
+    "config-invalid",
+    "configuration",
+    "descriptors",
+    "fewer-sockets-than-workers",
+    "file-differs",
+    "handed-over",
+    "handing-over",
+    "hook-dropped",
+    "hook-failed",
+    "hook-ran",
+    "hook-timed-out",
+    "leaving",
+    "left",
+    "link-down",
+    "link-mtu",
+    "link-up",
+    "metrics-listen",
+    "metrics-listening",
+    "mptcp-trouble",
+    "names-failed",
+    "needs-restart",
+    "not-confirmed",
+    "overlay-ended",
+    "overlay-not-kept",
+    "overlay-refused",
+    "packets-failed",
+    "packets-interface",
+    "packets-kernel",
+    "packets-open",
+    "packets-removed",
+    "predecessor-left",
+    "probes-failed",
+    "program-not-allowed",
+    "ready",
+    "takeover-failed",
+    "takeover-refused",
+    "tokens-refused",
+    "upgrade-failed",
+    "upgrade-running",
+    "upgrading",
+    "uplink-down",
+    "uplink-failed",
+    "uplink-trouble",
+    "uplink-up",
+    "vrrp-failed",
+    "vrrp-trouble",
+];
+
+/// All kinds.
+pub fn event_kinds() -> impl Iterator<Item = &'static str> {
+    hook_events().chain(OTHERS)
+}
