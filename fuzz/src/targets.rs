@@ -168,6 +168,8 @@ fn files() -> Vec<FuzzTarget> {
         capture("capture_pcap", trace::pcap_seeds()),
         capture("capture_pcapng", trace::pcapng_seeds()),
         capture("capture_gzip", trace::gzip_seeds()),
+        capture("capture_zstd", trace::zstd_seeds()),
+        capture("capture_lz4", trace::lz4_seeds()),
         history("history_file", history::file),
         history("history_records", history::records),
         FuzzTarget::new("patch", patch::merge, PATCH, patch::seeds())

@@ -80,6 +80,29 @@ pub fn gzip_seeds() -> Vec<Vec<u8>> {
     vec![packed(&first, flate2::Compression::fast()), stored]
 }
 
+/// Captures packed by zstd: whole, and in two frames, of which the second one is damaged more often than the head.
+pub fn zstd_seeds() -> Vec<Vec<u8>> {
+    let first = study();
+    let packed = |bytes: &[u8]| {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    };
+    let raw = |bytes: &[u8]| {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Uncompressed)
+    };
+    vec![packed(&first), [raw(&first[..1_000]), packed(&first[1_000..])].concat()]
+}
+
+/// Captures packed by lz4, likewise.
+pub fn lz4_seeds() -> Vec<Vec<u8>> {
+    let first = study();
+    let packed = |bytes: &[u8]| {
+        let mut packer = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        std::io::Write::write_all(&mut packer, bytes).unwrap();
+        packer.finish().unwrap()
+    };
+    vec![packed(&first), [packed(&first[..1_000]), packed(&first[1_000..])].concat()]
+}
+
 /// The first packets of the recreated study.
 fn study() -> Vec<u8> {
     let file = concat!(

@@ -26,7 +26,8 @@ targets! {
     probe_tcp probe_http probe_http_digest probe_http2 probe_grpc probe_dns probe_smtp probe_imap probe_pop3 probe_ftp
     probe_telnet probe_nntp probe_ldap probe_redis probe_mysql probe_postgres probe_sip probe_udp probe_ping
     probe_radius probe_snmp
-    config capture_pcap capture_pcapng capture_gzip history_file history_records patch
+    config capture_pcap capture_pcapng capture_gzip capture_zstd capture_lz4 history_file history_records
+    patch
     convert_haproxy convert_nginx convert_keepalived convert_dispatcher
     convert_envoy convert_traefik convert_caddy convert_apache
     vrrp_frames vrrp_talk beat_packets beat_talk replica_packets replica_talk

@@ -1,12 +1,15 @@
-//! Capture files to frames: pcap and pcapng, plain or compressed with gzip, from any reader.
+//! Capture files to frames: pcap and pcapng, plain or packed with gzip, zstd or lz4, from any reader.
 //!
 //! Streaming: one block of the file is in memory at a time, and a frame refers to it. It does not interpret the frames.
 //! A damaged file yields its frames up to the damage, then the error with its position.
 
 mod blocks;
+mod counted_reader;
 mod frame;
+mod packed;
 mod pcap;
 mod pcapng;
+mod zstd_frames;
 
 use std::io::Read;
 
@@ -17,7 +20,7 @@ use pcapng::PcapngReader;
 pub use blocks::MAX_RECORD;
 pub use frame::{CaptureDamage, CapturedFrame};
 
-pub struct CaptureReader<R> {
+pub struct CaptureReader<R: Read> {
     blocks: BlockReader<R>,
     format: CaptureFormat,
 }
@@ -68,7 +71,7 @@ impl<R: Read> CaptureReader<R> {
     }
 }
 
-impl<R> std::fmt::Debug for CaptureReader<R> {
+impl<R: Read> std::fmt::Debug for CaptureReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Capture").finish_non_exhaustive()
     }

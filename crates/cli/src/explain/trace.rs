@@ -27,7 +27,7 @@ use read::TraceReader;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainTraceArgs {
-    /// Captures: pcap or pcapng, packed with gzip or not; several are read one after the other.
+    /// Captures: pcap or pcapng, plain or packed with gzip, zstd or lz4; several are read one after the other.
     #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join"])]
     files: Vec<PathBuf>,
     /// Print everything as JSON; docs/explain.md has the schema.

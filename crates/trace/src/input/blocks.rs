@@ -1,13 +1,12 @@
 //! A file in large blocks: a record reader requests a number of bytes and gets them in one piece.
 //!
-//! One buffer for the whole run; it grows only for a record that is larger than a block, up to a limit. Gzip is
-//! recognised and decompressed. It does not interpret records.
+//! One buffer for the whole run; it grows only for a record that is larger than a block, up to a limit. It does not
+//! interpret records.
 
-use std::io::{self, Cursor, Read};
-
-use flate2::read::MultiGzDecoder;
+use std::io::{self, Read};
 
 use super::frame::CaptureDamage;
+use super::packed::UnpackedFile;
 
 /// Bytes of one read: large, so that system calls are few.
 const BLOCK: usize = 1 << 20;
@@ -15,57 +14,18 @@ const BLOCK: usize = 1 << 20;
 /// The largest accepted record in bytes: sixteen times the largest of any link type.
 pub const MAX_RECORD: usize = 4 << 20;
 
-/// How gzip begins (RFC 1952, 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-pub struct BlockReader<R> {
-    from: FileEncoding<R>,
+pub struct BlockReader<R: Read> {
+    from: UnpackedFile<R>,
     buffer: Vec<u8>,
     at: usize,
     end: usize,
     before: u64,
 }
 
-/// The file from its first byte, after two bytes were examined.
-type RewoundFile<R> = io::Chain<Cursor<[u8; 2]>, R>;
-
-enum FileEncoding<R> {
-    Plain(RewoundFile<R>),
-    Short(Cursor<Vec<u8>>),
-    Gzip(Box<MultiGzDecoder<io::BufReader<RewoundFile<R>>>>),
-}
-
-impl<R: Read> Read for FileEncoding<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            FileEncoding::Plain(from) => from.read(into),
-            FileEncoding::Short(from) => from.read(into),
-            FileEncoding::Gzip(from) => from.read(into),
-        }
-    }
-}
-
 impl<R: Read> BlockReader<R> {
-    pub fn open(mut from: R) -> Result<BlockReader<R>, CaptureDamage> {
-        let mut first = [0; 2];
-        let mut have = 0;
-        while have < first.len() {
-            match from.read(&mut first[have..]) {
-                Ok(0) => break,
-                Ok(n) => have += n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => return Err(CaptureDamage::Read { offset: 0, source }),
-            }
-        }
-        let from = if have < first.len() {
-            FileEncoding::Short(Cursor::new(first[..have].to_vec()))
-        } else if first == GZIP {
-            let whole = Cursor::new(first).chain(from);
-            let whole = io::BufReader::with_capacity(BLOCK / 4, whole);
-            FileEncoding::Gzip(Box::new(MultiGzDecoder::new(whole)))
-        } else {
-            FileEncoding::Plain(Cursor::new(first).chain(from))
-        };
+    pub fn open(from: R) -> Result<BlockReader<R>, CaptureDamage> {
+        let from =
+            UnpackedFile::open(from).map_err(|source| CaptureDamage::Read { offset: 0, source })?;
         Ok(BlockReader { from, buffer: vec![0; BLOCK], at: 0, end: 0, before: 0 })
     }
 

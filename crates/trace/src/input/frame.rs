@@ -27,7 +27,7 @@ pub enum CaptureDamage {
     },
     /// The file format is unknown.
     #[error(
-        "this is no capture: it begins with {found:02x?}; expected pcap, pcapng, or either packed with gzip"
+        "this is no capture: it begins with {found:02x?}; expected pcap, pcapng, or either packed with gzip, zstd or lz4"
     )]
     NoCapture { found: [u8; 4] },
     /// It ends within a record.

@@ -64,7 +64,10 @@ fn frames(bytes: &[u8]) -> (Vec<FrameSummary>, Option<CaptureDamage>) {
     };
     loop {
         match capture.frame() {
-            Ok(Some(f)) => out.push((f.time_ns, f.link, f.bytes[0], f.original_len)),
+            Ok(Some(f)) => {
+                let first = f.bytes.first().copied().unwrap_or_default();
+                out.push((f.time_ns, f.link, first, f.original_len));
+            }
             Ok(None) => return (out, None),
             Err(damage) => return (out, Some(damage)),
         }
@@ -122,6 +125,59 @@ fn packed_files_are_unpacked_and_cut_ones_read_up_to_the_cut() {
     assert!(matches!(damage, Some(CaptureDamage::Truncated { offset: 100 })), "{damage:?}");
     let (_, damage) = frames(&packed[..packed.len() / 2]);
     assert!(damage.is_some());
+}
+
+/// The same bytes packed by zstd, and by lz4.
+fn packed(bytes: &[u8]) -> [Vec<u8>; 2] {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    lz4.write_all(bytes).unwrap();
+    [ruzstd::encoding::compress_to_vec(bytes, level), lz4.finish().unwrap()]
+}
+
+#[test]
+fn zstd_and_lz4_are_unpacked_also_in_several_frames() {
+    let packets: Vec<[u8; 60]> = (0..200u8).map(|n| [n; 60]).collect();
+    let rows: Vec<(u32, u32, &[u8])> =
+        packets.iter().enumerate().map(|(at, bytes)| (at as u32, 0, &bytes[..])).collect();
+    let file = pcap(0xa1b2_c3d4, false, &rows);
+    let [first, rest] = [&file[..1_000], &file[1_000..]].map(packed);
+    for (whole, (first, rest)) in packed(&file).into_iter().zip(first.into_iter().zip(rest)) {
+        let (found, damage) = frames(&whole);
+        assert!(found.len() == 200 && damage.is_none(), "{damage:?}");
+        let (found, damage) = frames(&[first, rest].concat());
+        assert!(found.len() == 200 && damage.is_none(), "{} {damage:?}", found.len());
+        for cut in 5..whole.len() {
+            let (found, damage) = frames(&whole[..cut]);
+            assert!(found.len() <= 200 && (damage.is_some() || found.len() == 200), "{cut}");
+        }
+    }
+    let [zstd, _] = packed(&file);
+    let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &zstd].concat();
+    assert_eq!(frames(&skipped).0.len(), 200);
+}
+
+#[test]
+fn a_window_that_does_not_fit_and_a_bomb_are_refused_with_a_reason() {
+    let reason = |bytes: &[u8]| match frames(bytes).1 {
+        Some(CaptureDamage::Read { source, .. }) => source.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let wide = reason(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xff, 1, 0, 0]);
+    assert!(wide.contains("expected at most 8388608"), "{wide}");
+    let stranger = [packed(b"x")[0].clone(), b"stranger".to_vec()].concat();
+    assert!(frames(&stranger).1.is_some());
+    // A block of 128 KiB of zeros in four bytes (RFC 8878, 3.1.1.2), again and again: each is 8,192 empty records.
+    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    let head = pcap(0xa1b2_c3d4, false, &[]);
+    bomb.extend(((head.len() as u32) << 3).to_le_bytes()[..3].iter());
+    bomb.extend(&head);
+    for _ in 0..4_096 {
+        bomb.extend(&((128_u32 << 10) << 3 | 2).to_le_bytes()[..3]);
+        bomb.push(0);
+    }
+    let text = reason(&bomb);
+    assert!(text.contains("1100 times its size"), "{text}");
 }
 
 #[test]
