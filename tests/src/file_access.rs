@@ -35,6 +35,7 @@ pub const READERS: &[&str] = &[
     "crates/daemon/src/planes/uplinks/kernel_state.rs",
     "crates/daemon/src/util/worker_cpu_time.rs",
     "crates/l7/src/plane/host.rs",
+    "crates/l7/src/rt/run_delay.rs",
     "crates/l7/src/rt/socket/port_holder.rs",
     "crates/l7/src/rt/socket/socket_option.rs",
     "crates/l7/src/rt/socket/listen_error.rs",

@@ -84,8 +84,9 @@ pub use request::{
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use slow::{
-    HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowExample, SlowExplained, SlowGroup,
-    SlowOwner, SlowPackets, SlowQuery, SlowReason, SlowService,
+    FailureTarget, HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowExample,
+    SlowExplained, SlowFailure, SlowGroup, SlowOwner, SlowPackets, SlowQuery, SlowReason,
+    SlowService,
 };
 pub use status::{
     BreakerStatus, Draining, Evidence, Keeps, PlannedMaintenance, PoolStatus, Seen, ServerStatus,

@@ -3,6 +3,7 @@
 pub mod error_cell;
 pub mod keyboard;
 pub mod paint;
+pub mod paragraph;
 pub mod plain;
 pub mod screen;
 pub mod table;

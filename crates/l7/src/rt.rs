@@ -10,6 +10,7 @@ pub mod net_driver;
 mod parked_task;
 pub(crate) mod random;
 pub(crate) mod reserved_descriptors;
+pub(crate) mod run_delay;
 pub mod socket;
 mod source;
 pub(crate) mod sys;

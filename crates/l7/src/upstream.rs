@@ -30,7 +30,7 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::{PoolView, ServerState};
 use model::wait_queue::PriorityClass;
 
-use crate::accounting::ExchangeRecord;
+use crate::accounting::{ExchangeRecord, SocketSamples};
 use crate::upstream::affinity::AffinityChoice;
 
 use crate::accounting::observer::PlaneObservation;
@@ -205,7 +205,15 @@ async fn connect_for<N: NetDriver>(
         Err(ConnectFailure { cause: Cause::CircuitOpen, .. }) => {
             Err(UpstreamLeaseError { cause: Cause::CircuitOpen, server: None })
         }
-        Err(ConnectFailure { cause, reason }) => {
+        Err(ConnectFailure { cause, reason, tls_counters }) => {
+            if let Some(counters) = tls_counters {
+                let server = Some(*counters);
+                record.sample.sockets = Some(Box::new(SocketSamples {
+                    server,
+                    server_tls: true,
+                    ..Default::default()
+                }));
+            }
             slot.connects.add(1);
             slot.connect_failed.add(1);
             if cause == Cause::NoDescriptor {

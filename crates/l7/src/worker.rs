@@ -254,6 +254,7 @@ impl<N: NetDriver> Worker<N> {
         request: &LoggedRequest,
     ) {
         record.close(self.rt.now());
+        record.server = record.server.or(server.map(|server| server.id));
         let server = server.map(|server| (&server.pool, server.view.borrow()));
         let slot = &view.stats.slots[self.index];
         let of_server = server.as_ref().map(|(_, server)| &server.stats.slots[self.index]);

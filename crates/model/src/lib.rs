@@ -17,6 +17,8 @@ pub mod cookie;
 pub mod counter;
 pub mod error_pages;
 pub mod exchange_error;
+pub mod exchange_failure;
+pub mod failure_code;
 pub mod flow_samples;
 pub mod hash;
 pub mod health_check;

@@ -113,6 +113,8 @@ limits! {
     StreamWindow = "STREAM_WINDOW", Receiver, "the window of a stream";
     /// A small segment waited for the acknowledgement of the one before: Nagle's algorithm alone (RFC 9293, 3.7.4).
     Nagle = "NAGLE", Sender, "Nagle's algorithm";
+    /// The balancer was ready to run and did not: others had the processor, or a quota was used up.
+    BalancerCpu = "BALANCER_CPU", Sender, "the balancer's share of the processor";
     /// The limit cannot be seen from the balancer.
     Unknown = "UNKNOWN", Network, "nothing that can be told";
 }

@@ -9,15 +9,23 @@ pub mod attribution;
 mod breakdown;
 pub mod client_prefix;
 mod encoding;
+pub mod ended_counts;
+pub mod ended_totals;
 pub mod exchange_measurement;
+pub mod failure_groups;
+pub mod failure_history;
+pub mod sample_weights;
 pub mod slow_exchanges;
+pub mod slow_threshold;
 pub mod tcp_info;
 pub mod wait_times;
 
 pub use attribution::attribute_time;
 pub use breakdown::{TimeBreakdown, TimeShare};
 pub use encoding::WORDS;
-pub use exchange_measurement::{ExchangeFlags, ExchangeMeasurement, ExchangePhases, ExchangeTrace};
+pub use exchange_measurement::{
+    ExchangeFlags, ExchangeMeasurement, ExchangePhases, ExchangeTrace, RequestDrain,
+};
 pub use slow_exchanges::{
     BreakdownGroup, ExchangeReservoir, SlowExchangeFilter, SlowExchangeReport,
 };

@@ -7,9 +7,9 @@ use model::limit::TimeOwner;
 
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
-use crate::failure_code::FailureCode;
 use crate::open_exchange::{OpenPart, PendingExchange};
 use crate::progress::{PacketMoment, SideProgress};
+use model::failure_code::FailureCode;
 
 /// How the connection ended afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use model::limit::TimeOwner;
 use crate::address;
 use crate::conversation::Conversation;
 use crate::failure::ConnectionFailure;
-use crate::failure_code::FailureCode;
 use crate::failure_text::{self, FailureWords};
 use crate::packet::TcpEndpoint;
 use crate::report::number::seconds;
 use crate::report::{FailureEndpoint, FailureEvidence, FailureFinding};
+use model::failure_code::FailureCode;
 
 /// Ends that are told apart in a group: bounds the memory.
 const MAX_ENDS: usize = 1_000;

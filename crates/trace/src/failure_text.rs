@@ -1,9 +1,9 @@
 //! Failed connections as text: what happened, to whom, since when, and what to check. It computes no figures.
 
 use crate::failure::{ConnectionFailure, FailureEnd};
-use crate::failure_code::FailureCode;
 use crate::report::FailureEndpoint;
 use crate::sentence::format_span;
+use model::failure_code::FailureCode;
 
 /// The figures of a sentence.
 #[derive(Debug)]

@@ -13,7 +13,6 @@ pub mod direction;
 pub mod duplicate;
 pub mod event;
 pub mod failure;
-pub mod failure_code;
 pub mod failure_tally;
 pub mod filter;
 pub mod ingest;

@@ -10,8 +10,11 @@
 
 mod captured;
 mod exchange_route;
+mod failures;
 mod line;
 mod loopback;
+mod plants;
 mod reports;
 mod setup;
+mod upstream;
 mod ways;

@@ -54,8 +54,14 @@ pub struct SlowService {
     pub name: String,
     /// An exchange that takes so long or longer counts as slow now and is measured, milliseconds.
     pub bound_ms: f64,
-    /// Exchanges that were asked about.
+    /// Exchanges that were asked about: counted, and estimated where only clients or servers of them were asked about.
     pub exchanges: f64,
+    /// How many of them were measured.
+    #[serde(default)]
+    pub sampled: usize,
+    /// What failed, the most frequent first.
+    #[serde(default)]
+    pub failures: Vec<SlowFailure>,
     /// The slowest of them.
     pub slowest: f64,
     /// Measured exchanges that stand for those.
@@ -85,6 +91,46 @@ pub struct SlowService {
     /// How many it has.
     #[serde(default)]
     pub largest_client_connections: u32,
+}
+
+/// Exchanges that failed in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowFailure {
+    /// The cause, as in the log and the metrics; `server-5xx` for a server's own error status.
+    pub cause: String,
+    /// The code of the same failure in captures.
+    pub code: Option<String>,
+    /// Whose: `client`, `network`, `server` or `balancer`.
+    pub owner: String,
+    /// The same in words.
+    pub title: String,
+    /// How many; counted, and estimated where only clients or servers of them were asked about.
+    pub count: f64,
+    /// Of all exchanges, percent.
+    pub share_percent: f64,
+    /// When the first was seen.
+    pub first_unix_ms: u64,
+    /// When the last was seen.
+    pub last_unix_ms: u64,
+    /// Servers that they met, the most first; `none`: no server was chosen.
+    pub servers: Vec<FailureTarget>,
+    /// Networks of clients (/24, /56) that met them, the most first.
+    pub networks: Vec<FailureTarget>,
+    /// The id of the last measured one, as in the log.
+    pub example: Option<String>,
+    /// What to check, in a sentence.
+    pub check: String,
+}
+
+/// Who met a failure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FailureTarget {
+    /// A server or a network.
+    pub name: String,
+    /// How many.
+    pub count: f64,
 }
 
 /// An owner's part.

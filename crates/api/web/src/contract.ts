@@ -79,6 +79,8 @@ export type Events = { "events": Array<Event> };
 
 export type Evidence = { "at-unix-ms": number; "seen"?: (Seen | null); "source": Source; "text": string };
 
+export type FailureTarget = { "count": number; "name": string };
+
 export type Finding = { "column": number; "excerpt": string; "expected"?: (string | null); "file": string; "found"?: (string | null); "key": string; "line": number; "message": string; "severity": Severity; "suggestion"?: (string | null); "width": number };
 
 export type Generation = { "current": boolean; "digest": string; "from": string; "generation": number; "when-unix-ms": number; "who": string };
@@ -269,6 +271,8 @@ export type SlowExample = { "attempts": number; "cause"?: (string | null); "clie
 
 export type SlowExplained = { "dropped": number; "now-unix-ms": number; "packets"?: Array<SlowPackets>; "sample"?: (number | null); "services": Array<SlowService>; "share-percent": number; "since-unix-ms": number };
 
+export type SlowFailure = { "cause": string; "check": string; "code"?: (string | null); "count": number; "example"?: (string | null); "first-unix-ms": number; "last-unix-ms": number; "networks": Array<FailureTarget>; "owner": string; "servers": Array<FailureTarget>; "share-percent": number; "title": string };
+
 export type SlowGroup = { "exchanges": number; "limit": string; "name": string; "owner": string; "seconds": number };
 
 export type SlowOwner = { "owner": string; "seconds": number; "share-percent": number };
@@ -277,7 +281,7 @@ export type SlowPackets = { "balancer-resets": number; "begun": number; "both-di
 
 export type SlowReason = { "advice": string; "limit": string; "owner": string; "seconds": number; "share-percent": number; "title": string };
 
-export type SlowService = { "bound-ms": number; "connections"?: number; "examples": Array<SlowExample>; "exchanges": number; "largest-client"?: (string | null); "largest-client-connections"?: number; "measured": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "quickest-ms": number; "reasons": Array<SlowReason>; "seconds": number; "servers": Array<SlowGroup>; "slowest": number };
+export type SlowService = { "bound-ms": number; "connections"?: number; "examples": Array<SlowExample>; "exchanges": number; "failures"?: Array<SlowFailure>; "largest-client"?: (string | null); "largest-client-connections"?: number; "measured": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "quickest-ms": number; "reasons": Array<SlowReason>; "sampled"?: number; "seconds": number; "servers": Array<SlowGroup>; "slowest": number };
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
@@ -303,7 +307,7 @@ export type Tally = { "bad": number; "cut": number; "good": number };
 
 export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
 
-export type TcpChange = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
+export type TcpChange = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "receive-rtt-us"?: number; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
 
 export type UndoResult = { "failed"?: (string | null); "records": Array<AuditRecord> };
 

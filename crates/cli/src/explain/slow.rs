@@ -3,6 +3,7 @@
 //!
 //! Every number comes from the daemon; nothing is calculated here.
 
+mod failures;
 mod packets;
 mod parts;
 
@@ -115,18 +116,27 @@ fn render_service(
     width: usize,
     paint: Paint,
 ) -> String {
+    let exchanges = service.exchanges.round() as u64;
+    // All were measured: nothing is estimated.
+    let about = if service.sampled as u64 >= exchanges { "" } else { "about " };
     let title = format!(
-        "{}: the slowest {share} % of about {} exchanges in the last {window}",
+        "{}: the slowest {share} % of {about}{} exchanges in the last {window}",
         plain(&service.name),
-        count(service.exchanges.round() as u64)
+        count(exchanges)
     );
     let mut out = format!("{}\n", paint.text(Colour::Strong, &title));
+    out.push_str(&failures::render_failures(&service.failures, width, paint));
+    if service.measured == 0 {
+        out.push_str("  none of them was measured\n\n");
+        return out;
+    }
     out.push_str(&format!(
-        "  about {} took {} or longer, {} in all; {} of them were measured\n\n",
+        "  {about}{} took {} or longer, {} in all; {} of {} exchanges were measured\n\n",
         count(service.slowest.round() as u64),
         millis(service.quickest_ms),
         millis(service.seconds * 1e3),
-        count(service.measured as u64)
+        count(service.sampled as u64),
+        count(exchanges)
     ));
     out.push_str(&render_owner_bars(&service.owners, width, paint));
     out.push_str("\nWhy\n");
@@ -218,7 +228,7 @@ mod tests {
         let json = r#"{
             "now-unix-ms": 300000, "since-unix-ms": 0, "share-percent": 1.0, "sample": 64, "dropped": 3,
             "services": [{
-                "name": "shop", "bound-ms": 100.0, "exchanges": 12300.0, "slowest": 123.0, "measured": 123,
+                "name": "shop", "bound-ms": 100.0, "exchanges": 12300.0, "sampled": 315, "slowest": 123.0, "measured": 123,
                 "quickest-ms": 480.0, "seconds": 60.0,
                 "owners": [
                     {"owner": "client", "seconds": 45.0, "share-percent": 75.0},
@@ -245,7 +255,7 @@ mod tests {
         let text = render_explanation(&explained, 80, Paint::fixed(false));
         for part in [
             "shop: the slowest 1 % of about 12,300 exchanges in the last 5m",
-            "about 123 took 480 ms or longer, 60.0 s in all; 123 of them were measured",
+            "about 123 took 480 ms or longer, 60.0 s in all; 315 of 12,300 exchanges were measured",
             "client    ##############################",
             "75.0 %  client: the receive window (RWND)",
             "Read faster.",

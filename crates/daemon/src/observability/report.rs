@@ -26,6 +26,7 @@ pub mod sample;
 pub mod sampling;
 mod server_status;
 pub mod slow;
+mod slow_failures;
 mod slow_parts;
 mod standing_alarms;
 pub mod state_changes;

@@ -1,7 +1,7 @@
 //! Exchanges that workers have measured, stored to show which ones are slow and why.
 //!
-//! Workers put them into rings and never wait; here they are taken out and kept in bounded memory. What they mean is
-//! computed in `model`.
+//! Workers put them into rings and never wait; here they are taken out and kept in bounded memory, with what the
+//! workers counted meanwhile. What they mean is computed in `model`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::load_balancing::Rng;
 use model::snapshot::WorkerSnapshot;
 use model::stats::ring::SpscRing;
+use model::time_attribution::ended_counts::EndedCounts;
+use model::time_attribution::ended_totals::EndedTotals;
+use model::time_attribution::failure_history::{CountedFailure, FailureHistory};
+use model::time_attribution::sample_weights::SampleWeights;
 use model::time_attribution::slow_exchanges::SLICE;
 use model::time_attribution::{
     ExchangeMeasurement, ExchangeReservoir, SlowExchangeFilter, SlowExchangeReport as Slowest,
@@ -31,6 +35,10 @@ pub struct SlowExchangeStore {
 struct SlowState {
     reservoir: ExchangeReservoir,
     sums: HashMap<u32, TimeBreakdown>,
+    /// What was counted of each service at the last look.
+    totals: HashMap<u32, EndedTotals>,
+    weights: SampleWeights,
+    failures: FailureHistory,
     sampler: SampleRng,
     /// The slice in which bounds were moved last.
     bounds_slice: u64,
@@ -71,7 +79,7 @@ impl std::fmt::Debug for SlowExchangeStore {
 }
 
 impl SlowExchangeStore {
-    /// Reads exchanges from these rings. One that is not slow represents `sample` exchanges.
+    /// Reads exchanges from these rings. `sample`: the configured interval; `None`: nothing is measured.
     pub fn new(rings: Vec<Arc<SpscRing<WORDS>>>, sample: Option<u32>) -> SlowExchangeStore {
         SlowExchangeStore { rings, sample, ..SlowExchangeStore::default() }
     }
@@ -80,21 +88,26 @@ impl SlowExchangeStore {
     pub fn drain_rings(&self, snapshot: &WorkerSnapshot, now: u64) {
         let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = &mut *kept;
-        for ring in &self.rings {
-            while let Some(words) = ring.pop() {
-                let mut facts = ExchangeMeasurement::from_words(&words);
-                facts.weight = if facts.flags.slow { 1 } else { self.sample.unwrap_or(1) };
-                let sums = kept.sums.entry(facts.service).or_default();
-                sums.add_scaled(&attribute_time(&facts), f64::from(facts.weight));
-                if kept.recent.len() < MAX_RECENT {
-                    kept.recent.push(facts.clone());
-                }
-                kept.reservoir.add(facts, kept.sampler.0.next());
+        // A worker counts an exchange before it hands the measurement over, so the counters are read first.
+        kept.follow_counters(snapshot, now);
+        let words = self.rings.iter().flat_map(|ring| std::iter::from_fn(|| ring.pop()));
+        let mut measured: Vec<_> =
+            words.map(|words| ExchangeMeasurement::from_words(&words)).collect();
+        kept.weights.weigh(&mut measured);
+        for facts in measured {
+            let sums = kept.sums.entry(facts.service).or_default();
+            sums.add_scaled(&attribute_time(&facts), facts.weight);
+            if kept.recent.len() < MAX_RECENT {
+                kept.recent.push(facts.clone());
             }
+            kept.reservoir.add(facts, kept.sampler.0.next());
         }
         if now / SLICE > kept.bounds_slice {
             kept.bounds_slice = now / SLICE;
-            kept.sums.retain(|id, _| snapshot.services.keys().any(|known| known.0 == *id));
+            let is_known = |id| snapshot.services.keys().any(|known| known.0 == id);
+            kept.sums.retain(|id, _| is_known(*id));
+            kept.totals.retain(|id, _| is_known(*id));
+            kept.weights.retain(is_known);
             for (id, view) in &snapshot.services {
                 let bound = kept.reservoir.slow_threshold(id.0, now);
                 view.stats.slow_threshold_ns.store(bound, std::sync::atomic::Ordering::Relaxed);
@@ -109,7 +122,14 @@ impl SlowExchangeStore {
 
     /// The slowest that fit.
     pub fn find_slowest(&self, filter: &SlowExchangeFilter) -> Slowest {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).reservoir.slowest(filter)
+        let kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.reservoir.slowest(filter, kept.weights.pending(filter.service))
+    }
+
+    /// The failures of a service since a time, as the workers counted them.
+    pub fn counted_failures(&self, service: u32, since: u64) -> Vec<CountedFailure> {
+        let kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.failures.of_service(service, since)
     }
 
     /// One exchange in this many is measured regardless of its duration. `None`: none is measured.
@@ -127,6 +147,19 @@ impl SlowExchangeStore {
         SlowTotals {
             services: services.collect(),
             dropped: self.rings.iter().map(|ring| ring.dropped()).sum(),
+        }
+    }
+}
+
+impl SlowState {
+    /// Reads what workers counted since the last look.
+    fn follow_counters(&mut self, snapshot: &WorkerSnapshot, now: u64) {
+        for (id, view) in &snapshot.services {
+            let ended = self.totals.entry(id.0).or_default().advance(&view.stats);
+            if ended != EndedCounts::default() {
+                self.weights.count(id.0, &ended);
+                self.failures.add(id.0, &ended.failures, now);
+            }
         }
     }
 }

@@ -63,6 +63,7 @@ pub fn exchange_facts(
         ],
         client_tcp: sockets.client,
         server_tcp: sockets.server,
+        request_drain: measured.request_drain,
         trace: measured.trace,
         client_port: client.port(),
         server_port: sockets.port.unwrap_or(0),

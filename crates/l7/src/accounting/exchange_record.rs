@@ -109,6 +109,7 @@ impl ExchangeRecord {
         self.status = 0;
         self.sample.attempt = None;
         self.sample.server_baseline_taken = false;
+        self.sample.request_end = None;
         self.sample.server_group = None;
     }
 

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
-use model::time_attribution::{ExchangeTrace, TcpInfoDelta, WaitTimes};
+use model::time_attribution::{
+    ExchangeTrace, RequestDrain, TcpInfoDelta, TcpInfoSample, WaitTimes,
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeSample {
@@ -25,6 +27,9 @@ pub struct ExchangeSample {
     pub server_baseline_taken: bool,
     /// TCP counters of both connections, for a slow or sampled exchange.
     pub sockets: Option<Box<SocketSamples>>,
+    /// The server socket's counters when the last byte of a long request had been written.
+    pub request_end: Option<Box<TcpInfoSample>>,
+    pub request_drain: RequestDrain,
     pub tunnel: bool,
     /// The trace that the exchange is part of.
     pub trace: Option<ExchangeTrace>,

@@ -8,6 +8,7 @@ use model::cause::Cause;
 use model::circuit_breaker::BreakerPermit;
 use model::config::ServerEndpoint;
 use model::stats::ServerStats;
+use model::time_attribution::TcpInfoDelta;
 
 use crate::conn::client_peer::ConnectionOwner;
 use crate::conn::ports::PortLease;
@@ -32,11 +33,13 @@ pub struct ConnectFailure {
     pub cause: Cause,
     /// A description of the failure.
     pub reason: String,
+    /// The kernel's counters of the connection on which a handshake of TLS failed.
+    pub tls_counters: Option<Box<TcpInfoDelta>>,
 }
 
 impl ConnectFailure {
     pub fn new(cause: Cause, reason: String) -> ConnectFailure {
-        ConnectFailure { cause, reason }
+        ConnectFailure { cause, reason, tls_counters: None }
     }
 }
 

@@ -32,7 +32,7 @@ impl TraceSpan {
                 let mut rng = worker.rng.borrow_mut();
                 // A trace id is never 0.
                 let trace = u128::from(rng.next()) << 64 | u128::from(rng.next() | 1);
-                ExchangeTrace { trace, parent: 0, sampled: worker.sampler.draw() }
+                ExchangeTrace { trace, parent: 0, sampled: worker.sampler.draw_interval() }
             }
         };
         Some(TraceSpan { trace: traced, span: worker.ids.next_id() })

@@ -101,7 +101,8 @@ pub async fn run<N: NetDriver>(
 
 impl<N: NetDriver> RunningTunnel<'_, N> {
     fn poll(&mut self) -> Poll<Option<Cause>> {
-        sampling::recall_client_wait(self.sample, self.client);
+        let held = self.worker.rt.run_delay.held_since();
+        sampling::recall_wait(self.sample, self.client, self.server, held);
         let polled = self.progress();
         self.meter.set_totals(TransferTotals {
             from_client: self.up.bytes_in,
@@ -129,6 +130,9 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
         match (self.down.has_pending(), self.up.has_pending()) {
             (true, _) if self.client.window_closed().is_some() => WaitReason::StreamWindow,
             (true, _) => WaitReason::ClientReceive,
+            (false, true) if self.server.window_closed().is_some() => {
+                WaitReason::ServerStreamWindow
+            }
             (false, true) => WaitReason::ServerReceive,
             (false, false) => self.waits_for,
         }

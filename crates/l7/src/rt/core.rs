@@ -19,6 +19,7 @@ use model::monotonic_time::MonotonicTime;
 
 use super::net_driver::{NetDriver, ReadyEvent};
 use super::parked_task::ParkedTask;
+use super::run_delay::RunDelay;
 use super::source::{Readiness, ReadinessSource, RegisteredSource};
 use super::task::TaskId;
 use super::timer_wheel::{DueTimer, TimerWheel};
@@ -58,8 +59,8 @@ pub struct WorkerRuntime<N: NetDriver> {
     pub(crate) parked: ParkedTask,
     wanted: Cell<MonotonicTime>,
     now: Cell<MonotonicTime>,
-    /// Total time spent waiting for events.
     waited: Cell<Duration>,
+    pub(crate) run_delay: RunDelay,
     reports: RefCell<Vec<ReadyEvent>>,
     due: RefCell<Vec<DueTimer<TaskId>>>,
     woken: Arc<WokenTasks>,
@@ -81,6 +82,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
             wanted: Cell::new(MonotonicTime::NEVER),
             now: Cell::new(now),
             waited: Cell::default(),
+            run_delay: RunDelay::default(),
             reports: RefCell::default(),
             due: RefCell::default(),
             woken: Arc::default(),
@@ -253,17 +255,16 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let mut begun = MonotonicTime::NEVER;
         let timeout = if self.ready.borrow().is_empty() {
             begun = self.net.now();
+            self.run_delay.before_wait(&self.net, begun);
             let next = self.wheel.borrow().until_next(begun);
-            match (next, most) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            }
+            next.into_iter().chain(most).min()
         } else {
             Some(Duration::ZERO)
         };
         let mut reports = std::mem::take(&mut *self.reports.borrow_mut());
         let waited = self.net.wait(timeout, &mut reports);
         self.waited.set(self.waited.get() + self.update_now().since(begun));
+        self.run_delay.after_wait(&self.net, begun, self.now());
         for report in reports.drain(..) {
             self.mark_ready(report);
         }

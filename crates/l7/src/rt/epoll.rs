@@ -2,7 +2,8 @@
 //!
 //! Only this file waits, reads, writes, accepts and splices.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -22,6 +23,7 @@ use super::net_driver::{AcceptedSocket, ConnectTarget, NetDriver, ReadyEvent};
 use super::source::Readiness;
 use super::worker_socket::WorkerSocket;
 use crate::rt::reserved_descriptors::ReservedDescriptors;
+use crate::rt::run_delay;
 use crate::rt::socket;
 use crate::rt::sys;
 
@@ -39,6 +41,8 @@ pub struct Epoll {
     zero: u64,
     reserved: ReservedDescriptors,
     events: RefCell<Vec<epoll::Event>>,
+    /// Opened by the thread whose times it has.
+    schedule_times: OnceCell<Option<File>>,
 }
 
 /// A pipe for splicing.
@@ -61,7 +65,13 @@ impl Epoll {
     pub fn new(poll: OwnedFd, origin: Instant, reserved: ReservedDescriptors) -> Epoll {
         let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let zero = clock_nanos().saturating_sub(since);
-        Epoll { poll, zero, reserved, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+        Epoll {
+            poll,
+            zero,
+            reserved,
+            events: RefCell::new(Vec::with_capacity(EVENTS)),
+            schedule_times: OnceCell::new(),
+        }
     }
 }
 
@@ -205,6 +215,11 @@ impl NetDriver for Epoll {
         let buffer = rustix::net::sockopt::socket_send_buffer_size(sock).unwrap_or(0);
         let send_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
         Some(TcpInfoSample { send_buffer, ..sys::counters(sock)? })
+    }
+
+    fn run_delay_ns(&self) -> Option<u64> {
+        let file = self.schedule_times.get_or_init(run_delay::open_schedule_times);
+        run_delay::read_schedule_times(file.as_ref()?)
     }
 
     fn pipe(&self) -> Option<KernelPipe> {

@@ -101,6 +101,9 @@ pub trait NetDriver: Sized + 'static {
     /// The kernel's TCP_INFO counters of this connection, if the driver knows them.
     fn counters(&self, sock: &Self::Sock) -> Option<TcpInfoSample>;
 
+    /// How long this thread was ready to run and did not, nanoseconds since its start; `None`: unknown.
+    fn run_delay_ns(&self) -> Option<u64>;
+
     /// A pipe, or `None` if splicing is not available.
     fn pipe(&self) -> Option<Self::Pipe>;
 

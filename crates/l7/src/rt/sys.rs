@@ -16,6 +16,7 @@ mod at {
     pub const RTT: usize = 68;
     pub const SND_SSTHRESH: usize = 76;
     pub const SND_CWND: usize = 80;
+    pub const RCV_RTT: usize = 92;
     pub const TOTAL_RETRANS: usize = 100;
     pub const BYTES_ACKED: usize = 120;
     pub const BYTES_RECEIVED: usize = 128;
@@ -63,6 +64,7 @@ pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
         ssthresh: narrow(at::SND_SSTHRESH),
         mss: narrow(at::SND_MSS),
         send_buffer: 0,
+        receive_rtt_us: narrow(at::RCV_RTT),
     })
 }
 

@@ -243,6 +243,10 @@ impl NetDriver for SimNet {
         None
     }
 
+    fn run_delay_ns(&self) -> Option<u64> {
+        None
+    }
+
     fn pipe(&self) -> Option<()> {
         None
     }

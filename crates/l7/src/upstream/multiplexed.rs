@@ -47,7 +47,7 @@ pub async fn connect_multiplexed<N: NetDriver>(
         let late = (now >= way.until).then_some(Cause::ConnectTimeout);
         if let Some(cause) = way.deadline.expired_cause(now).or(late) {
             let reason = "no connection was made in time".to_owned();
-            return Err(ConnectFailure { cause, reason });
+            return Err(ConnectFailure::new(cause, reason));
         }
     }
     let _coming = mux.begin_connecting(&worker.rt);

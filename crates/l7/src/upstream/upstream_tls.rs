@@ -49,7 +49,10 @@ pub async fn connect_tls<N: NetDriver>(
         return Err(ConnectFailure::new(cause, format!("TLS with {to}: no answer in time")));
     }
     let resumed = connection.stream.with_session(|session| check_session(session, &to));
-    let resumed = resumed.unwrap_or_else(|| Err(ours("no session")))?;
+    let resumed = resumed.unwrap_or_else(|| Err(ours("no session"))).map_err(|failure| {
+        let tls_counters = connection.stream.counter_change(true).map(Box::new);
+        ConnectFailure { tls_counters, ..failure }
+    })?;
     let view = server.view.borrow();
     let counters = &view.stats.slots[worker.index].counters;
     counters.tls_handshakes.add(1);

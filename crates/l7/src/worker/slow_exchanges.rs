@@ -5,8 +5,9 @@
 
 use std::net::SocketAddr;
 
+use model::exchange_failure::ExchangeFailure;
 use model::snapshot::ServiceView;
-use model::time_attribution::{TimeShare, attribute_time};
+use model::time_attribution::{TimeShare, WaitReason, attribute_time};
 
 use super::Worker;
 use crate::accounting::{self, ExchangeRecord};
@@ -14,7 +15,7 @@ use crate::conn::sampling;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> Worker<N> {
-    /// Hands over the measurement of a slow or sampled exchange. Returns the side that took most of the time, for a
+    /// Hands over the measurement of a slow, sampled or failed exchange. Returns the side that took most of the time, for a
     /// slow exchange that is logged.
     pub(super) fn sample_exchange(
         &self,
@@ -26,8 +27,19 @@ impl<N: NetDriver> Worker<N> {
             return None;
         }
         let slow = sampling::is_slow(view, record, record.ended_at.unwrap_or(self.rt.now()));
-        if !slow && !record.sample.sampled {
+        let is_failure = || {
+            let status = record.counted_status();
+            ExchangeFailure::of_end(record.cause, record.local_reply, status).is_some()
+        };
+        // Failures are counted in any case. A flood of them must leave room for what is slow.
+        let is_measured =
+            slow || record.sample.sampled || (self.samples.is_half_empty() && is_failure());
+        if !is_measured {
             return None;
+        }
+        if slow {
+            let delay = self.rt.run_delay.within_turn(&self.rt.net).as_nanos() as u64;
+            record.sample.awaited.add(WaitReason::Processor, delay);
         }
         let facts = accounting::exchange_facts(record, view.id, client, slow, &self.ids);
         self.samples.push(&facts.to_words());

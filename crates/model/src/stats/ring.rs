@@ -54,6 +54,13 @@ impl<const W: usize> SpscRing<W> {
         true
     }
 
+    /// Whether less than half of the ring is in use. Only the writer's thread may rely on it.
+    pub fn is_half_empty(&self) -> bool {
+        let used =
+            self.written.load(Ordering::Relaxed).wrapping_sub(self.read.load(Ordering::Acquire));
+        used < self.words.len().div_ceil(2)
+    }
+
     /// Removes the oldest entry. Only one thread may call it at a time.
     pub fn pop(&self) -> Option<[u64; W]> {
         let read = self.read.load(Ordering::Relaxed);
@@ -86,7 +93,9 @@ mod tests {
         assert!(ring.push(&[1, 2]) && ring.push(&[3, 4]) && !ring.push(&[5, 6]));
         assert_eq!((ring.pop(), ring.dropped()), (Some([1, 2]), 1));
         assert!(ring.push(&[7, 8]));
+        assert!(!ring.is_half_empty());
         assert_eq!([ring.pop(), ring.pop(), ring.pop()], [Some([3, 4]), Some([7, 8]), None]);
+        assert!(ring.is_half_empty());
     }
 
     #[test]

@@ -11,8 +11,11 @@ pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
         (Limit::Rwnd | Limit::ZeroWindow | Limit::SillyWindow, _) => {
             "The server takes the request more slowly than it comes: let its program read faster, or give it a larger receive buffer."
         }
+        (Limit::StreamWindow, Some(TimeOwner::Server)) => {
+            "The server grants too little window of HTTP/2: let its program read faster, or raise its initial windows of stream and connection."
+        }
         (Limit::StreamWindow, _) => {
-            "The client grants its stream too little window: let it read faster, or raise its initial window of HTTP/2."
+            "The client grants its stream too little window: let it read faster, or raise its initial windows of HTTP/2."
         }
         (Limit::SendBuffer, _) => {
             "The balancer's send buffer is smaller than the path holds: raise or remove `socket.send-buffer`."
@@ -54,6 +57,9 @@ pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
         }
         (Limit::DelayedAck | Limit::NagleDelayedAck | Limit::Nagle, _) => {
             "Small segments wait for acknowledgements: let the sender write at once what belongs together."
+        }
+        (Limit::BalancerCpu, _) => {
+            "The balancer was ready and did not run: raise the CPU quota of its cgroup or container, give it processors of its own, or move other load away."
         }
         (Limit::BalancerHold, _) => {
             "The balancer itself was busy: give it more workers, or look at the process's CPU."

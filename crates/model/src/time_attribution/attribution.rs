@@ -4,6 +4,7 @@
 //! any facts. If a socket was not read, or carries several exchanges, time that only its counters explain stays
 //! unknown.
 
+use crate::cause::{Cause, Side};
 use crate::limit::{Limit, TimeOwner};
 
 use super::breakdown::TimeBreakdown;
@@ -24,27 +25,35 @@ const QUEUE_RTT_RATIO: (u64, u64) = (135, 100);
 /// The round trip must also exceed the smallest by this much, microseconds.
 const QUEUE_RTT_EXCESS_US: u64 = 4_000;
 
+/// The longest that Linux delays an acknowledgement (TCP_DELACK_MAX), nanoseconds.
+const MAX_ACK_DELAY: u64 = 200_000_000;
+/// Arrivals within a round trip that show a full link. A sender that pauses makes one or two of each pause.
+const FLIGHT_ARRIVALS: u64 = 8;
+
 /// Attributes the time of an exchange. The parts sum to its total.
 pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     let mut share =
         UnattributedTime { remaining: facts.total, breakdown: TimeBreakdown::default() };
     let phases = &facts.phases;
     let waits = &facts.wait_times;
+    share.assign(Some(TimeOwner::Balancer), Limit::BalancerCpu, waits.total(WaitReason::Processor));
     share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, phases.accept);
     attribute_handshake(facts, &mut share);
-    attribute_sending(phases.head, facts.client_tcp.as_ref(), TimeOwner::Client, 0, &mut share);
+    let head = SendingWait { whole: phases.head, ..SendingWait::of(TimeOwner::Client) };
+    attribute_sending(&head, facts.client_tcp.as_ref(), &mut share);
     share.assign(Some(TimeOwner::Balancer), Limit::Queue, phases.queue);
     attribute_connect(facts, &mut share);
     let [from_client, _, from_server, _] = facts.bytes;
     let client = facts.client_tcp.as_ref();
     let server = facts.server_tcp.as_ref();
-    attribute_sending(
-        waits.total(WaitReason::ClientSend),
-        client,
-        TimeOwner::Client,
-        from_client,
-        &mut share,
-    );
+    let [client_arrivals, server_arrivals] = waits.arrivals();
+    let sending = SendingWait {
+        whole: waits.total(WaitReason::ClientSend),
+        bytes: from_client,
+        arrivals: client_arrivals,
+        ..SendingWait::of(TimeOwner::Client)
+    };
+    attribute_sending(&sending, client, &mut share);
     attribute_receiving(
         waits.total(WaitReason::ServerReceive),
         server,
@@ -52,13 +61,13 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
         &mut share,
     );
     attribute_response_wait(facts, &mut share);
-    attribute_sending(
-        waits.total(WaitReason::ServerSend),
-        server,
-        TimeOwner::Server,
-        from_server,
-        &mut share,
-    );
+    let sending = SendingWait {
+        whole: waits.total(WaitReason::ServerSend),
+        bytes: from_server,
+        arrivals: server_arrivals,
+        ..SendingWait::of(TimeOwner::Server)
+    };
+    attribute_sending(&sending, server, &mut share);
     attribute_receiving(
         waits.total(WaitReason::ClientReceive),
         client,
@@ -70,13 +79,14 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
         Limit::StreamWindow,
         waits.total(WaitReason::StreamWindow),
     );
+    share.assign(
+        Some(TimeOwner::Server),
+        Limit::StreamWindow,
+        waits.total(WaitReason::ServerStreamWindow),
+    );
     share.assign(Some(TimeOwner::Client), Limit::ClientThink, waits.total(WaitReason::ClientThink));
     share.assign(None, Limit::Unknown, waits.total(WaitReason::Either));
-    // The waits include those of a failed attempt; the rest of it was spent on connecting.
-    match facts.attempts {
-        0 | 1 => share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, u64::MAX),
-        _ => share.assign(Some(TimeOwner::Network), Limit::Connect, u64::MAX),
-    }
+    attribute_rest(facts, &mut share);
     share.breakdown.sort();
     share.breakdown
 }
@@ -92,6 +102,23 @@ impl UnattributedTime {
         let nanos = nanos.min(self.remaining);
         self.remaining -= nanos;
         self.breakdown.add(owner, limit, nanos);
+    }
+}
+
+/// What nothing else explains.
+fn attribute_rest(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
+    // The waits include those of a failed attempt; the rest of it was spent on connecting.
+    let cause = facts.end_cause().map(Cause::side);
+    match (facts.attempts, cause) {
+        (0 | 1, _) => share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, u64::MAX),
+        (_, None | Some(Side::Network)) => {
+            share.assign(Some(TimeOwner::Network), Limit::Connect, u64::MAX);
+        }
+        (_, Some(Side::Server)) => {
+            share.assign(Some(TimeOwner::Server), Limit::Connect, u64::MAX);
+        }
+        // Why the attempts before failed is not known.
+        (_, Some(Side::Client | Side::Us)) => share.assign(None, Limit::Connect, u64::MAX),
     }
 }
 
@@ -121,33 +148,92 @@ fn attribute_connect(facts: &ExchangeMeasurement, share: &mut UnattributedTime) 
     share.assign(Some(TimeOwner::Server), Limit::Tls, whole - path);
 }
 
-/// From the request's last byte to the response's first: one round trip, the cost of a lost request, the server's work.
+/// From the request's last byte to the response's first: one round trip, the cost of a lost request, what kept a long
+/// request in our send buffer, the server's work.
 fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
     let whole = facts.wait_times.total(WaitReason::ServerResponse);
     let path = facts.server_tcp.map_or(0, |server| server.min_round_trip()).min(whole);
+    share.assign(Some(TimeOwner::Network), Limit::Latency, path);
+    let mut left = whole - path;
+    let drain = &facts.request_drain;
+    let window = drain.rwnd_limited_us.saturating_mul(1000).min(left);
+    share.assign(Some(TimeOwner::Server), Limit::Rwnd, window);
+    left -= window;
+    // Where it is known how long data was outstanding, nothing was sent again beyond that.
+    let outstanding = match drain.busy_us {
+        0 => left,
+        busy => busy.saturating_sub(drain.rwnd_limited_us).saturating_mul(1000).min(left),
+    };
     let lost = facts.server_tcp.map_or(0, |server| u64::from(server.lost_segments()));
     // A lost segment costs a retransmission timeout: the kernel's minimum, or about two round trips on a long path.
-    let retransmission = lost.saturating_mul(MIN_RTO.max(2 * path)).min(whole - path);
-    share.assign(Some(TimeOwner::Network), Limit::Latency, path);
+    let retransmission = lost.saturating_mul(MIN_RTO.max(2 * path)).min(outstanding);
     share.assign(Some(TimeOwner::Network), Limit::Loss, retransmission);
-    share.assign(Some(TimeOwner::Server), Limit::ServerThink, whole - path - retransmission);
+    left -= retransmission;
+    // The last acknowledgement may be delayed without that anything was still to be sent.
+    let acknowledging = path.saturating_add(MAX_ACK_DELAY).saturating_add(retransmission);
+    let sending = match drain.busy_us {
+        0 => 0,
+        _ => outstanding.saturating_sub(acknowledging).min(left),
+    };
+    let limit = facts.server_tcp.as_ref().map_or(Limit::Unknown, path_limit);
+    share.assign(Some(TimeOwner::Network), limit, sending);
+    share.assign(Some(TimeOwner::Server), Limit::ServerThink, left - sending);
 }
 
-/// Waiting for `sender` to send: the cost of losses and of slow start; the rest belongs to the sender.
-fn attribute_sending(
-    whole: u64,
-    change: Option<&TcpInfoDelta>,
+/// Waiting for a side to send.
+struct SendingWait {
     sender: TimeOwner,
+    whole: u64,
+    /// What was received meanwhile.
     bytes: u64,
+    /// How often it was waited for.
+    arrivals: u32,
+}
+
+impl SendingWait {
+    fn of(sender: TimeOwner) -> SendingWait {
+        SendingWait { sender, whole: 0, bytes: 0, arrivals: 0 }
+    }
+
+    /// Whether the link towards us was full: segments arrived one by one, without a pause that a sender without data
+    /// would make, after a round trip that a queue had made longer.
+    fn fills_link(&self, change: &TcpInfoDelta) -> bool {
+        let arrivals = u64::from(self.arrivals);
+        let seen = u64::from(change.receive_rtt_us);
+        let has_queue = exceeds_by_queue(seen, u64::from(change.min_rtt_us));
+        let is_steady = self.whole / arrivals.max(1) <= seen * 1000 / FLIGHT_ARRIVALS;
+        // Half of them: some wait for nothing that came.
+        let full_segments = self.bytes >= arrivals.saturating_mul(u64::from(change.mss)) / 2;
+        change.min_rtt_us > 0
+            && arrivals >= FLIGHT_ARRIVALS
+            && has_queue
+            && is_steady
+            && full_segments
+    }
+}
+
+/// Whether a round trip exceeds the smallest by what only a queue explains; microseconds.
+fn exceeds_by_queue(now: u64, least: u64) -> bool {
+    now * QUEUE_RTT_RATIO.1 > least * QUEUE_RTT_RATIO.0 && now > least + QUEUE_RTT_EXCESS_US
+}
+
+/// Waiting for a side to send: the cost of losses, of a full link and of slow start; the rest belongs to the sender.
+fn attribute_sending(
+    wait: &SendingWait,
+    change: Option<&TcpInfoDelta>,
     share: &mut UnattributedTime,
 ) {
-    let mut left = whole;
+    let SendingWait { sender, bytes, .. } = *wait;
+    let mut left = wait.whole;
     if let Some(change) = change {
         // A millisecond at least, so that a loss counts on the shortest paths too.
         let turn = change.min_round_trip().max(u64::from(change.rtt_us) * 1000).max(1_000_000);
         let lost = u64::from(change.missed_segments()).saturating_mul(turn).min(left);
         share.assign(Some(TimeOwner::Network), Limit::Loss, lost);
         left -= lost;
+        if wait.fills_link(change) {
+            return share.assign(Some(TimeOwner::Network), Limit::LinkRate, left);
+        }
         let starting = (slow_start_round_trips(bytes, change) * change.min_round_trip()).min(left);
         share.assign(Some(TimeOwner::Network), Limit::SlowStart, starting);
         left -= starting;
@@ -212,9 +298,7 @@ fn path_limit(change: &TcpInfoDelta) -> Limit {
     let least = u64::from(change.min_rtt_us);
     if is_lossy(change) {
         Limit::Loss
-    } else if now * QUEUE_RTT_RATIO.1 > least * QUEUE_RTT_RATIO.0
-        && now > least + QUEUE_RTT_EXCESS_US
-    {
+    } else if exceeds_by_queue(now, least) {
         Limit::LinkRate
     } else if change.cwnd < change.ssthresh {
         Limit::SlowStart

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use super::exchange_measurement::{
-    ExchangeFlags, ExchangeMeasurement, ExchangePhases, ExchangeTrace,
+    ExchangeFlags, ExchangeMeasurement, ExchangePhases, ExchangeTrace, RequestDrain,
 };
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::{COUNT, WaitReason, WaitTimes};
@@ -22,8 +22,10 @@ const BYTES: usize = WAITS + COUNT;
 const SOCKETS: usize = BYTES + 4;
 /// Index of the trace context.
 const TRACE: usize = SOCKETS + 2 * SOCKET;
+/// Index of the number of arrivals, and of what the kernel did with the request after its last byte.
+const REST: usize = TRACE + 3;
 /// Words of one exchange.
-pub const WORDS: usize = TRACE + 3;
+pub const WORDS: usize = REST + 3;
 /// Bit in the flags' word: the trace is sampled.
 const SAMPLED: u64 = 1 << 16;
 
@@ -55,9 +57,16 @@ impl ExchangeMeasurement {
         encode_tcp(self.client_tcp.as_ref(), &mut words[SOCKETS..SOCKETS + SOCKET]);
         encode_tcp(self.server_tcp.as_ref(), &mut words[SOCKETS + SOCKET..TRACE]);
         if let Some(ExchangeTrace { trace, parent, sampled }) = self.trace {
-            words[TRACE..].copy_from_slice(&[(trace >> 64) as u64, trace as u64, parent]);
+            words[TRACE..REST].copy_from_slice(&[(trace >> 64) as u64, trace as u64, parent]);
             words[5] |= if sampled { SAMPLED } else { 0 };
         }
+        let [client, server] = self.wait_times.arrivals();
+        let drain = &self.request_drain;
+        words[REST..].copy_from_slice(&[
+            pack_pair(client, server),
+            drain.busy_us,
+            drain.rwnd_limited_us,
+        ]);
         words
     }
 
@@ -69,6 +78,7 @@ impl ExchangeMeasurement {
         for (word, whom) in words[WAITS..BYTES].iter().zip(WaitReason::ALL) {
             waits.set(whom, *word);
         }
+        waits.set_arrivals(unpack_pair(words[REST]).into());
         let eight = std::array::from_fn(|at| words[PHASES + at]);
         let cause = (words[5] >> 8) as u8;
         let (client_port, server_port) = unpack_pair(words[7]);
@@ -86,13 +96,17 @@ impl ExchangeMeasurement {
             attempts: (words[5] >> 48) as u16,
             status: (words[5] >> 32) as u16,
             cause: (cause != 0xff).then_some(cause),
-            weight: 1,
+            weight: 1.0,
             total: words[6],
             phases: ExchangePhases::from_array(eight),
             wait_times: waits,
             bytes: std::array::from_fn(|at| words[BYTES + at]),
             client_tcp: decode_tcp(&words[SOCKETS..SOCKETS + SOCKET]),
             server_tcp: decode_tcp(&words[SOCKETS + SOCKET..TRACE]),
+            request_drain: RequestDrain {
+                busy_us: words[REST + 1],
+                rwnd_limited_us: words[REST + 2],
+            },
             trace: (trace != 0).then(|| ExchangeTrace { trace, parent: words[TRACE + 2], sampled }),
         }
     }
@@ -113,7 +127,7 @@ fn encode_tcp(change: Option<&TcpInfoDelta>, words: &mut [u64]) {
         pack_pair(delta.cwnd, delta.ssthresh),
         // The lowest bit marks that the socket was read.
         pack_pair(delta.mss, 1 | u32::from(delta.own) << 1),
-        u64::from(delta.send_buffer),
+        pack_pair(delta.receive_rtt_us, delta.send_buffer),
     ];
     words.copy_from_slice(&all);
 }
@@ -125,6 +139,7 @@ fn decode_tcp(words: &[u64]) -> Option<TcpInfoDelta> {
     let (rtt_us, min_rtt_us) = unpack_pair(at(7));
     let (not_sent, window) = unpack_pair(at(8));
     let (cwnd, ssthresh) = unpack_pair(at(9));
+    let (receive_rtt_us, send_buffer) = unpack_pair(at(11));
     (bits & 1 == 1).then(|| TcpInfoDelta {
         busy_us: at(0),
         rwnd_limited_us: at(1),
@@ -142,7 +157,8 @@ fn decode_tcp(words: &[u64]) -> Option<TcpInfoDelta> {
         ssthresh,
         mss,
         own: bits & 2 == 2,
-        send_buffer: at(11) as u32,
+        send_buffer,
+        receive_rtt_us,
     })
 }
 

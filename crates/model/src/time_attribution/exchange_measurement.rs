@@ -4,6 +4,9 @@
 
 use std::net::IpAddr;
 
+use crate::cause::Cause;
+use crate::exchange_failure::ExchangeFailure;
+
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::{WaitReason, WaitTimes};
 
@@ -97,7 +100,7 @@ pub struct ExchangeMeasurement {
     /// The cause of a failure, as the discriminant of [`Cause`](crate::cause::Cause).
     pub cause: Option<u8>,
     /// How many exchanges this one represents.
-    pub weight: u32,
+    pub weight: f64,
     /// From the request's first byte to the end; for the first exchange of a connection including accept and handshake.
     pub total: u64,
     pub phases: ExchangePhases,
@@ -109,8 +112,19 @@ pub struct ExchangeMeasurement {
     pub client_tcp: Option<TcpInfoDelta>,
     /// Counters of the server's connection, if its socket was read.
     pub server_tcp: Option<TcpInfoDelta>,
+    /// What the kernel did with the request after its last byte was handed over.
+    pub request_drain: RequestDrain,
     /// The trace context; the exchange's own span is `id`.
     pub trace: Option<ExchangeTrace>,
+}
+
+/// A long request that was still in the balancer's send buffer when its last byte had been written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestDrain {
+    /// Time with unacknowledged data from then on, microseconds.
+    pub busy_us: u64,
+    /// The part of it that was limited by the server's receive window.
+    pub rwnd_limited_us: u64,
 }
 
 /// A place in a trace (W3C Trace Context).
@@ -137,13 +151,14 @@ impl ExchangeMeasurement {
             attempts: 1,
             status: 0,
             cause: None,
-            weight: 1,
+            weight: 1.0,
             total,
             phases: ExchangePhases::default(),
             wait_times: WaitTimes::default(),
             bytes: [0; 4],
             client_tcp: None,
             server_tcp: None,
+            request_drain: RequestDrain::default(),
             trace: None,
         }
     }
@@ -158,7 +173,12 @@ impl ExchangeMeasurement {
         self.total.saturating_sub(idle)
     }
 
-    pub fn end_cause(&self) -> Option<crate::cause::Cause> {
-        self.cause.and_then(|at| crate::cause::Cause::ALL.get(usize::from(at)).copied())
+    /// How it failed; `None`: it did not.
+    pub fn failure(&self) -> Option<ExchangeFailure> {
+        ExchangeFailure::of_end(self.end_cause(), self.flags.by_us, self.status)
+    }
+
+    pub fn end_cause(&self) -> Option<Cause> {
+        self.cause.and_then(|at| Cause::ALL.get(usize::from(at)).copied())
     }
 }

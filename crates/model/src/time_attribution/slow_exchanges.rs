@@ -11,6 +11,9 @@ use super::attribution::attribute_time;
 use super::breakdown::TimeBreakdown;
 use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
+use super::failure_groups::{FailedExchangeGroup, group_failures};
+use super::sample_weights::SampleKind;
+use super::slow_threshold::DEFAULT_SLOW_THRESHOLD;
 
 /// The length of a slice, nanoseconds.
 /// Ten seconds: a report of an incident of some minutes has enough of them.
@@ -19,14 +22,13 @@ pub const SLICE: u64 = 10_000_000_000;
 const SLOW: usize = 256;
 /// Limit for ordinary exchanges of a service per slice: bounds the memory of a report.
 const ORDINARY: usize = 64;
+/// Limit for failed exchanges of a service per slice: bounds the memory of a slice.
+const FAILED: usize = 64;
 /// Limit for exchanges over all slices and services: bounds the memory of the sample.
 const MAX_EXCHANGES: usize = 32_768;
 /// Number of slices: one hour.
-const SLICES: usize = 360;
-/// The threshold of slow exchanges before enough is known, nanoseconds.
-/// Nielsen's limit for an answer that feels immediate is 100 ms.
-pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
-/// Faster exchanges are never slow: this is a hundredth of that limit.
+pub(super) const SLICES: usize = 360;
+/// Faster exchanges are never slow: this is a hundredth of the threshold before anything is known.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
 /// A service with more slow exchanges per slice has its threshold raised.
 const MANY: u64 = 500;
@@ -44,14 +46,15 @@ pub struct ExchangeReservoir {
 #[derive(Debug)]
 struct SampleSlice {
     number: u64,
-    services: HashMap<u32, [Reservoir; 2]>,
+    /// Slow, ordinary and failed exchanges of each service.
+    services: HashMap<u32, [Reservoir; 3]>,
 }
 
 /// The stored exchanges of one kind.
 #[derive(Debug, Default)]
 struct Reservoir {
     seen: u64,
-    weight: u64,
+    weight: f64,
     exchanges: Vec<ExchangeMeasurement>,
 }
 
@@ -73,6 +76,10 @@ pub struct SlowExchangeFilter {
 pub struct SlowExchangeReport {
     /// Estimated number of matching exchanges, fast ones included.
     pub all: f64,
+    /// Matching exchanges that were measured and stored.
+    pub sampled: usize,
+    /// Measured failures, by kind.
+    pub failures: Vec<FailedExchangeGroup>,
     /// Estimated number of the slowest among them.
     pub chosen: f64,
     /// Sampled exchanges that represent the slowest.
@@ -107,12 +114,14 @@ impl ExchangeReservoir {
         }
         let Some(slice) = self.slices.back_mut() else { return };
         let heaps = slice.services.entry(facts.service).or_default();
-        let (heap, most) = match facts.flags.slow {
-            true => (&mut heaps[0], SLOW),
-            false => (&mut heaps[1], ORDINARY),
+        let [slow, ordinary, failed] = heaps;
+        let (heap, most) = match SampleKind::of(&facts) {
+            SampleKind::Slow => (slow, SLOW),
+            SampleKind::Ordinary => (ordinary, ORDINARY),
+            SampleKind::Failed(_) => (failed, FAILED),
         };
         heap.seen += 1;
-        heap.weight += u64::from(facts.weight);
+        heap.weight += facts.weight;
         if heap.exchanges.len() < most {
             heap.exchanges.push(facts);
             self.len += 1;
@@ -148,16 +157,24 @@ impl ExchangeReservoir {
         all
     }
 
-    /// Each stored exchange of a service since a time, with the number of exchanges that it represents.
+    /// Each stored exchange of a service since a time, with the number of exchanges that it represents. The newest
+    /// ordinary ones represent the pending ones too.
     fn sampled_of_service(
         &self,
         service: u32,
         since: u64,
+        pending: f64,
     ) -> impl Iterator<Item = (&ExchangeMeasurement, f64)> {
         let slices = self.slices.iter().filter(move |slice| (slice.number + 1) * SLICE > since);
+        let newest = slices.clone().rev().find_map(|slice| {
+            let [_, ordinary, _] = slice.services.get(&service)?;
+            (!ordinary.exchanges.is_empty()).then_some(ordinary)
+        });
         let heaps = slices.filter_map(move |slice| slice.services.get(&service)).flatten();
         heaps.flat_map(move |heap| {
-            let each = heap.weight as f64 / heap.exchanges.len().max(1) as f64;
+            let is_newest = newest.is_some_and(|newest| std::ptr::eq(newest, heap));
+            let weight = heap.weight + if is_newest { pending } else { 0.0 };
+            let each = weight / heap.exchanges.len().max(1) as f64;
             heap.exchanges
                 .iter()
                 .filter(move |facts| facts.ended_at >= since)
@@ -169,7 +186,7 @@ impl ExchangeReservoir {
     pub fn slow_threshold(&self, service: u32, now: u64) -> u64 {
         let since = now.saturating_sub(6 * SLICE);
         let mut all: Vec<(&ExchangeMeasurement, f64)> =
-            self.sampled_of_service(service, since).collect();
+            self.sampled_of_service(service, since, 0.0).collect();
         if all.is_empty() {
             return DEFAULT_SLOW_THRESHOLD;
         }
@@ -189,20 +206,23 @@ impl ExchangeReservoir {
         }
     }
 
-    /// The slowest exchanges of a service, and the attribution of their time.
-    pub fn slowest(&self, filter: &SlowExchangeFilter) -> SlowExchangeReport {
+    /// The slowest exchanges of a service, and the attribution of their time. `pending`: counted exchanges that were not
+    /// represented yet.
+    pub fn slowest(&self, filter: &SlowExchangeFilter, pending: f64) -> SlowExchangeReport {
         let fits = |facts: &ExchangeMeasurement| {
             let servers = filter.servers.as_ref();
             servers.is_none_or(|these| facts.server.is_some_and(|id| these.contains(&id)))
                 && filter.from.is_none_or(|prefix| prefix.contains(facts.client))
         };
         let mut all: Vec<(&ExchangeMeasurement, f64)> = self
-            .sampled_of_service(filter.service, filter.since)
+            .sampled_of_service(filter.service, filter.since, pending)
             .filter(|(facts, _)| fits(facts))
             .collect();
         let (chosen, sum) = select_slowest(&mut all, filter.share);
         let mut slow = SlowExchangeReport {
             all: all.iter().map(|(_, weight)| weight).sum(),
+            sampled: all.len(),
+            failures: group_failures(&all),
             ..SlowExchangeReport::default()
         };
         all.truncate(chosen);
@@ -264,3 +284,6 @@ fn groups<K>(groups: BTreeMap<K, (f64, TimeBreakdown)>) -> Vec<BreakdownGroup<K>
     all.sort_by_key(|group| std::cmp::Reverse(group.breakdown.total()));
     all
 }
+
+#[cfg(test)]
+mod tests;

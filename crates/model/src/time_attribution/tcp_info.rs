@@ -39,6 +39,8 @@ pub struct TcpInfoSample {
     pub mss: u32,
     /// The size of the send buffer, bytes, bookkeeping included (SO_SNDBUF); 0: unknown.
     pub send_buffer: u32,
+    /// The round trip that the receiving side sees, microseconds: it has the queue of the path towards us in it.
+    pub receive_rtt_us: u32,
 }
 
 /// The change of a connection's counters between two readings.
@@ -79,6 +81,9 @@ pub struct TcpInfoDelta {
     /// Size of the send buffer at the end, bytes, including bookkeeping (SO_SNDBUF); 0: unknown.
     #[serde(default)]
     pub send_buffer: u32,
+    /// The round trip that the receiving side sees at the end, microseconds; 0: unknown.
+    #[serde(default)]
+    pub receive_rtt_us: u32,
     /// Whether the first reading belongs to this exchange; otherwise the counters include earlier exchanges on the same
     /// connection.
     pub own: bool,
@@ -104,6 +109,7 @@ impl TcpInfoSample {
             ssthresh: self.ssthresh,
             mss: self.mss,
             send_buffer: self.send_buffer,
+            receive_rtt_us: self.receive_rtt_us,
             own,
         }
     }

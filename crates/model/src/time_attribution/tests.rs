@@ -218,10 +218,13 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
             mss: word(2_000) as u32,
             own: word(2) == 0,
             send_buffer: word(1 << 32) as u32,
+            receive_rtt_us: word(1 << 32) as u32,
         })
     };
     facts.client_tcp = change();
     facts.server_tcp = change();
+    facts.request_drain = RequestDrain { busy_us: facts.total / 7, rwnd_limited_us: 5 };
+    facts.wait_times.set_arrivals([3, facts.id as u32]);
     facts
 }
 
@@ -248,90 +251,66 @@ fn what_the_words_hold_is_never_trusted() {
     }
 }
 
-fn whole(share: f64) -> SlowExchangeFilter {
-    SlowExchangeFilter { service: 0, servers: None, from: None, share, since: 0 }
+/// A transfer from the server of which all time was waited for it, in `arrivals` pieces.
+fn arriving(arrivals: u32, bytes: u64, receive_rtt_us: u32) -> Limit {
+    let mut exchange = waited(facts(2_000), WaitReason::ServerSend, 2_000);
+    exchange.wait_times.set_arrivals([0, arrivals]);
+    exchange.bytes[2] = bytes;
+    exchange.server_tcp = Some(TcpInfoDelta {
+        min_rtt_us: 1_000,
+        rtt_us: 1_100,
+        receive_rtt_us,
+        mss: 1_448,
+        own: true,
+        ..TcpInfoDelta::default()
+    });
+    attribute_time(&exchange).largest().unwrap().limit
 }
 
 #[test]
-fn the_slowest_are_found_by_weight() {
-    let mut pile = ExchangeReservoir::default();
-    // Of 1,000 exchanges 990 take 1 ms, of which one in a hundred is measured, and 10 wait 500 ms for the server.
-    for at in 0..20u64 {
-        let slow = at >= 10;
-        let mut exchange = facts(if slow { 500 } else { 1 });
-        if slow {
-            exchange = waited(exchange, WaitReason::ServerResponse, 499);
-        }
-        exchange.ended_at = at * MS;
-        exchange.id = at;
-        exchange.server = Some(at as u32 % 2);
-        exchange.flags.slow = slow;
-        exchange.weight = if slow { 1 } else { 99 };
-        pile.add(exchange, at);
+fn a_full_link_towards_us_is_told_from_a_sender_that_pauses() {
+    let rows = [
+        ("4 Mbit/s behind a queue of 100 ms", 690, 1_000_000, 100_000, Limit::LinkRate),
+        ("16 KiB every 20 ms", 100, 1_600_000, 20_000, Limit::AppSender),
+        ("the same in two arrivals each", 200, 1_600_000, 22_000, Limit::AppSender),
+        ("a hundred bytes every 3 ms, after a long pause", 690, 69_000, 250_000, Limit::AppSender),
+        ("a long path without a queue", 690, 1_000_000, 1_300, Limit::AppSender),
+        ("nothing known of the way here", 690, 1_000_000, 0, Limit::AppSender),
+    ];
+    for (case, arrivals, bytes, receive_rtt_us, want) in rows {
+        assert_eq!(arriving(arrivals, bytes, receive_rtt_us), want, "{case}");
     }
-    let slow = pile.slowest(&whole(0.01));
-    assert_eq!(
-        (slow.all, slow.chosen, slow.measured, slow.threshold),
-        (1_000.0, 10.0, 10, 500 * MS)
-    );
-    assert_eq!(slow.breakdown.largest().unwrap().owner, Some(TimeOwner::Server));
-    assert_eq!(slow.breakdown.total(), 5_000 * MS);
-    assert_eq!((slow.servers.len(), slow.networks.len(), slow.examples.len()), (2, 1, 5));
-    assert_eq!(pile.slowest(&whole(1.0)).measured, 20);
-    let only_server = SlowExchangeFilter { servers: Some(vec![1]), ..whole(1.0) };
-    assert_eq!(pile.slowest(&only_server).measured, 10);
-    let elsewhere =
-        SlowExchangeFilter { from: Some("198.51.100.0/24".parse().unwrap()), ..whole(1.0) };
-    assert_eq!(pile.slowest(&elsewhere), SlowExchangeReport::default());
-    assert_eq!(
-        (pile.services(0), pile.slow_threshold(7, MS)),
-        (vec![0], slow_exchanges::DEFAULT_SLOW_THRESHOLD)
-    );
-    assert_eq!(
-        pile.slow_threshold(0, MS),
-        slow_exchanges::DEFAULT_SLOW_THRESHOLD,
-        "what is slow is seldom"
-    );
 }
 
 #[test]
-fn a_pile_stays_small_and_knows_how_many_came() {
-    let mut pile = ExchangeReservoir::default();
-    let mut rng = Rng::new(7);
-    let mut come = |from: u64, services: u64| {
-        for at in from..from + 100_000 {
-            let mut exchange = facts(200);
-            exchange.ended_at = at * MS;
-            exchange.id = at;
-            exchange.service = (at % services) as u32;
-            exchange.flags.slow = at % 2 == 0;
-            pile.add(exchange, rng.next());
-            assert!(pile.exchange_count() <= 32_768 + services as usize * 320);
-        }
-        pile.slowest(&SlowExchangeFilter { since: from * MS, ..whole(1.0) })
+fn a_request_that_stays_in_our_buffer_is_not_the_servers_work() {
+    let waiting = |busy_ms: u64, window_ms: u64| {
+        let mut exchange = waited(facts(2_000), WaitReason::ServerResponse, 2_000);
+        exchange.server_tcp = Some(TcpInfoDelta { min_rtt_us: 1_000, ..TcpInfoDelta::default() });
+        exchange.request_drain =
+            RequestDrain { busy_us: busy_ms * 1000, rwnd_limited_us: window_ms * 1000 };
+        attribute_time(&exchange)
     };
-    let few = come(0, 2);
-    assert!((few.all - 50_000.0).abs() < 1.0, "{}", few.all);
-    assert_eq!(few.measured, 10 * 256);
-    let many = come(100_000, 400);
-    assert!(many.all > 0.0 && many.measured < 250, "the oldest went: {}", many.measured);
-    let mut late = facts(200);
-    late.ended_at = 5_000_000 * MS;
-    pile.add(late, 0);
-    assert_eq!(pile.exchange_count(), 1, "what is older than an hour is gone");
+    let reads_slowly = waiting(1_900, 1_900);
+    assert_eq!(reads_slowly.largest().unwrap().limit, Limit::Rwnd);
+    assert_eq!(reads_slowly.owner_total(Some(TimeOwner::Server)), 1_999 * MS);
+    let full_link = waiting(1_900, 0);
+    assert_eq!(full_link.largest().unwrap().owner, Some(TimeOwner::Network));
+    let thinks = waiting(40, 0);
+    assert_eq!(thinks.largest().unwrap().limit, Limit::ServerThink);
 }
 
 #[test]
-fn a_service_with_many_slow_exchanges_has_its_bound_raised() {
-    let mut pile = ExchangeReservoir::default();
-    let mut rng = Rng::new(8);
-    for at in 0..10_000u64 {
-        let mut exchange = facts(100 + at % 100);
-        exchange.ended_at = at * MS;
-        exchange.id = at;
-        exchange.flags.slow = true;
-        pile.add(exchange, rng.next());
-    }
-    let bound = pile.slow_threshold(0, 10_000 * MS) / MS;
-    assert!((185..200).contains(&bound), "{bound}");
+fn the_processor_and_the_servers_stream_have_their_time() {
+    let mut exchange = waited(facts(100), WaitReason::Processor, 60);
+    exchange = waited(exchange, WaitReason::ServerStreamWindow, 40);
+    let bars = attribute_time(&exchange);
+    let parts: Vec<_> = bars.all().iter().map(|bar| (bar.owner, bar.limit)).collect();
+    assert_eq!(
+        parts,
+        [
+            (Some(TimeOwner::Balancer), Limit::BalancerCpu),
+            (Some(TimeOwner::Server), Limit::StreamWindow)
+        ]
+    );
 }

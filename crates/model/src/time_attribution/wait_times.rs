@@ -28,10 +28,14 @@ pub enum WaitReason {
     ClientThink,
     /// Either side: no byte was sent yet.
     Either,
+    /// The server, to read more of a stream whose window is full.
+    ServerStreamWindow,
+    /// The processor: the balancer's thread was ready to run and did not.
+    Processor,
 }
 
 /// The number of reasons above; `ALL` fails to compile with another one.
-pub const COUNT: usize = 9;
+pub const COUNT: usize = 11;
 
 impl WaitReason {
     /// All, in the order of the discriminant.
@@ -45,6 +49,8 @@ impl WaitReason {
         WaitReason::StreamWindow,
         WaitReason::ClientThink,
         WaitReason::Either,
+        WaitReason::ServerStreamWindow,
+        WaitReason::Processor,
     ];
 }
 
@@ -54,6 +60,8 @@ pub struct WaitTimes {
     totals: [u64; COUNT],
     reason: WaitReason,
     since: Option<MonotonicTime>,
+    /// How often the client, and the server, were waited for to send more.
+    arrivals: [u32; 2],
 }
 
 impl WaitTimes {
@@ -63,6 +71,26 @@ impl WaitTimes {
         self.account_until(now);
         self.reason = on;
         self.since = Some(now);
+        match on {
+            WaitReason::ClientSend => self.arrivals[0] = self.arrivals[0].saturating_add(1),
+            WaitReason::ServerSend => self.arrivals[1] = self.arrivals[1].saturating_add(1),
+            _ => {}
+        }
+    }
+
+    /// How often the client, and the server, were waited for to send more.
+    pub fn arrivals(&self) -> [u32; 2] {
+        self.arrivals
+    }
+
+    pub fn set_arrivals(&mut self, arrivals: [u32; 2]) {
+        self.arrivals = arrivals;
+    }
+
+    /// Whatever the exchange waits for, it has actually waited for `on` since this time.
+    #[inline]
+    pub fn give_rest(&mut self, on: WaitReason, since: MonotonicTime) {
+        self.backdate(self.reason, on, since);
     }
 
     /// If the exchange waits for `was`, it has actually waited for `on` since this time, which may be before or after
@@ -97,6 +125,12 @@ impl WaitTimes {
         self.totals[whom as usize]
     }
 
+    /// Adds to the nanoseconds that the exchange waited for `whom`.
+    pub fn add(&mut self, whom: WaitReason, nanos: u64) {
+        let spent = &mut self.totals[whom as usize];
+        *spent = spent.saturating_add(nanos);
+    }
+
     /// Sets the nanoseconds that the exchange waited for `whom`.
     pub fn set(&mut self, whom: WaitReason, nanos: u64) {
         self.totals[whom as usize] = nanos;
@@ -123,7 +157,8 @@ mod tests {
         waits.wait_for(WaitReason::ClientReceive, MonotonicTime(1_000));
         waits.stop(MonotonicTime(1_001));
         let spent: Vec<u64> = WaitReason::ALL.map(|whom| waits.total(whom)).into();
-        assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0]);
+        assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(waits.arrivals(), [1, 0]);
     }
 
     #[test]

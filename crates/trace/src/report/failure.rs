@@ -3,7 +3,7 @@
 use model::limit::TimeOwner;
 use serde::Serialize;
 
-use crate::failure_code::FailureCode;
+use model::failure_code::FailureCode;
 
 /// Connections that failed in one way.
 #[derive(Clone, Debug, Serialize)]

@@ -1,7 +1,7 @@
 // Whose time the slowest exchanges took, why, and what to change.
 import { useEffect, useState } from "preact/hooks";
 import { look } from "../api";
-import type { SlowExplained, SlowGroup, SlowService } from "../contract";
+import type { FailureTarget, SlowExplained, SlowFailure, SlowGroup, SlowService } from "../contract";
 import { Bar, Empty, Panel, Rows, Wrong, useAsking } from "../parts/basics";
 import { millis, moment, number, percent } from "../format";
 import { useKnown } from "../store";
@@ -52,7 +52,8 @@ export function Slow() {
 function One({ service }: { service: SlowService }) {
   return (
     <Panel title={service.name} wide>
-      <p>{number(service.slowest)} of {number(service.exchanges)} exchanges, each at least {millis(service["quickest-ms"])}: {service.seconds.toFixed(2)} s together, told from {service.measured} that were measured.</p>
+      <Failures failures={service.failures ?? []} name={service.name} />
+      <p>{number(service.slowest)} of {number(service.exchanges)} exchanges, each at least {millis(service["quickest-ms"])}: {service.seconds.toFixed(2)} s together; {number(service.sampled ?? service.measured)} of {number(service.exchanges)} were measured.</p>
       <div class="owners" role="img" aria-label={service.owners.map((one) => `${one.owner} ${percent(one["share-percent"])}`).join(", ")}>
         {service.owners.filter((one) => one["share-percent"] > 0).map((one) => (
           <span class={`owner ${one.owner}`} style={{ flexGrow: one["share-percent"] }} title={`${one.owner}: ${one.seconds.toFixed(2)} s`}>{one["share-percent"] >= 8 ? `${one.owner} ${percent(one["share-percent"])}` : ""}</span>
@@ -71,6 +72,21 @@ function One({ service }: { service: SlowService }) {
         Object.entries(one["parts-ms"]).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, ms]) => `${part} ${millis(ms)}`).join(", "),
       ])} />
     </Panel>
+  );
+}
+
+// What failed stands above what was only slow.
+function Failures({ failures, name }: { failures: SlowFailure[]; name: string }) {
+  if (failures.length === 0) return null;
+  const list = (targets: FailureTarget[]) => targets.map((one) => `${one.name} ${number(one.count)}`).join(", ") || "–";
+  return (
+    <>
+      <h3>Failed</h3>
+      <Rows label={`Failures of ${name}`} head={["What", "Cause", "#How many", "#Share", "Since", "Last", "Servers", "Clients", "What to check"]} rows={failures.map((one) => [
+        <>{one.title} <span class="mono">{one.code ?? one.cause}</span></>, one.owner, number(one.count), percent(one["share-percent"]),
+        moment(one["first-unix-ms"]), moment(one["last-unix-ms"]), list(one.servers), list(one.networks), one.check,
+      ])} />
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ use trace::report::{
 
 use super::connections::render_connections;
 use crate::show::paint::{Colour, Paint};
+use crate::show::paragraph::wrapped;
 use crate::show::plain::plain;
 use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
@@ -309,23 +310,4 @@ pub fn render_joined(joined: &JoinedReport, width: usize, paint: Paint) -> Strin
 
 fn span(seconds: f64) -> String {
     trace::sentence::format_span((seconds * 1e9) as i64)
-}
-
-/// Indented lines of at most `width` characters.
-fn wrapped(text: &str, width: usize) -> String {
-    // Lines of more than 120 characters are hard to read; below 40 words would be broken.
-    let room = width.clamp(40, 120) - 4;
-    let mut out = String::new();
-    let mut line = String::new();
-    for word in plain(text).split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            out.push_str(&format!("    {line}\n"));
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    format!("{out}    {line}\n")
 }

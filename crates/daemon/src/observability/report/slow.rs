@@ -13,6 +13,7 @@ use model::time_attribution::{
 };
 
 use super::flow_samples::{self, FlowSampleQuery};
+use super::slow_failures::slow_failures;
 use super::slow_parts::{
     millis, owner_name, percent, seconds, server_label, slow_groups, slow_pools, time_by_owner,
 };
@@ -124,7 +125,12 @@ fn service(
     unix: impl Fn(u64) -> u64,
 ) -> Option<SlowService> {
     let found = slow.find_slowest(filter);
-    if found.measured == 0 {
+    let counted = match filter.servers.is_some() || filter.from.is_some() {
+        // Which servers and clients a failure met is known only of those that were measured.
+        true => Vec::new(),
+        false => slow.counted_failures(filter.service, filter.since),
+    };
+    if found.measured == 0 && counted.is_empty() {
         return None;
     }
     let name = |id: Option<u32>| server_label(snapshot, id);
@@ -136,6 +142,8 @@ fn service(
         name: view.config.name.clone(),
         bound_ms: millis(view.stats.slow_threshold_ns.load(Ordering::Relaxed)),
         exchanges: found.all,
+        sampled: found.sampled,
+        failures: slow_failures(&found, &counted, name, &unix),
         slowest: found.chosen,
         measured: found.measured,
         quickest_ms: millis(found.threshold),

@@ -157,7 +157,8 @@ fn send_data<N: NetDriver>(stream: &OpenStream<N>, bytes: &[u8], ends: bool) -> 
     let connection = stream.connection();
     let sent = connection.with_machine(|machine| machine.send_data(stream.id(), bytes, ends));
     let n = sent.map_err(gone_error)?;
-    if n > 0 {
+    // What the connection's window holds back does not wait for the transport.
+    if n > 0 && connection.machine().has_output() {
         connection.body_queued();
     }
     Ok(n)

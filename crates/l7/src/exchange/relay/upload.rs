@@ -6,7 +6,8 @@
 use model::cause::Cause;
 use wire::http1::Defect;
 
-use super::{AttemptEnding, AttemptFault, AttemptRelay, RelayWait};
+use super::{AttemptEnding, AttemptFault, AttemptRelay, RelayContext, RelayWait};
+use crate::conn::sampling;
 use crate::conn::stream::{StreamReadResult, StreamWriteResult};
 use crate::exchange::flow::FlowStep;
 use crate::rt::{NetDriver, Readiness};
@@ -78,6 +79,9 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
                 let now = self.context.worker.rt.update_now();
                 self.record.request_sent = Some(self.answer_first_byte.unwrap_or(now));
                 self.down_progress.moved_at = now;
+                let RelayContext { worker, server, .. } = self.context;
+                let sample = &mut self.record.sample;
+                sampling::record_request_end(&worker.sampler, sample, server, total);
                 RelayWait::Nobody
             }
             FlowStep::Yield => {

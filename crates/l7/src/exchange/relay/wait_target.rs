@@ -5,15 +5,17 @@
 
 use model::time_attribution::WaitReason;
 
-use super::{AttemptRelay, RelayWait};
+use super::{AttemptRelay, RelayContext, RelayWait};
 use crate::conn::sampling;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
     /// Corrects the recorded wait before the attempt continues: once the connection had sent all bytes, the attempt
-    /// waited for the stream's window.
+    /// waited for the stream's window; and a thread that did not run kept it waiting.
     pub(super) fn recall_wait(&mut self) -> &mut Self {
-        sampling::recall_client_wait(&mut self.record.sample, self.context.client);
+        let RelayContext { worker, client, server, .. } = self.context;
+        let held = worker.rt.run_delay.held_since();
+        sampling::recall_wait(&mut self.record.sample, client, server, held);
         self
     }
 
@@ -45,6 +47,9 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             }
             (Some(RelayWait::Client), _) => WaitReason::ClientReceive,
             (_, RelayWait::Client) => WaitReason::ClientSend,
+            (_, RelayWait::Server) if self.context.server.window_closed().is_some() => {
+                WaitReason::ServerStreamWindow
+            }
             (_, RelayWait::Server) => WaitReason::ServerReceive,
             (Some(RelayWait::Server), RelayWait::Nobody) => WaitReason::ServerSend,
             (None, RelayWait::Nobody) if self.uploaded || self.server_stopped_reading => {

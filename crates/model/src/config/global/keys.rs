@@ -108,7 +108,7 @@ pub static GLOBAL: TableSchema = TableSchema {
             "sample",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),
             DefaultValue::count(64),
-            "For `explain slow` one exchange in so many is measured whatever it takes, and every slow one; `off`: none.",
+            "For `explain slow` one exchange in so many is measured whatever it takes, and every slow or failed one; `off`: none.",
         ),
         STICKY_SECRET_FILE,
         CERTIFICATE_WARNING,

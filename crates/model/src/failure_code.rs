@@ -1,4 +1,4 @@
-//! The ways in which a connection fails: a closed list, with codes for reports and words for people. Plain data.
+//! The ways in which a connection fails: a closed list of captures and live connections, with codes and words. Plain data.
 
 use serde::Serialize;
 
