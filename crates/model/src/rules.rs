@@ -28,6 +28,7 @@ mod list_field;
 mod location_rewrite;
 mod path_captures;
 mod path_reading_policy;
+mod pool_numbers;
 mod reading_set;
 
 pub use action::{MirrorTarget, RuleAction, SplitPool};

@@ -8,6 +8,7 @@ use super::context::{RuleContext, RuleMatch, RuleState};
 use super::index::{RuleIndex, RuleKeys, lookup_form};
 use super::path_captures::PathCaptures;
 use super::path_reading_policy::PathReadingPolicy;
+use super::pool_numbers::PoolNumbers;
 use super::response_rewrite::ResponseRewrite;
 use super::rewrite::RequestRewrite;
 use crate::config::template::Template;
@@ -52,7 +53,7 @@ impl RuleTable {
         if service.rules.is_empty() {
             return None;
         }
-        let mut pools = vec![service.pool.clone()];
+        let mut pools = PoolNumbers::new(&service.pool);
         let case = service.path_case;
         let key = |rule: &RuleConfig| match service.forward {
             ForwardingMode::Http => RuleKeys::from_condition(&rule.when, case),
@@ -72,7 +73,7 @@ impl RuleTable {
             wants_time: uses(&|condition| matches!(condition, Condition::Time(..))),
             wants_forwarded_for: rules.iter().any(CompiledRule::wants_forwarded_for),
             rules,
-            pools,
+            pools: pools.into_names(),
             index: RuleIndex::new(&keys),
             paths: PathReadingPolicy::new(service, conditions()),
         })
@@ -211,14 +212,8 @@ impl RuleTable {
 }
 
 impl CompiledRule {
-    fn new(at: usize, rule: &RuleConfig, case: PathCase, pools: &mut Vec<String>) -> CompiledRule {
-        let mut pool = |name: &str| match pools.iter().position(|known| known == name) {
-            Some(at) => at,
-            None => {
-                pools.push(name.to_owned());
-                pools.len() - 1
-            }
-        };
+    fn new(at: usize, rule: &RuleConfig, case: PathCase, pools: &mut PoolNumbers) -> CompiledRule {
+        let mut pool = |name: &str| pools.number(name);
         let todo = match &rule.action {
             RuleActionConfig::Pool(None) => RuleAction::Pool(0),
             RuleActionConfig::Pool(Some(name)) => RuleAction::Pool(pool(name)),
