@@ -86,6 +86,8 @@ pub struct ControlActor {
     inbox: mpsc::Receiver<ControlCommand>,
     pub(super) handing_over: bool,
     shutting_down: bool,
+    /// A configuration was checked or replaced since the last tick.
+    pub(super) has_freed_memory: bool,
 }
 
 impl ControlActor {
@@ -156,11 +158,15 @@ impl ControlActor {
     }
 
     /// The configuration of a change that may be made now.
-    pub(super) fn check_change(&self, change: &ConfigChange) -> Result<CheckedConfig, ApplyError> {
+    pub(super) fn check_change(
+        &mut self,
+        change: &ConfigChange,
+    ) -> Result<CheckedConfig, ApplyError> {
         self.check_changeable()?;
         if let Some(expected) = change.expect.filter(|wanted| *wanted != self.active.generation) {
             return Err(ApplyError::Stale { expected, found: self.active.generation });
         }
+        self.has_freed_memory = true;
         load(&change.text, &change.file).map_err(ApplyError::Invalid)
     }
 

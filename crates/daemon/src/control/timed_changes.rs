@@ -14,6 +14,7 @@ use crate::state::server_state;
 use crate::state::server_text::describe_server;
 use crate::state::state_snapshot::ServerFacts;
 use crate::util::local_time::offset_seconds;
+use crate::util::memory_footprint::release_freed_memory;
 use crate::util::monotonic_clock::monotonic_now;
 use crate::util::wall_clock::ClockStep;
 use crate::util::wall_clock::unix_ms;
@@ -34,6 +35,10 @@ impl ControlActor {
             .collect::<Vec<_>>();
         if self.refresh_file_drift() {
             self.publish();
+        }
+        // What a change has freed is given back once, also after many in a row.
+        if std::mem::take(&mut self.has_freed_memory) {
+            release_freed_memory();
         }
         if !due.is_empty() {
             self.apply_transitions(due, "clock");

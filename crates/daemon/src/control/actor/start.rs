@@ -97,6 +97,7 @@ impl ControlActor {
             inbox,
             handing_over: false,
             shutting_down: false,
+            has_freed_memory: true,
         };
         actor.adopt_file_text(base);
         actor.finish_change(done.confirmed);
