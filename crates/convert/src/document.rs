@@ -7,7 +7,7 @@ use crate::source::SourcePlace;
 
 /// The limit of tables in one document, more than a file of the largest size can hold. Further tables are counted only, and
 /// nothing is written of such a document.
-pub const TABLES: usize = 100_000;
+pub const TABLES: usize = 60_000;
 
 /// The tables in output order.
 #[derive(Debug, Default)]

@@ -44,6 +44,7 @@ mod pools;
 mod proxying;
 mod rate_limit;
 mod redirects;
+mod referers;
 mod relocation;
 mod request_uri;
 mod rewrite_kind;

@@ -91,6 +91,11 @@ fn client_groups<'t>(
             notes.not_needed(directive.source, &directive.text(), reason);
             continue;
         }
+        if out.last().is_some_and(|last| last.clients == ["all"]) {
+            let reason = "an earlier line decides about every client";
+            notes.changed(directive.source, &directive.text(), reason, "");
+            continue;
+        }
         match out.last_mut().filter(|last| last.takes(directive)) {
             Some(last) => {
                 directive.mark_converted();

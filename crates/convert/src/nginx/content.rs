@@ -17,6 +17,7 @@ use super::location_content::LocationContent;
 use super::new_path::NewPath;
 use super::page_directives;
 use super::pools::UpstreamPools;
+use super::referers;
 use super::rewrite_kind::RewritePhase;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -60,8 +61,9 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 89] = [
+const READ: [&str; 90] = [
     body_limit::NAME,
+    referers::NAME,
     "proxy_buffering",
     "proxy_request_buffering",
     "proxy_next_upstream_timeout",

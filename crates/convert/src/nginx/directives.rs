@@ -275,7 +275,6 @@ const ROWS: &[NginxDirective] = &[
             "auth_jwt_",
             "secure_link_",
             "auth_delay",
-            "valid_referers",
             "modsecurity",
             "modsecurity_",
         ],

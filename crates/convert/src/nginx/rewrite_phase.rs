@@ -8,6 +8,7 @@ use super::comparison::{if_condition, if_words};
 use super::content::ContentWriter;
 use super::new_path::{NewPath, certain_condition, is_readable, rewrite_condition};
 use super::path_text::{encode_expression, plain_path};
+use super::referers;
 use super::rewrite_kind::{RewritePhase, answers, is_break, is_redirect};
 use super::rule::{InternalRewrite, NginxRule};
 use super::tree::Directive;
@@ -26,6 +27,9 @@ impl ContentWriter<'_, '_> {
         let always =
             |when: &RuleCondition, tls| when.clone().simplify(tls) == RuleCondition::Is(true);
         let mut is_over = false;
+        if let Some(values) = referers::branches(level) {
+            self.assigned.insert(referers::VARIABLE.to_owned(), values);
+        }
         for (at, directive) in level.iter().enumerate() {
             let acts = matches!(directive.name.as_str(), "return" | "if" | "rewrite");
             if acts && is_over {

@@ -83,7 +83,7 @@ fn write_unknown_names(
 ) {
     let Some(first) = scopes.first() else { return };
     if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
-        tls.directive.push_str(", ssl_reject_handshake on");
+        tls.directive.push_str(", ssl_reject_handshake on: other names are refused");
         tls.set("unknown-name", value::quote("require"), reject.source);
     }
     for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {

@@ -163,6 +163,26 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
+    (
+        "valid_referers none blocked a.example *.b.example/x/; if ($invalid_referer) { return 403; }",
+        "header-regex = [\"referer: (?i)https?://a\\\\.example(?:[:/].*)?\", \
+         \"referer: (?i)https?://[^/:]+\\\\.b\\\\.example(?::[^/]*)?/x/.*\"]",
+        false,
+    ),
+    (
+        "location /a { valid_referers none server_names ~^google; if ($invalid_referer) { return 403; } proxy_pass http://c; }",
+        "\"referer: (?i)https?://google.*\"",
+        true,
+    ),
+    ("deny 10.1.0.1; deny 10.1.0.2; deny 10.1.0.3;", "client = [\"10.1.0.1\", \"10.1.0.2\", \"10.1.0.3\"]", false),
+    // Behind `all` no line decides anything.
+    ("location /a { allow all; deny 10.1.0.1; proxy_pass http://c; }", "when = { path = \"/a*\" } pool = \"c\"", false),
+    ("location /a { deny all; allow 10.1.0.1; proxy_pass http://c; }", "when = { path = \"/a*\" } deny = true", false),
+    (
+        "location /a { satisfy any; allow 10.1.0.1; deny all; auth_basic x; proxy_pass http://c; }",
+        "not = { client = \"10.1.0.1\" } } answer = 401",
+        true,
+    ),
     ("include proxy_params;", "deny = true", true),
     (
         "location /a { include proxy_params; proxy_pass http://c; }",
