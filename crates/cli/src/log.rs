@@ -59,14 +59,14 @@ pub struct LogArgs {
     lines: u32,
     /// Count lines by this, the most frequent first.
     #[arg(long, value_enum, value_name = "WHAT")]
-    top: Option<CountedBy>,
+    top: Option<CountGroup>,
     #[command(flatten)]
     contact: DaemonArgs,
 }
 
 /// By what lines are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CountedBy {
+pub enum CountGroup {
     /// The client's address, without its port
     Client,
     /// The service that took the request
@@ -81,15 +81,15 @@ pub enum CountedBy {
     Target,
 }
 
-impl CountedBy {
+impl CountGroup {
     fn group(self) -> LogGroup {
         match self {
-            CountedBy::Client => LogGroup::Client,
-            CountedBy::Service => LogGroup::Service,
-            CountedBy::Server => LogGroup::Server,
-            CountedBy::Status => LogGroup::Status,
-            CountedBy::Cause => LogGroup::Cause,
-            CountedBy::Target => LogGroup::Target,
+            CountGroup::Client => LogGroup::Client,
+            CountGroup::Service => LogGroup::Service,
+            CountGroup::Server => LogGroup::Server,
+            CountGroup::Status => LogGroup::Status,
+            CountGroup::Cause => LogGroup::Cause,
+            CountGroup::Target => LogGroup::Target,
         }
     }
 }
@@ -109,7 +109,7 @@ async fn show(args: &LogArgs) -> Result<CommandOutcome, CommandError> {
         client: args.client.clone(),
         id: args.id.clone(),
         limit: Some(args.lines),
-        top: args.top.map(CountedBy::group),
+        top: args.top.map(CountGroup::group),
     };
     let page = client.log(&query).await?;
     if page.scope == LogScope::Off {
