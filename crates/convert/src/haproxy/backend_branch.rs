@@ -23,6 +23,7 @@ use super::settings::{DefaultBackend, ProxySettings};
 
 const CLOSED: &str = "so that none of them reach a backend that was not meant, all requests that it may have meant are refused";
 const UNNAMED: &str = "the backend's name is not known before a request comes";
+const UNREACHED: &str = "the requests that were to come to its backend are refused";
 const MODES: &str = "it inspects requests, and the frontend forwards bytes";
 
 /// The way to a backend.
@@ -102,6 +103,7 @@ impl FrontendWriter<'_> {
         if let Some(reason) = refused.or_else(|| self.differing_mode(&name)) {
             let reason = format!("{reason}; {CLOSED}");
             notes.left_out(source, &text, &reason, "one rule for each pool");
+            self.note_unreached_rules(&name, notes);
             let keys = vec![KeyValue::new("deny", "true")];
             let rules = Rc::default();
             return BackendBranch { when, name, rules, keys, is_default: false, source, text };
@@ -151,7 +153,16 @@ impl FrontendWriter<'_> {
         };
         let text = format!("default_backend {}", default.name);
         notes.left_out(default.source, &text, &format!("{reason}; {CLOSED}"), "");
+        self.note_unreached_rules(&default.name, notes);
         false
+    }
+
+    /// Reports the rules of a backend whose requests are refused.
+    fn note_unreached_rules(&self, name: &str, notes: &mut ConversionNotes) {
+        let rules = self.pools.settings(name).map_or(&[][..], |settings| &settings.rules);
+        for line in rules.iter().filter(|line| !line.is_settled()) {
+            notes.left_out(line.source, &line.text(), UNREACHED, "a frontend of the same mode");
+        }
     }
 
     /// The reason why a backend's rules cannot be followed: HAProxy would read requests only once it is chosen.
