@@ -58,6 +58,9 @@ pub struct ConvertArgs {
     /// With --verify: send fewer requests, each kind once.
     #[arg(long, requires = "verify")]
     pub quick: bool,
+    /// With --verify: the original's program, where it is not in the search path.
+    #[arg(long, value_name = "PROGRAM", requires = "verify")]
+    pub original: Option<PathBuf>,
 }
 
 /// Programs whose configurations are read.
@@ -111,7 +114,12 @@ fn convert_file(args: &ConvertArgs) -> Result<CommandOutcome, CommandError> {
     })?;
     let converted = convert(&text, &file, from);
     if args.verify {
-        let options = VerifyOptions { json: args.json, all: args.all, quick: args.quick };
+        let options = VerifyOptions {
+            json: args.json,
+            all: args.all,
+            quick: args.quick,
+            original: args.original.as_deref(),
+        };
         return verify(&text, &converted, options);
     }
     let end = match (&converted.text, converted.left_out) {

@@ -10,6 +10,7 @@ mod dial;
 mod engine;
 mod fail;
 mod http2;
+pub mod memory_pipe;
 mod plan;
 mod report;
 mod request;

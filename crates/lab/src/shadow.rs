@@ -3,19 +3,27 @@
 //! `plan`, `corpus`, `comparison`, `accepted` and `explanation` are pure; `side` owns namespaces, processes and sockets.
 
 pub mod accepted;
+mod accepted_programs;
 mod client;
+mod client_http2;
 pub mod comparison;
 pub mod corpus;
+mod corpus_http2;
 pub mod explanation;
+mod failing_servers;
 mod files;
 mod hostile;
 mod identity;
+pub mod input;
 pub mod inventory;
+mod inventory_caddy;
+mod inventory_envoy;
 mod limit_relief;
 mod location;
 mod message;
 pub mod observation;
 mod original;
+mod original_apache;
 mod pattern_sample;
 mod place;
 pub mod plan;
@@ -23,6 +31,7 @@ mod private_root;
 mod process;
 pub mod report;
 pub mod request;
+mod review;
 pub mod run;
 mod serve;
 pub mod serve_checks;

@@ -15,6 +15,7 @@ mod nginx_examples;
 mod nginx_map_examples;
 mod shadow;
 mod shadow_examples;
+mod shadow_failures;
 mod stage;
 
 use std::net::SocketAddr;

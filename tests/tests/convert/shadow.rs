@@ -1,7 +1,7 @@
 //! `convert --verify`: the shipped examples behave as their originals, and planted faults of a conversion are found.
 //!
-//! A sample of them is sent the quick corpus; with `STEELYARD_LONG=1` all of them the whole one. It needs root, HAProxy
-//! and nginx.
+//! A sample of them is sent the quick corpus; with `STEELYARD_LONG=1` all of them the whole one. It needs root, and the
+//! programs that `tests/setup test` installs.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 use convert::dialect::Dialect;
 use convert::run::{ConversionResult, convert};
 use lab::shadow::corpus::CorpusSize;
+use lab::shadow::input::ShadowInput;
 use lab::shadow::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
-use lab::shadow::run::{ShadowInput, run_shadow};
+use lab::shadow::run::{ShadowError, run_shadow};
 use tests::e2e::balancer::{figure, program};
 use tests::e2e::dir::TestDir;
 use tests::skip::skip;
@@ -19,21 +20,28 @@ use tests::skip::skip;
 use super::shadow_examples::{MOSTLY_DIFFERENT, NOT_STARTED, SAMPLE, source, started};
 use super::stage::data;
 
-fn run(source: &str, converted: &ConversionResult, text: &str) -> ShadowReport {
+/// Runs an original and this text beside it.
+pub fn run(
+    source: &str,
+    converted: &ConversionResult,
+    text: &str,
+) -> Result<ShadowReport, ShadowError> {
     let proving = std::env::var("STEELYARD_LONG").is_ok();
     let steelyard = program();
+    let envoy = tests::e2e::target::tool("venv/bin/envoy");
     let input = ShadowInput {
         source,
         dialect: converted.from,
         converted: text,
         notes: &converted.notes,
         program: Path::new(&steelyard),
+        original: (converted.from == Dialect::Envoy).then_some(envoy.as_path()),
         size: if proving { CorpusSize::Full } else { CorpusSize::Quick },
     };
-    run_shadow(input, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    run_shadow(input, &AtomicBool::new(false), &mut |_| {})
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         skip("namespaces need root");
@@ -41,7 +49,7 @@ fn is_root() -> bool {
     root
 }
 
-fn rows(report: &ShadowReport, verdict: DifferenceVerdict) -> String {
+pub fn rows(report: &ShadowReport, verdict: DifferenceVerdict) -> String {
     let row = |row: &DifferenceRow| {
         let DifferenceRow { what, theirs, ours, request, reason, .. } = row;
         format!("{what}: {theirs}, ours {ours}: {request}; {reason}")
@@ -49,11 +57,20 @@ fn rows(report: &ShadowReport, verdict: DifferenceVerdict) -> String {
     report.of(verdict).map(row).collect::<Vec<_>>().join("\n")
 }
 
+/// An error with its causes.
+fn full_text(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map_or(String::new(), |cause| format!(": {}", full_text(cause)));
+    format!("{error}{cause}")
+}
+
 /// What is wrong with the run of an example; `None`: nothing.
 fn find_fault(file: &str, from: Dialect) -> Option<String> {
     let source = source(file);
     let converted = convert(&source, file, from);
-    let report = run(&source, &converted, converted.text.as_ref().unwrap());
+    let report = match run(&source, &converted, converted.text.as_ref().unwrap()) {
+        Ok(report) => report,
+        Err(error) => return Some(format!("{file}: {}", full_text(&error))),
+    };
     let ShadowReport { requests, equal, .. } = report;
     figure(format!("shadow {file}: {requests} requests, {equal} equal"));
     let unexplained = rows(&report, DifferenceVerdict::Unexplained);
@@ -87,9 +104,27 @@ fn examples_of_nginx_behave_as_nginx() {
 }
 
 #[test]
-fn thirty_examples_of_each_program_are_run_and_every_exception_has_a_reason() {
+fn examples_of_apache_behave_as_apache() {
+    behave_as_their_originals(Dialect::Apache);
+}
+
+#[test]
+fn examples_of_caddy_behave_as_caddy() {
+    behave_as_their_originals(Dialect::Caddy);
+}
+
+#[test]
+fn examples_of_envoy_behave_as_envoy() {
+    behave_as_their_originals(Dialect::Envoy);
+}
+
+#[test]
+fn enough_examples_of_each_program_are_run_and_every_exception_has_a_reason() {
     for dialect in [Dialect::Haproxy, Dialect::Nginx] {
         assert!(started(dialect).len() >= 30, "{dialect:?}");
+    }
+    for dialect in [Dialect::Apache, Dialect::Caddy, Dialect::Envoy] {
+        assert!(started(dialect).len() >= 8, "{dialect:?}");
     }
     for one in NOT_STARTED.iter().chain(MOSTLY_DIFFERENT) {
         assert!(data().join(one.file).exists() && !one.reason.is_empty(), "{}", one.file);
@@ -122,7 +157,7 @@ fn planted_faults_of_a_conversion_are_found() {
         let converted = convert(&source, file, from);
         let text = converted.text.as_ref().unwrap();
         assert!(text.contains(fault), "{file}: {fault}");
-        let report = run(&source, &converted, &text.replace(fault, to));
+        let report = run(&source, &converted, &text.replace(fault, to)).unwrap();
         let unexplained = rows(&report, DifferenceVerdict::Unexplained);
         assert!(unexplained.contains(found), "{file}:\n{unexplained}");
     }

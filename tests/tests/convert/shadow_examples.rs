@@ -1,4 +1,4 @@
-//! All examples of HAProxy and nginx for `convert --verify`, and the words that their programs do not take on this
+//! All examples of originals that can run for `convert --verify`, and the words that their programs do not take on this
 //! machine.
 //!
 //! Words are replaced in what both sides get. A file that is not named here runs as it is.
@@ -56,6 +56,53 @@ const REPLACED: &[ReplacedWords] = &[
         // The module with countries needs their database.
         words: &[replace("$geoip2_data_country_code", "$http_x_country")],
     },
+    ReplacedWords {
+        file: "apache-closed.conf",
+        // It is of a module that Debian packages apart.
+        words: &[replace("    SecRuleEngine On\n", "")],
+    },
+    // Caddy's words of version 2.6, which Debian has, for those of newer ones and of plugins.
+    ReplacedWords {
+        file: "caddy-closed.Caddyfile",
+        words: &[replace(
+            "\trate_limit {\n\t\tzone one {\n\t\t\tkey {remote_host}\n\t\t\tevents 10\n\t\t\twindow 1s\n\t\t}\n\t}\n",
+            "",
+        )],
+    },
+    ReplacedWords {
+        file: "caddy-grpc.Caddyfile",
+        words: &[replace("\t\t\tproxy_protocol v2\n", "")],
+    },
+    ReplacedWords {
+        file: "caddy-hosts.Caddyfile",
+        words: &[
+            replace("tls_trust_pool file", "tls_trusted_ca_certs"),
+            replace("trust_pool file", "trusted_ca_cert_file"),
+        ],
+    },
+    ReplacedWords {
+        file: "caddy-routes.Caddyfile",
+        words: &[replace("\t\tmax_conns_per_host 10\n", "")],
+    },
+    ReplacedWords {
+        file: "caddy-shop.Caddyfile",
+        words: &[
+            replace("\t\ttrusted_proxies static private_ranges\n", ""),
+            replace("basic_auth {", "basicauth {"),
+        ],
+    },
+    ReplacedWords {
+        file: "caddy-snippets.Caddyfile",
+        words: &[
+            replace("{args[0]}", "{args.0}"),
+            replace("{args[1]}", "{args.1}"),
+            replace("{args[2]}", "{args.2}"),
+            replace(
+                "<<TEXT\n\t\t{\"status\": \"closed\"}\n\t\tTEXT 503",
+                "\"{\\\"status\\\": \\\"closed\\\"}\" 503",
+            ),
+        ],
+    },
 ];
 
 /// An example that is not run, or whose requests are mostly refused, and the reason.
@@ -82,6 +129,7 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
         "haproxy-ratelimit.cfg",
         "counters of clients are not read, so that everybody is refused",
     ),
+    because("nginx-discourse.conf", "each request has its time in X-Request-Start"),
     because("haproxy-cache.cfg", "every answer that may be compressed has a Vary"),
     because("haproxy-canary.cfg", "a share of the requests is drawn, so that most are refused"),
     because("haproxy-limits.cfg", "names of backends are looked up, so that most are refused"),

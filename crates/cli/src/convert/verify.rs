@@ -3,11 +3,13 @@
 //! The lab runs and compares; this renders.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use ::convert::run::ConversionResult;
 use lab::shadow::corpus::CorpusSize;
+use lab::shadow::input::ShadowInput;
 use lab::shadow::report::{DifferenceVerdict, ShadowReport};
-use lab::shadow::run::{ShadowInput, ShadowProgress, run_shadow};
+use lab::shadow::run::{ShadowProgress, run_shadow};
 
 use crate::bench::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, print_json, sentence};
@@ -17,12 +19,14 @@ use crate::show::table::{TextTable, left, right};
 
 /// How a verification is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct VerifyOptions {
+pub struct VerifyOptions<'a> {
     pub json: bool,
     /// Differences that the reviewed table accepts are listed too.
     pub all: bool,
     /// Each kind of request once.
     pub quick: bool,
+    /// The original's program, where it is not in the search path.
+    pub original: Option<&'a Path>,
 }
 
 /// Runs both and prints the differences.
@@ -32,7 +36,7 @@ pub struct VerifyOptions {
 pub fn verify(
     source: &str,
     converted: &ConversionResult,
-    options: VerifyOptions,
+    options: VerifyOptions<'_>,
 ) -> Result<CommandOutcome, CommandError> {
     let unusable = |text: String| CommandError::Unusable(text);
     let Some(text) = &converted.text else {
@@ -47,6 +51,7 @@ pub fn verify(
         converted: text,
         notes: &converted.notes,
         program: &program,
+        original: options.original,
         size: if options.quick { CorpusSize::Quick } else { CorpusSize::Full },
     };
     let mut line = VerifyProgress::new(options.json);
@@ -112,7 +117,10 @@ fn render(report: &ShadowReport, all: bool, width: usize, paint: Paint) -> Strin
 
 fn summary(report: &ShadowReport) -> String {
     let count = |verdict| report.of(verdict).map(|row| row.count).sum::<u64>();
-    let ended = if report.interrupted { "; ended before all were sent" } else { "" };
+    let ended = match report.interrupted {
+        true => "; interrupted, so that this says nothing of the requests that were not sent",
+        false => "",
+    };
     format!(
         "{} requests to {} and to Steelyard: {} equal; differences: {} unexplained, {} reported by the conversion, {} on purpose{ended}\n",
         report.requests,

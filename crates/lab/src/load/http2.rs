@@ -3,18 +3,15 @@
 //! The HTTP/2 library reads and writes bytes in memory. It is polled after every received byte instead of by readiness.
 //! This module reads no clock and repeats no request that the server may have processed.
 
-use std::collections::VecDeque;
-use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 use http::{Method, Request, Uri};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fail::FailureCause;
+use super::memory_pipe::MemoryPipe;
 use super::request_mix::{RequestField, RequestTemplate};
 use super::response::{ReceivedBody, ResponseProgress, StreamProgress};
 
@@ -38,16 +35,6 @@ struct Http2Session {
     wire: MemoryPipe,
     connection: Connection<MemoryPipe, Bytes>,
     send: SendRequest<Bytes>,
-}
-
-/// Received bytes and bytes to be sent, shared with the library.
-#[derive(Clone, Debug, Default)]
-struct MemoryPipe(Arc<Mutex<PipeBuffers>>);
-
-#[derive(Debug, Default)]
-struct PipeBuffers {
-    received: VecDeque<u8>,
-    to_send: Vec<u8>,
 }
 
 impl Http2Client {
@@ -158,7 +145,7 @@ impl Http2Client {
     /// Processes received bytes and appends the progress of each stream to `settled`.
     pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<StreamProgress>) {
         if let Some(open) = &self.session {
-            open.wire.buffers().received.extend(bytes);
+            open.wire.receive(bytes);
         }
         while self.poll_connection() {
             if !self.drive_streams(settled) {
@@ -225,7 +212,7 @@ impl Http2Client {
     fn poll_connection(&mut self) -> bool {
         let Some(open) = &mut self.session else { return false };
         let alive = Pin::new(&mut open.connection).poll(&mut context()).is_pending();
-        self.out.append(&mut open.wire.buffers().to_send);
+        self.out.append(&mut open.wire.take_output());
         alive
     }
 }
@@ -247,49 +234,6 @@ fn build_request(shot: &RequestTemplate, secure: bool) -> Request<()> {
 
 fn context() -> Context<'static> {
     Context::from_waker(Waker::noop())
-}
-
-impl MemoryPipe {
-    fn buffers(&self) -> MutexGuard<'_, PipeBuffers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl AsyncRead for MemoryPipe {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let mut held = self.buffers();
-        if held.received.is_empty() {
-            return Poll::Pending;
-        }
-        let (first, _) = held.received.as_slices();
-        let many = first.len().min(into.remaining());
-        into.put_slice(&first[..many]);
-        held.received.drain(..many);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for MemoryPipe {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.buffers().to_send.extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
 }
 
 /// Flow-control window of each stream, bytes.

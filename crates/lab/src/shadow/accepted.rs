@@ -3,6 +3,7 @@
 //! Nothing in it lets a client reach a server that the original refuses, but for the null byte, which is no access
 //! control.
 
+use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
 use super::comparison::{DifferenceTopic, ShadowDifference};
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
@@ -23,7 +24,7 @@ pub struct DifferenceContext<'a> {
 pub const LIMITED: &str = "which request exceeds a limit depends on the time";
 
 /// A row of the table: it gives its reason if it holds.
-type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
+pub type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
 
 /// Rows about who answers, and with what status.
 const ROUTING: [AcceptedRow; 12] = [
@@ -63,11 +64,13 @@ pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
     if opens_access(seen) {
         return None;
     }
-    let rows: &[AcceptedRow] = match seen.difference.topic {
-        DifferenceTopic::Status | DifferenceTopic::Pool | DifferenceTopic::Connection => &ROUTING,
-        _ => &FIELDS,
+    let [rows, habits]: [&[AcceptedRow]; 2] = match seen.difference.topic {
+        DifferenceTopic::Status | DifferenceTopic::Pool | DifferenceTopic::Connection => {
+            [&ROUTING, &ROUTING_HABITS]
+        }
+        _ => [&FIELDS, &FIELD_HABITS],
     };
-    rows.iter().find_map(|reason| reason(seen))
+    rows.iter().chain(habits).find_map(|reason| reason(seen))
 }
 
 /// Whether a client reaches a server that the original refuses it.
@@ -95,7 +98,7 @@ fn target<'a>(seen: DifferenceContext<'a>) -> &'a str {
     seen.request.http().map_or("", |http| http.target.as_str())
 }
 
-fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
+pub fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
     let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
     fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
 }
@@ -146,13 +149,16 @@ fn named_in_connection(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("a Connection that names a forwarding field is refused")
 }
 
-/// A file of the machine, or that a file takes no such method, where nginx has nothing else to say.
+/// A file of the machine, or what a file says of methods, where a web server has nothing else to say.
 fn served_file(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let theirs = seen.theirs;
-    let nginx = theirs.values("server").iter().any(|value| value.starts_with("nginx"));
-    let file = !theirs.values("last-modified").is_empty() || theirs.status == 405;
-    (nginx && file && theirs.server().is_none() && seen.ours.server().is_none())
-        .then_some("files of the machine are not served")
+    let serves = |value: &&str| value.starts_with("nginx") || value.starts_with("Apache");
+    let web = theirs.values("server").iter().any(serves);
+    let methods = theirs.status == 405 || !theirs.values("allow").is_empty();
+    (web && (methods || !theirs.values("last-modified").is_empty())
+        && theirs.server().is_none()
+        && seen.ours.server().is_none())
+    .then_some("files of the machine are not served")
 }
 
 fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -182,7 +188,7 @@ fn limited(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 /// The name of the field that differs at the client.
-fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
+pub fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
     match &seen.difference.topic {
         DifferenceTopic::ClientField(name) => name,
         _ => "",
@@ -190,7 +196,7 @@ fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
 }
 
 /// The name of the field that differs at the server.
-fn server_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
+pub fn server_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
     match &seen.difference.topic {
         DifferenceTopic::ServerField(name) => name,
         _ => "",
@@ -278,6 +284,7 @@ mod tests {
             name: ServerNameChoice::Plain,
             certificate: ClientCertificate::None,
             proxy_header: false,
+            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 target: target.into(),
                 host: "a".into(),

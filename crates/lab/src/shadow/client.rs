@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 use rustls::StreamOwned;
 
-use super::identity::ShadowIdentity;
+use super::client_http2;
+use super::identity::{HTTP2, ShadowIdentity};
 use super::message::{BodyEnd, MessageStream, SeenHead};
 use super::observation::{ExchangeEnd, StepObservation};
 use super::request::{HttpRequest, SERVER, ServerNameChoice, ShadowPayload, ShadowRequest};
@@ -61,7 +62,8 @@ impl ShadowClient<'_> {
             // A listener that has closed already shows it at the next read.
             let _ = stream.write_all(line.as_bytes());
         }
-        let connection = self.identity.connection(&request.name, request.certificate);
+        let connection =
+            self.identity.connection(&request.name, request.certificate, request.protocol);
         let stream: Box<dyn ByteConnection> = match connection {
             Ok(None) => Box::new(stream),
             Ok(Some(machine)) => {
@@ -70,6 +72,10 @@ impl ShadowClient<'_> {
                     if let Err(error) = secure.conn.complete_io(&mut secure.sock) {
                         return StepObservation::ended(tls_end(&error));
                     }
+                }
+                let agreed = secure.conn.alpn_protocol() == Some(HTTP2);
+                if let (true, Some(http)) = (agreed, request.http()) {
+                    return client_http2::exchange(&mut secure, http, mark, cookies);
                 }
                 Box::new(secure)
             }
@@ -134,13 +140,14 @@ fn observed(
     head: &SeenHead,
     method: &str,
 ) -> StepObservation {
-    let body = stream.body(BodyEnd::of_answer(head, method)).unwrap_or_default();
+    let body = stream.body(BodyEnd::of_answer(head, method));
     StepObservation {
         end: ExchangeEnd::Answered,
         status: head.word(1).parse().unwrap_or(0),
         fields: head.fields.clone(),
-        body,
-        served: Vec::new(),
+        cut: body.is_err(),
+        body: body.unwrap_or_default(),
+        ..StepObservation::default()
     }
 }
 

@@ -31,6 +31,8 @@ pub enum DifferenceTopic {
     /// The target of a redirect, as a browser resolves it.
     Location,
     Body,
+    /// HTTP/1 or HTTP/2, as TLS agreed on it.
+    Protocol,
 }
 
 impl DifferenceTopic {
@@ -45,6 +47,7 @@ impl DifferenceTopic {
             DifferenceTopic::ClientField(name) => format!("{name} at the client"),
             DifferenceTopic::Location => "location".to_owned(),
             DifferenceTopic::Body => "body".to_owned(),
+            DifferenceTopic::Protocol => "protocol of the client".to_owned(),
         }
     }
 }
@@ -154,6 +157,10 @@ impl StepPair<'_> {
         if stops {
             return;
         }
+        if self.theirs.protocol != self.ours.protocol {
+            let text = |step: &StepObservation| format!("{:?}", step.protocol);
+            report(DifferenceTopic::Protocol, text(self.theirs), text(self.ours));
+        }
         self.compare_at_server(report);
         self.compare_at_client(report);
     }
@@ -184,7 +191,7 @@ impl StepPair<'_> {
         let excluded = |name: &str| NOT_AT_SERVER.iter().any(|one| one.eq_ignore_ascii_case(name));
         for name in all_names(&theirs.fields, &ours.fields) {
             let joint = if name == "cookie" { "; " } else { ", " };
-            let text = |fields: &[SeenField]| joined(fields, &name, joint);
+            let text = |fields: &[SeenField]| as_compared(&name, joined(fields, &name, joint));
             if !excluded(&name) && text(&theirs.fields) != text(&ours.fields) {
                 let their_text = text(&theirs.fields);
                 report(DifferenceTopic::ServerField(name.clone()), their_text, text(&ours.fields));
@@ -203,7 +210,7 @@ impl StepPair<'_> {
         for name in all_names(&theirs.fields, &ours.fields) {
             let text = |step: &StepObservation| match name.as_str() {
                 "set-cookie" => cookies(step),
-                _ => joined(&step.fields, &name, ", "),
+                _ => as_compared(&name, joined(&step.fields, &name, ", ")),
             };
             let their_text = text(theirs);
             let our_text = text(ours);
@@ -219,6 +226,7 @@ impl StepPair<'_> {
             report(DifferenceTopic::Location, location(theirs), location(ours));
         }
         let body = |step: &StepObservation| match own {
+            _ if step.cut => "cut before its end".to_owned(),
             true => String::from_utf8_lossy(&step.body[..step.body.len().min(80)]).into_owned(),
             false => format!("{} bytes", step.body.len()),
         };
@@ -253,6 +261,16 @@ fn joined(fields: &[SeenField], name: &str, joint: &str) -> String {
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join(joint)) }
 }
 
+/// Names of protocols are compared without case (RFC 9110 section 7.8), and lists without blanks.
+fn as_compared(name: &str, text: String) -> String {
+    match name {
+        "upgrade" => text.to_ascii_lowercase(),
+        // Blanks in a list are optional (RFC 9110 section 5.6.1).
+        "vary" => text.replace(", ", ","),
+        _ => text,
+    }
+}
+
 /// Names and attributes of the cookies that are set. Values of a balancer's own cookies are its own.
 fn cookies(step: &StepObservation) -> String {
     let one = |set: &&str| {
@@ -282,6 +300,7 @@ mod tests {
             name: ServerNameChoice::Plain,
             certificate: ClientCertificate::None,
             proxy_header: false,
+            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 host: "Shop.example".into(),
                 ..HttpRequest::default()
@@ -295,8 +314,8 @@ mod tests {
             end: ExchangeEnd::Answered,
             status,
             fields: fields.to_vec(),
-            body: Vec::new(),
             served: server.into_iter().collect(),
+            ..StepObservation::default()
         }
     }
 

@@ -4,11 +4,15 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use toml::Table;
 
+use super::corpus_http2::repeat_over_http2;
+use super::failing_servers::longest_answer_time;
 use super::hostile::{FORGED, SPELLINGS, field, fields};
 use super::inventory::SourceInventory;
+use super::observation::SpokenProtocol;
 use super::plan::{ShadowListener, ShadowPlan, tables};
 use super::request::{
     ClientCertificate, HttpRequest, ORDER, RequestBody, ServerNameChoice, ShadowPayload,
@@ -29,6 +33,9 @@ pub enum CorpusSize {
 const QUICK: usize = 260;
 const FULL: usize = 6_000;
 
+/// The longest time for an answer with which servers are asked that never answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(4);
+
 /// All requests for a plan.
 pub fn build_corpus(
     plan: &ShadowPlan,
@@ -38,6 +45,8 @@ pub fn build_corpus(
 ) -> Vec<ShadowRequest> {
     let table: Table = toml::from_str(converted).unwrap_or_default();
     let services = tables(&table, "service");
+    // Both sides must have ended a request before the client gives it up.
+    let answers = longest_answer_time(converted).is_some_and(|time| time <= ANSWERS_WITHIN);
     let mut all = Vec::new();
     for listener in &plan.listeners {
         let service = services.get(&listener.service);
@@ -45,10 +54,13 @@ pub fn build_corpus(
         let mut requests = ListenerRequests { listener, words: &words, size, out: Vec::new() };
         if listener.is_http {
             requests.add_http(&plan.clients);
+            if answers {
+                requests.add_silence();
+            }
         } else {
             requests.add_tcp(&plan.clients);
         }
-        requests.out.truncate(if size == CorpusSize::Quick { QUICK } else { FULL });
+        requests.out.truncate(requests.most());
         all.append(&mut requests.out);
     }
     all
@@ -87,6 +99,26 @@ impl ListenerRequests<'_> {
             }
         }
         self.add_orders(&first);
+        if self.listener.is_tls {
+            let each = if self.size == CorpusSize::Quick { 2 } else { 24 };
+            let most = self.most();
+            repeat_over_http2(&mut self.out, each, most);
+        }
+    }
+
+    /// Servers that take a request and never answer it.
+    fn add_silence(&mut self) {
+        let first = self.host(0);
+        for path in self.paths(2).into_iter().take(4) {
+            self.push(&first, &path, "silence of a server", |one| {
+                one.http.fields.push(field(ORDER, "silence"));
+            });
+        }
+    }
+
+    /// The most requests of the listener.
+    fn most(&self) -> usize {
+        if self.size == CorpusSize::Quick { QUICK } else { FULL }
     }
 
     fn host(&self, at: usize) -> String {
@@ -221,7 +253,11 @@ impl ListenerRequests<'_> {
             "status=404|X-Of-Server=1".to_owned(),
             "status=204".to_owned(),
             "status=304|ETag=\"x\"".to_owned(),
+            "size=3000000".to_owned(),
             "status=500".to_owned(),
+            "status=503|Retry-After=1".to_owned(),
+            "cut".to_owned(),
+            "drop".to_owned(),
         ] {
             for path in self.paths(4) {
                 self.push(first, &path, "answer of a server", |one| {
@@ -315,6 +351,7 @@ impl ListenerRequests<'_> {
             name,
             certificate: ClientCertificate::None,
             proxy_header: self.listener.accepts_proxy,
+            protocol: SpokenProtocol::Http1,
             payload,
             purpose: purpose.to_owned(),
         }
@@ -347,6 +384,7 @@ mod tests {
             "HEAD below.shop.example /",
             "GET BELOW.SHOP.EXAMPLE / at 127.0.0.1:443 SNI below.shop.example",
             "without SNI",
+            "over HTTP/2 (session of three requests)",
             "with a foreign certificate",
             "from 198.51.100.7",
             "bytes at 10.0.0.5:5432",

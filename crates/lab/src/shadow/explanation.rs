@@ -90,6 +90,7 @@ pub fn find_note<'n>(
         DifferenceTopic::Connection if ended_by_tls(seen) => {
             named(&["ssl", "tls", "verify", "crt", "bind", "listen"])
         }
+        DifferenceTopic::Protocol => named(&["alpn", "http2", "protocols", "h2"]),
         DifferenceTopic::Status
         | DifferenceTopic::Pool
         | DifferenceTopic::Connection
@@ -158,6 +159,7 @@ mod tests {
             name: ServerNameChoice::Plain,
             certificate: ClientCertificate::None,
             proxy_header: false,
+            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest::default()),
             purpose: String::new(),
         };

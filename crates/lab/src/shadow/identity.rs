@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, ServerConfig};
 use thiserror::Error;
 
+use super::observation::SpokenProtocol;
 use super::request::{ClientCertificate, ServerNameChoice};
 use crate::load::AcceptAnyCertificate;
 
@@ -27,6 +28,9 @@ pub enum ShadowIdentityError {
     #[error("a certificate that was just made cannot be read")]
     Pem(#[from] rustls::pki_types::pem::Error),
 }
+
+/// The name of HTTP/2 in TLS (RFC 9113 section 3.2).
+pub const HTTP2: &[u8] = b"h2";
 
 /// A certificate and its key, as PEM.
 #[derive(Clone, Debug)]
@@ -86,6 +90,7 @@ impl ShadowIdentity {
         &self,
         name: &ServerNameChoice,
         certificate: ClientCertificate,
+        protocol: SpokenProtocol,
     ) -> Result<Option<ClientConnection>, ShadowIdentityError> {
         let config = match certificate {
             ClientCertificate::None => &self.clients[0],
@@ -93,6 +98,9 @@ impl ShadowIdentity {
             ClientCertificate::Wrong => &self.clients[2],
         };
         let mut config = ClientConfig::clone(config);
+        if protocol == SpokenProtocol::Http2 {
+            config.alpn_protocols = vec![HTTP2.to_vec(), b"http/1.1".to_vec()];
+        }
         let name = match name {
             ServerNameChoice::Plain => return Ok(None),
             ServerNameChoice::Unnamed => {

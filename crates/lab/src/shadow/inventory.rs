@@ -1,6 +1,6 @@
 //! What a shadow run needs to know of the original's file: hosts, paths, servers and files that it names.
 //!
-//! Pure. `statement` has the words.
+//! Pure. `statement` has the words; `inventory_caddy` and `inventory_envoy` read their dialects.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -52,11 +52,18 @@ pub struct SourceInventory {
     pub servers: Vec<NamedEndpoint>,
     /// Resolvers that are asked for names.
     pub resolvers: Vec<SocketAddr>,
+    /// Listeners without TLS see from the first bytes whether HTTP/1 or HTTP/2 is spoken.
+    pub detects_http2: bool,
 }
 
 impl SourceInventory {
     pub fn read(text: &str, dialect: Dialect) -> SourceInventory {
         let mut found = SourceInventory::default();
+        if dialect == Dialect::Envoy {
+            found.read_envoy(text);
+            found.detects_http2 = true;
+            return found;
+        }
         let statements = split_statements(text, dialect);
         let base = |name: &str| {
             let named = statements.iter().find(|one| one.word(0) == name);
@@ -65,6 +72,10 @@ impl SourceInventory {
         let bases =
             FileDirectories { certificates: base("crt-base"), authorities: base("ca-base") };
         for statement in &statements {
+            if dialect == Dialect::Caddy {
+                found.read_caddy(statement);
+                continue;
+            }
             found.read_hosts(statement, dialect);
             found.read_paths(statement, dialect);
             found.read_servers(statement, dialect);
@@ -264,7 +275,7 @@ impl SourceInventory {
         }
     }
 
-    fn add_file(&mut self, file: Option<NamedFile>) {
+    pub(super) fn add_file(&mut self, file: Option<NamedFile>) {
         let safe = |file: &NamedFile| file.path.starts_with('/') && !file.path.contains("/../");
         let Some(file) = file.filter(safe) else { return };
         // One file may hold a certificate with its key: the last one written would take it from the other.
@@ -292,7 +303,7 @@ struct FileDirectories {
 }
 
 /// A host with a port. A name without dots and port is that of an upstream, and a variable is none.
-fn parse_endpoint(text: &str, default: u16) -> Option<NamedEndpoint> {
+pub(super) fn parse_endpoint(text: &str, default: u16) -> Option<NamedEndpoint> {
     let written = text.rsplit_once(':').filter(|parts| !parts.1.ends_with(']'));
     let port = written.map_or(Some(default), |parts| parts.1.parse().ok())?;
     let host = written.map_or(text, |parts| parts.0).trim_matches(['[', ']']).to_owned();
@@ -302,11 +313,11 @@ fn parse_endpoint(text: &str, default: u16) -> Option<NamedEndpoint> {
 }
 
 /// Whether a path can be sent as it is written.
-fn plain(path: &str) -> bool {
+pub(super) fn plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '{' | '}' | '$' | '\\' | '^'))
 }
 
-fn add<T: PartialEq>(list: &mut Vec<T>, one: T) {
+pub(super) fn add<T: PartialEq>(list: &mut Vec<T>, one: T) {
     if list.len() < LISTED && !list.contains(&one) {
         list.push(one);
     }

@@ -1,4 +1,5 @@
-//! Lifts limits of rates from both configurations of a run, since which request exceeds one depends on the time.
+//! Lifts limits of rates from both configurations of a run, since which request exceeds one depends on the time. Replaces
+//! certificates that would be ordered, since no authority can be reached.
 //!
 //! Pure. Limits of connections stay, but for those that no machine of a test can serve.
 
@@ -7,6 +8,8 @@ use toml::{Table, Value};
 /// The most connections of the original in a run, which opens one at a time. HAProxy refuses to start where the machine
 /// allows fewer descriptors than it needs for all of them.
 const CONNECTIONS: u64 = 1_000;
+/// The run's certificate in place of ordered ones.
+pub const ORDERED: &str = "/run/shadow-ordered.pem";
 /// A rate, and a burst, that no run reaches.
 const UNREACHED: i64 = 100_000;
 
@@ -78,13 +81,29 @@ fn lift_statement(statement: &str) -> String {
     words.join(" ")
 }
 
-/// A converted configuration with its limits of rates lifted.
+/// A converted configuration with its limits of rates lifted, and with the run's certificate where one is ordered.
 pub fn relieve_ours(converted: &str) -> String {
     let Ok(mut table) = toml::from_str::<Table>(converted) else { return converted.to_owned() };
-    if !table.iter_mut().map(|(_, value)| lift_rates(value)).fold(false, |any, one| any | one) {
+    let lifted =
+        table.iter_mut().map(|(_, value)| lift_rates(value)).fold(false, |any, one| any | one);
+    if !lifted & !replace_orders(&mut table) {
         return converted.to_owned();
     }
     toml::to_string(&table).unwrap_or_else(|_| converted.to_owned())
+}
+
+/// Names the run's certificate where one is ordered of an authority, which cannot be reached; true: there was one.
+fn replace_orders(table: &mut Table) -> bool {
+    let services = table.get_mut("service").and_then(Value::as_table_mut);
+    let all = services.into_iter().flat_map(|services| services.iter_mut());
+    let mut any = false;
+    for tls in all.filter_map(|(_, service)| service.get_mut("tls")?.as_table_mut()) {
+        if tls.remove("acme").is_some() {
+            any = true;
+            tls.entry("certificates").or_insert_with(|| Value::String(ORDERED.to_owned()));
+        }
+    }
+    any
 }
 
 /// Raises the rates in a value; true: there was one.
@@ -140,5 +159,7 @@ mod tests {
             (Some(UNREACHED), Some(UNREACHED))
         );
         assert_eq!(relieve_ours("a = 1 # b\n"), "a = 1 # b\n");
+        let ordered = relieve_ours("[service.a.tls]\nacme = { names = \"x.example\" }\n");
+        assert_eq!(ordered, format!("[service.a.tls]\ncertificates = \"{ORDERED}\"\n"));
     }
 }

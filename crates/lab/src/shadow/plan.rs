@@ -76,7 +76,7 @@ impl ShadowPlan {
         let table: Table = toml::from_str(converted).unwrap_or_default();
         let mut plan = ShadowPlan::default();
         for (name, service) in tables(&table, "service") {
-            plan.add_service(&name, &service);
+            plan.add_service(&name, &service, inventory.detects_http2);
         }
         for (name, pool) in tables(&table, "pool") {
             plan.add_pool(&name, &pool);
@@ -110,7 +110,7 @@ impl ShadowPlan {
         server.ip().is_loopback() || self.listening().contains(&server.ip())
     }
 
-    fn add_service(&mut self, name: &str, service: &Value) {
+    fn add_service(&mut self, name: &str, service: &Value, detects_http2: bool) {
         let forward = service.get("forward").and_then(Value::as_str).unwrap_or("");
         if !matches!(forward, "http" | "tcp") {
             let why = format!("{name}: `forward = \"{forward}\"` forwards packets");
@@ -119,7 +119,7 @@ impl ShadowPlan {
         }
         let tls = service.get("tls");
         let http2 = service.get("http2").and_then(Value::as_str);
-        if http2 == Some("always") && tls.is_none() {
+        if http2 == Some("always") && tls.is_none() && !detects_http2 {
             self.skipped.push(format!("{name}: HTTP/2 without TLS"));
             return;
         }

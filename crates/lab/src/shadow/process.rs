@@ -2,12 +2,13 @@
 //!
 //! The process and all that it starts end with this value, and also when this program is killed.
 
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use files::create::create;
@@ -31,14 +32,22 @@ pub enum BalancerProcessError {
     Ended { name: String, log: String },
     #[error("{name} does not listen at {missing}: {log}")]
     NotListening { name: String, missing: String, log: String },
+    #[error(
+        "{name} ended in the middle of the run, after {done} requests, so that nothing is compared: {log}"
+    )]
+    Died { name: String, done: usize, log: String },
+    #[error(
+        "{name} hangs: after {done} requests it answers none any more, so that nothing is compared: {log}"
+    )]
+    Hangs { name: String, done: usize, log: String },
 }
 
 /// Time limit for all listeners to be there.
 const LISTENS_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(40);
-/// The largest log that is read, bytes.
-const LOG_MAX: u64 = 16 * 1_024 * 1_024;
+/// What is read of the end of a log, bytes.
+const LOG_READ: u64 = 64 * 1_024;
 /// Lines of a log that an error quotes.
 const LOG_LINES: usize = 6;
 
@@ -46,7 +55,7 @@ const LOG_LINES: usize = 6;
 #[derive(Debug)]
 pub struct BalancerProcess {
     name: String,
-    child: Child,
+    child: Mutex<Child>,
     log: PathBuf,
 }
 
@@ -56,7 +65,7 @@ pub struct ProcessPlace<'a> {
     pub namespace: &'a NetworkNamespace,
     /// The side's directory: of its log, of its files in `files`, and of its private root.
     pub dir: &'a Path,
-    /// Steelyard's program, which the private root shows.
+    /// The balancer's program, which the private root shows.
     pub program: &'a Path,
 }
 
@@ -83,7 +92,7 @@ impl BalancerProcess {
         // Its own process group: Ctrl-C reaches only this program, which then ends the balancers.
         starting.process_group(0);
         let child = starting.spawn().map_err(failed)?;
-        Ok(BalancerProcess { name: name.to_owned(), child, log })
+        Ok(BalancerProcess { name: name.to_owned(), child: Mutex::new(child), log })
     }
 
     /// Waits until it accepts connections at these addresses, or until `stop`. Returns those at which it does not
@@ -102,7 +111,7 @@ impl BalancerProcess {
                 missing.iter().filter(deaf).copied().collect::<Vec<_>>()
             };
             missing = namespace.run_inside(look).unwrap_or_default();
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
+            if self.has_ended() {
                 let log = self.log();
                 return Err(BalancerProcessError::Ended { name: self.name.clone(), log });
             }
@@ -125,10 +134,38 @@ impl BalancerProcess {
         }
     }
 
+    pub fn has_ended(&self) -> bool {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Why the run cannot go on, if the balancer has ended.
+    pub fn find_death(&self, done: usize) -> Option<BalancerProcessError> {
+        let name = self.name.clone();
+        self.has_ended().then(|| BalancerProcessError::Died { name, done, log: self.log() })
+    }
+
+    /// Why the run cannot go on: the balancer runs and answers nothing.
+    pub fn hanging(&self, done: usize) -> BalancerProcessError {
+        BalancerProcessError::Hangs { name: self.name.clone(), done, log: self.log() }
+    }
+
+    /// The end of its output, which may be long: some programs log each request there.
+    fn log_end(&self) -> Vec<u8> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = regular_file::open(&self.log)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(LOG_READ)))?;
+            let mut end = Vec::new();
+            file.take(LOG_READ).read_to_end(&mut end)?;
+            Ok(end)
+        };
+        read().unwrap_or_default()
+    }
+
     /// The last lines of its output.
     pub fn log(&self) -> String {
-        let bytes = regular_file::read(&self.log, LOG_MAX).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
+        let text = String::from_utf8_lossy(&self.log_end()).into_owned();
         let lines: Vec<&str> = text.trim().lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("; ")
     }
@@ -137,7 +174,8 @@ impl BalancerProcess {
 impl Drop for BalancerProcess {
     fn drop(&mut self) {
         // `unshare --kill-child` ends the processes of the private namespace with it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
-use super::observation::SeenField;
+use super::observation::{SeenField, SpokenProtocol};
 
 /// The field by which a stand-in server knows which request it has.
 pub const MARK: &str = "X-Shadow";
@@ -86,6 +86,8 @@ pub struct ShadowRequest {
     pub certificate: ClientCertificate,
     /// The listener expects a header of the PROXY protocol.
     pub proxy_header: bool,
+    /// What the client would speak.
+    pub protocol: SpokenProtocol,
     pub payload: ShadowPayload,
     /// Why it is sent, such as `path beside /admin`.
     pub purpose: String,
@@ -111,6 +113,10 @@ impl ShadowRequest {
             ClientCertificate::Right => " with a certificate",
             ClientCertificate::Wrong => " with a foreign certificate",
         };
+        let protocol = match self.protocol {
+            SpokenProtocol::Http1 => "",
+            SpokenProtocol::Http2 => " over HTTP/2",
+        };
         let from = self.from.map_or(String::new(), |from| format!(" from {from}"));
         let what = match &self.payload {
             ShadowPayload::Http(HttpRequest { method, target, host, .. }) => {
@@ -119,7 +125,7 @@ impl ShadowRequest {
             ShadowPayload::Bytes => "bytes".to_owned(),
             ShadowPayload::TlsThrough => "TLS".to_owned(),
         };
-        format!("{what} at {}{sni}{certificate}{from} ({})", self.to, self.purpose)
+        format!("{what} at {}{sni}{certificate}{protocol}{from} ({})", self.to, self.purpose)
     }
 }
 

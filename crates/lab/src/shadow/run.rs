@@ -2,56 +2,50 @@
 //!
 //! Needs root, for namespaces. Everything that it starts ends with it.
 
-use std::cell::OnceCell;
-use std::io;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use convert::dialect::Dialect;
-use convert::notes::ConversionNote;
 use files::TemporaryDir;
 use files::create::make_dir;
 use thiserror::Error;
 
-use super::accepted::{DifferenceContext, LIMITED, accept};
-use super::comparison::{DifferenceTopic, ServerPools, compare};
-use super::corpus::{CorpusSize, build_corpus};
-use super::explanation::find_note;
+use super::corpus::build_corpus;
+use super::failing_servers::{failure_requests, plan_failures, settle_time};
 use super::files::{write, write_files};
 use super::identity::{ShadowIdentity, ShadowIdentityError};
+use super::input::ShadowInput;
 use super::inventory::{FileContent, NamedFile, SourceInventory};
+use super::limit_relief::ORDERED;
 use super::observation::StepObservation;
-use super::original::{OriginalProgram, find_program, missing_reason, plan_start};
+use super::original::{
+    OriginalProgram, find_program, missing_reason, packaged_program, plan_start,
+};
 use super::plan::ShadowPlan;
 use super::private_root::PROGRAM;
-use super::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
+use super::report::ShadowReport;
 use super::request::ShadowRequest;
+use super::review::DifferenceReview;
 use super::side::{ShadowSide, SideError, SideStart};
-use super::source_route::{MatchedObjects, ObjectLines, route_lines};
-use super::steelyard::{configuration, find_matched, wait_known};
+use super::source_route::ObjectLines;
+use super::steelyard::{configuration, wait_known};
 use crate::net::{find, sweep_orphans, unique_name};
-
-/// What is compared.
-#[derive(Clone, Copy, Debug)]
-pub struct ShadowInput<'a> {
-    /// The original's file.
-    pub source: &'a str,
-    pub dialect: Dialect,
-    /// The converted configuration.
-    pub converted: &'a str,
-    pub notes: &'a [ConversionNote],
-    /// Steelyard's program.
-    pub program: &'a Path,
-    pub size: CorpusSize,
-}
 
 /// Why nothing could be compared.
 #[derive(Debug, Error)]
 pub enum ShadowError {
-    #[error("{name} is not installed; Debian has it in the package {package}")]
+    #[error("{name} is not installed; {package}, and `--original` names one at another place")]
     Missing { name: &'static str, package: &'static str },
+    #[error("{program} is a script; name the program that it starts with `--original`")]
+    Script { program: String },
+    #[error("{program} cannot be read; name the original's program with `--original`")]
+    Unreadable {
+        program: String,
+        #[source]
+        source: io::Error,
+    },
     #[error("{from} cannot run beside its conversion: {reason}")]
     Unsupported { from: &'static str, reason: &'static str },
     #[error("the configuration has no listener of `http` or `tcp` to compare")]
@@ -81,6 +75,8 @@ pub enum ShadowProgress {
 
 /// Words of configurations that limit rates or connections of clients.
 const LIMITS: [&str; 4] = ["limit_req", "limit_conn", "_rate(", "_cnt("];
+/// The longest time for health checks to find dead servers; configurations with slower ones are not asked then.
+const SETTLES_WITHIN: Duration = Duration::from_secs(20);
 /// Between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
 
@@ -90,7 +86,7 @@ pub fn run_shadow(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(ShadowProgress),
 ) -> Result<ShadowReport, ShadowError> {
-    let original = installed_program(input.dialect)?;
+    let original = installed_program(input)?;
     let inventory = SourceInventory::read(input.source, input.dialect);
     let plan = ShadowPlan::new(input.converted, &inventory);
     if plan.listeners.is_empty() {
@@ -105,14 +101,41 @@ pub fn run_shadow(
         ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity, stop };
     let original_dir = dir.path().join("original");
     let our_dir = dir.path().join("ours");
-    let theirs = setup.start_original(original, &original_dir).map_err(ShadowError::Original)?;
-    let ours = setup.start_ours(&our_dir).map_err(ShadowError::Ours)?;
+    let mut theirs =
+        setup.start_original(&original, &original_dir).map_err(ShadowError::Original)?;
+    let mut ours = setup.start_ours(&our_dir).map_err(ShadowError::Ours)?;
     wait_known(input.program, &our_dir, stop);
-    let requests = build_corpus(&plan, input.converted, &inventory, input.size);
-    let seen = ask_both([&theirs, &ours], &identity, &requests, stop, progress)?;
+    let mut requests = build_corpus(&plan, input.converted, &inventory, input.size);
+    let mut seen = ask_both([&theirs, &ours], &identity, &requests, stop, progress)?;
+    let mut skipped = plan.skipped.clone();
+    let settles = settle_time(input.converted);
+    let phases = match settles <= SETTLES_WITHIN {
+        true => plan_failures(&plan),
+        false => {
+            let seconds = settles.as_secs();
+            skipped.push(format!("dead servers: health checks need {seconds} s to find them"));
+            Vec::new()
+        }
+    };
+    let corpus = requests.clone();
+    for phase in phases.iter().take_while(|_| !stop.load(Ordering::Relaxed)) {
+        theirs.stop_servers(&phase.dead);
+        ours.stop_servers(&phase.dead);
+        wait_settled(settles, stop);
+        let asked = failure_requests(&corpus, phase, input.size);
+        let found = ask_both([&theirs, &ours], &identity, &asked, stop, progress)?;
+        // What is left of a run that was ended early cannot be told apart by its place any more.
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        requests.extend(asked);
+        for (all, more) in seen.iter_mut().zip(found) {
+            all.extend(more);
+        }
+    }
     let mut report = ShadowReport {
         original: original.name.to_owned(),
-        skipped: plan.skipped.clone(),
+        skipped,
         interrupted: stop.load(Ordering::Relaxed),
         ..ShadowReport::default()
     };
@@ -131,16 +154,48 @@ pub fn run_shadow(
     Ok(report)
 }
 
-fn installed_program(dialect: Dialect) -> Result<OriginalProgram, ShadowError> {
+/// The original's program on this machine.
+#[derive(Clone, Debug)]
+struct InstalledProgram {
+    name: &'static str,
+    path: PathBuf,
+}
+
+fn installed_program(input: ShadowInput<'_>) -> Result<InstalledProgram, ShadowError> {
+    let dialect = input.dialect;
     let Some(program) = find_program(dialect) else {
         let reason = missing_reason(dialect);
         return Err(ShadowError::Unsupported { from: dialect.name(), reason });
     };
-    if !find(program.name).is_absolute() {
-        let OriginalProgram { name, package } = program;
-        return Err(ShadowError::Missing { name, package });
+    let OriginalProgram { name, other_name, package } = program;
+    let mut names = [Some(name), other_name].into_iter().flatten();
+    let found = match input.original {
+        Some(path) => Some(path.to_owned()),
+        None => names.find_map(|name| Some(find(name)).filter(|path| path.is_absolute())),
+    };
+    let Some(found) = found else { return Err(ShadowError::Missing { name, package }) };
+    let text = found.display().to_string();
+    let unreadable = |source| ShadowError::Unreadable { program: text.clone(), source };
+    let path = std::fs::canonicalize(&found).map_err(unreadable)?;
+    let mut begin = [0; 2];
+    let mut file = std::fs::File::open(&path).map_err(unreadable)?;
+    file.read_exact(&mut begin).map_err(unreadable)?;
+    if begin != *b"#!" {
+        return Ok(InstalledProgram { name, path });
     }
-    Ok(program)
+    // pip installs a script that starts the program.
+    match packaged_program(&path, name) {
+        Some(path) => Ok(InstalledProgram { name, path }),
+        None => Err(ShadowError::Script { program: text }),
+    }
+}
+
+/// Waits for health checks, or until `stop`.
+fn wait_settled(settles: Duration, stop: &AtomicBool) {
+    let begun = Instant::now();
+    while begun.elapsed() < settles && !stop.load(Ordering::Relaxed) {
+        std::thread::park_timeout(REPORT.min(settles));
+    }
 }
 
 fn make_identity(
@@ -178,7 +233,7 @@ impl ShadowSetup<'_> {
 
     fn start_original(
         &self,
-        original: OriginalProgram,
+        original: &InstalledProgram,
         dir: &Path,
     ) -> Result<ShadowSide, SideError> {
         let root = self.prepare_files(dir).map_err(SideError::Files)?;
@@ -186,10 +241,18 @@ impl ShadowSetup<'_> {
         for file in &start.files {
             write(&root, &file.path, &file.text).map_err(SideError::Files)?;
         }
-        // The search path of administrators may not be that of this program.
-        let mut command = vec![find(original.name).display().to_string()];
+        let mut command = vec!["env".to_owned()];
+        command.extend(start.environment);
+        command.push(PROGRAM.to_owned());
         command.extend(start.arguments);
-        self.start(original.name, &command, dir)
+        let program = &original.path;
+        self.start(SideStart {
+            name: original.name,
+            command: &command,
+            dir,
+            program,
+            stop: self.stop,
+        })
     }
 
     fn start_ours(&self, dir: &Path) -> Result<ShadowSide, SideError> {
@@ -197,14 +260,20 @@ impl ShadowSetup<'_> {
         let file = "/run/shadow.toml";
         let text = configuration(self.input.converted, dir);
         write(&root, file, &text).map_err(SideError::Files)?;
+        write(&root, ORDERED, &self.identity.pair).map_err(SideError::Files)?;
         let command = [PROGRAM, "run", "-c", file].map(str::to_owned);
-        self.start("steelyard", &command, dir)
+        let program = self.input.program;
+        self.start(SideStart {
+            name: "steelyard",
+            command: &command,
+            dir,
+            program,
+            stop: self.stop,
+        })
     }
 
-    fn start(&self, name: &str, command: &[String], dir: &Path) -> Result<ShadowSide, SideError> {
-        let ShadowSetup { input, plan, identity, stop, .. } = *self;
-        let start = SideStart { name, command, dir, program: input.program, stop };
-        ShadowSide::start(plan, identity, start)
+    fn start(&self, start: SideStart<'_>) -> Result<ShadowSide, SideError> {
+        ShadowSide::start(self.plan, self.identity, start)
     }
 }
 
@@ -217,117 +286,37 @@ fn ask_both(
     progress: &mut dyn FnMut(ShadowProgress),
 ) -> Result<[Vec<Vec<StepObservation>>; 2], SideError> {
     let done = [AtomicUsize::new(0), AtomicUsize::new(0)];
-    let slowest = || done.iter().map(|one| one.load(Ordering::Relaxed)).min().unwrap_or(0);
+    let count = |at: usize| done[at].load(Ordering::Relaxed);
+    let slowest = || count(0).min(count(1));
+    // Ends both as soon as one of them cannot go on.
+    let halt = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let ask = |at: usize| {
             let side = sides[at];
             let done = &done[at];
-            scope.spawn(move || side.ask(identity, requests, done, stop))
+            let halt = &halt;
+            scope.spawn(move || {
+                let seen = side.ask(identity, requests, done, halt);
+                halt.fetch_or(seen.is_err(), Ordering::Relaxed);
+                seen
+            })
         };
         let running = [ask(0), ask(1)];
         while !running.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             progress(ShadowProgress::Asking { done: slowest(), all: requests.len() });
+            let dead = (0..2).any(|at| sides[at].find_death(count(at)).is_some());
+            if dead || stop.load(Ordering::Relaxed) {
+                halt.store(true, Ordering::Relaxed);
+            }
             std::thread::park_timeout(REPORT);
+        }
+        for (at, side) in sides.iter().enumerate() {
+            if let Some(death) = side.find_death(count(at)) {
+                return Err(death);
+            }
         }
         let [theirs, ours] =
             running.map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         Ok([theirs?, ours?])
     })
-}
-
-/// Reviews differences, with what the running daemon says of the rule that took a request.
-struct DifferenceReview<'a> {
-    input: ShadowInput<'a>,
-    dir: &'a Path,
-    pools: ServerPools,
-    objects: ObjectLines,
-    has_limits: bool,
-}
-
-impl DifferenceReview<'_> {
-    fn add(
-        &self,
-        request: &ShadowRequest,
-        theirs: &[StepObservation],
-        ours: &[StepObservation],
-        report: &mut ShadowReport,
-    ) {
-        report.requests += 1;
-        let differences = compare(request, theirs, ours, &self.pools);
-        report.equal += u64::from(differences.is_empty());
-        let matched = OnceCell::new();
-        for difference in &differences {
-            let Some(their) = theirs.get(difference.step) else { continue };
-            let Some(our) = ours.get(difference.step) else { continue };
-            let seen = DifferenceContext {
-                request,
-                difference,
-                theirs: their,
-                ours: our,
-                has_limits: self.has_limits,
-            };
-            report.add(self.row(seen, &matched));
-        }
-    }
-
-    /// Whether both sides chose a server of the pools among which the request's own rule shares out.
-    fn is_share(&self, seen: DifferenceContext<'_>, matched: &MatchedObjects) -> bool {
-        let shared = |step: &StepObservation| {
-            let pools = step.server().and_then(|served| self.pools.get(&served.server));
-            pools.is_some_and(|pools| pools.iter().any(|one| matched.pools.contains(&one.pool)))
-        };
-        seen.difference.topic == DifferenceTopic::Pool
-            && matched.pools.len() > 1
-            && shared(seen.theirs)
-            && shared(seen.ours)
-    }
-
-    fn row(
-        &self,
-        seen: DifferenceContext<'_>,
-        matched: &OnceCell<MatchedObjects>,
-    ) -> DifferenceRow {
-        let difference = seen.difference;
-        let mut row = DifferenceRow {
-            verdict: DifferenceVerdict::Unexplained,
-            request: seen.request.describe(),
-            count: 1,
-            what: difference.topic.describe(),
-            theirs: difference.theirs.clone(),
-            ours: difference.ours.clone(),
-            reason: String::new(),
-            line: 0,
-        };
-        let reason = accept(seen);
-        if let Some(reason) = reason.filter(|reason| *reason != LIMITED) {
-            row.verdict = DifferenceVerdict::Accepted;
-            row.reason = reason.to_owned();
-            return row;
-        }
-        let find = || find_matched(self.input.program, self.dir, seen.request);
-        let matched = matched.get_or_init(find);
-        let ShadowInput { source, dialect, notes, .. } = self.input;
-        if self.is_share(seen, matched) {
-            row.verdict = DifferenceVerdict::Accepted;
-            row.reason = "shares are drawn anew for each request".to_owned();
-            return row;
-        }
-        let route = route_lines(source, dialect, &self.objects, matched);
-        match find_note(seen, notes, &route) {
-            Some(note) => {
-                row.verdict = DifferenceVerdict::Explained;
-                row.reason = note.directive.clone();
-                row.line = note.line;
-            }
-            None if reason.is_some() => {
-                row.verdict = DifferenceVerdict::Accepted;
-                row.reason = LIMITED.to_owned();
-            }
-            None if matched.rule > 0 => {
-                row.reason = format!("rule {} of {}", matched.rule, matched.service);
-            }
-            None => row.reason.clone_from(&matched.service),
-        }
-        row
-    }
 }

@@ -133,7 +133,11 @@ fn answer<S: Read + Write>(
     let mark = head.value(MARK).and_then(|mark| mark.parse().ok());
     let number = context.record.enter(mark, facts.served(context, head, body.len()));
     let order = AnswerOrder::parse(head.value(ORDER).unwrap_or(""));
-    if order.drops {
+    if order.is_silent {
+        // Until the balancer has had enough.
+        while stream.fill()? {}
+    }
+    if order.drops || order.is_silent {
         return Ok(false);
     }
     let name = format!("{SERVER}: {}/{number}\r\n", context.address);
@@ -145,7 +149,8 @@ fn answer<S: Read + Write>(
         return Ok(false);
     }
     let closes = head.lists("connection", "close") || head.start.ends_with("HTTP/1.0");
-    let text = format!("{:<2048}\n", format!("stand-in {}", context.address));
+    let mut text = format!("stand-in {}", context.address).into_bytes();
+    text.resize(order.body_bytes, b' ');
     let mut out = format!("HTTP/1.1 {} Ordered\r\n{name}Content-Type: text/html\r\n", order.status);
     for SeenField { name, value } in &order.fields {
         out.push_str(&format!("{name}: {value}\r\n"));
@@ -158,33 +163,55 @@ fn answer<S: Read + Write>(
         out.push_str(&format!("Content-Length: {}\r\n", text.len()));
     }
     out.push_str("\r\n");
+    let mut out = out.into_bytes();
     if !bodyless && head.word(0) != "HEAD" {
-        out.push_str(&text);
+        out.extend(if order.is_cut { &text[..text.len() / 2] } else { &text });
     }
-    stream.send(out.as_bytes())?;
-    Ok(!closes)
+    stream.send(&out)?;
+    Ok(!closes && !order.is_cut)
 }
 
-/// The answer that a request orders: `status=302; location=/x; set-cookie=a=b; drop`.
+/// The answer that a request orders: `status=302|location=/x|set-cookie=a=b|size=9|cut`, or `drop`, or `silence`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerOrder {
     pub status: u16,
     pub fields: Vec<SeenField>,
+    /// Bytes of the body.
+    pub body_bytes: usize,
     /// The connection is closed without an answer.
     pub drops: bool,
+    /// The connection is closed in the middle of the body.
+    pub is_cut: bool,
+    /// Nothing is answered, and the connection stays.
+    pub is_silent: bool,
 }
+
+/// Bytes of the body of a usual answer.
+const BODY_BYTES: usize = 2_049;
 
 impl AnswerOrder {
     pub fn parse(text: &str) -> AnswerOrder {
-        let mut order = AnswerOrder { status: 200, fields: Vec::new(), drops: false };
+        let mut order = AnswerOrder {
+            status: 200,
+            fields: Vec::new(),
+            body_bytes: BODY_BYTES,
+            drops: false,
+            is_cut: false,
+            is_silent: false,
+        };
         // `|` separates, because values of fields contain `;` and `,`.
         for part in text.split('|').map(str::trim).filter(|part| !part.is_empty()) {
             match part.split_once('=') {
                 Some(("status", status)) => order.status = status.parse().unwrap_or(200),
+                Some(("size", bytes)) => order.body_bytes = bytes.parse().unwrap_or(BODY_BYTES),
                 Some((name, value)) => {
                     order.fields.push(SeenField { name: name.to_owned(), value: value.to_owned() });
                 }
-                None => order.drops |= part == "drop",
+                None => {
+                    order.drops |= part == "drop";
+                    order.is_cut |= part == "cut";
+                    order.is_silent |= part == "silence";
+                }
             }
         }
         order
@@ -201,6 +228,9 @@ mod tests {
         let values: Vec<&str> = order.fields.iter().map(|field| field.value.as_str()).collect();
         assert_eq!((order.status, values), (302, vec!["http://a/b?c=d", "a=b; Path=/"]));
         assert!(AnswerOrder::parse("drop").drops && !AnswerOrder::parse("").drops);
+        let large = AnswerOrder::parse("size=9|cut");
+        assert!(large.body_bytes == 9 && large.is_cut && !large.is_silent);
+        assert!(AnswerOrder::parse("silence").is_silent);
     }
 
     #[test]

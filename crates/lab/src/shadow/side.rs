@@ -3,6 +3,7 @@
 //! Dropping it ends all of them.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use thiserror::Error;
 
 use super::client::ShadowClient;
 use super::identity::ShadowIdentity;
-use super::observation::StepObservation;
+use super::observation::{ExchangeEnd, StepObservation};
 use super::place::{PlaceError, ShadowPlace};
 use super::plan::ShadowPlan;
 use super::process::{BalancerProcess, BalancerProcessError, ProcessPlace};
@@ -44,7 +45,7 @@ pub struct SideStart<'a> {
     pub command: &'a [String],
     /// The side's directory, with its files in `files`.
     pub dir: &'a Path,
-    /// Steelyard's program.
+    /// The balancer's program.
     pub program: &'a Path,
     /// Ends the start early.
     pub stop: &'a AtomicBool,
@@ -55,7 +56,7 @@ pub struct SideStart<'a> {
 pub struct ShadowSide {
     // Dropped in this order: the balancer first, the network last.
     process: BalancerProcess,
-    _servers: Vec<StandInServers>,
+    servers: Vec<StandInServers>,
     _resolvers: Vec<StandInResolver>,
     place: ShadowPlace,
     record: Arc<ServedRecord>,
@@ -87,14 +88,23 @@ impl ShadowSide {
         let within =
             ProcessPlace { namespace: &place.balancer, dir: start.dir, program: start.program };
         let process = BalancerProcess::start(start.name, start.command, within)?;
-        let mut side =
-            ShadowSide { process, _servers: servers, _resolvers: resolvers, place, record };
+        let mut side = ShadowSide { process, servers, _resolvers: resolvers, place, record };
         let listeners: Vec<_> = plan.listeners.iter().map(|listener| listener.to).collect();
         side.process.wait_listening(&side.place.balancer, &listeners, start.stop)?;
         Ok(side)
     }
 
-    /// Sends requests until all are sent, or until `stop`. Their marks are their places, from `from`.
+    /// The reason why the side's balancer runs no more.
+    pub fn find_death(&self, done: usize) -> Option<SideError> {
+        self.process.find_death(done).map(SideError::Process)
+    }
+
+    /// Ends stand-in servers, so that connections to them are refused.
+    pub fn stop_servers(&mut self, dead: &[SocketAddr]) {
+        self.servers.iter_mut().for_each(|servers| servers.stop(dead));
+    }
+
+    /// Sends requests until all are sent, or until `stop`. Their marks are their places, from 1.
     pub fn ask(
         &self,
         identity: &ShadowIdentity,
@@ -105,15 +115,56 @@ impl ShadowSide {
         let client = ShadowClient { identity, record: &self.record };
         let all = || {
             let mut seen = Vec::new();
+            let mut silence = SilenceWatch::default();
             for (request, mark) in requests.iter().zip(1u32..) {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                seen.push(client.send(request, mark));
+                let steps = client.send(request, mark);
+                if silence.is_hanging(request, &steps, &client) {
+                    let hanging = self.process.hanging(done.load(Ordering::Relaxed));
+                    return Err(SideError::Process(hanging));
+                }
+                seen.push(steps);
                 done.fetch_add(1, Ordering::Relaxed);
             }
-            seen
+            Ok(seen)
         };
-        Ok(self.place.balancer.run_inside(all)?)
+        self.place.balancer.run_inside(all)?
+    }
+}
+
+/// Requests without an answer in a row before it is asked whether the balancer hangs.
+const SILENT: u32 = 3;
+
+/// Whether a balancer has stopped to answer: requests in a row, and then one that it has answered before.
+#[derive(Debug, Default)]
+struct SilenceWatch<'a> {
+    answered: Option<&'a ShadowRequest>,
+    silent: u32,
+}
+
+impl<'a> SilenceWatch<'a> {
+    fn is_hanging(
+        &mut self,
+        request: &'a ShadowRequest,
+        steps: &[StepObservation],
+        client: &ShadowClient<'_>,
+    ) -> bool {
+        let is_silent = |step: &StepObservation| step.end == ExchangeEnd::TimedOut;
+        if !steps.iter().all(is_silent) {
+            self.silent = 0;
+            if steps.iter().any(|step| step.end == ExchangeEnd::Answered) {
+                self.answered = self.answered.or(Some(request));
+            }
+            return false;
+        }
+        self.silent += 1;
+        let answers = |known: &ShadowRequest| !client.send(known, 0).iter().all(is_silent);
+        // Another connection may be all that hangs: that is a difference of this request.
+        if self.silent < SILENT || self.answered.is_some_and(answers) {
+            return false;
+        }
+        self.answered.is_some() || self.silent >= SILENT * SILENT
     }
 }

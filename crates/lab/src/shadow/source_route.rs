@@ -105,8 +105,7 @@ pub fn route_lines(
         match dialect {
             Dialect::Haproxy => add_section(&haproxy_sections(source), line, is_rule, &mut route),
             _ => {
-                let nesting =
-                    BlockNesting { depths: brace_depths(source), blocks: block_lines(source) };
+                let nesting = BlockNesting::read(source, dialect);
                 add_nested(&nesting, line, is_rule, &mut route);
             }
         }
@@ -167,11 +166,53 @@ fn brace_depths(source: &str) -> Vec<u32> {
     source.lines().map(at_start).collect()
 }
 
-/// The lines in which a location, a server or an upstream begins, from 0.
-fn block_lines(source: &str) -> Vec<usize> {
+/// The depth of sections at the start of each line of Apache.
+fn section_depths(source: &str) -> Vec<u32> {
+    let mut depth = 0u32;
+    let at_start = |line: &str| {
+        let before = depth;
+        let line = line.trim_start();
+        if line.starts_with("</") {
+            depth = depth.saturating_sub(1);
+        } else if line.starts_with('<') {
+            depth += 1;
+        }
+        before
+    };
+    source.lines().map(at_start).collect()
+}
+
+/// The depth of each line of YAML, by its indentation. An item of a list is deeper than its key.
+fn indent_depths(source: &str) -> Vec<u32> {
+    let mut open: Vec<usize> = Vec::new();
+    let of_line = |line: &str| {
+        let code = line.trim_start();
+        let depth = open.len() as u32;
+        if code.is_empty() || code.starts_with('#') {
+            return depth;
+        }
+        let column = 2 * (line.len() - code.len()) + usize::from(code.starts_with('-'));
+        while open.last().is_some_and(|one| *one >= column) {
+            open.pop();
+        }
+        open.push(column);
+        open.len() as u32 - 1
+    };
+    source.lines().map(of_line).collect()
+}
+
+/// The lines in which a block begins that has no part in what stands beside it, from 0.
+fn block_lines(source: &str, dialect: Dialect) -> Vec<usize> {
     let begins = |line: &str| {
         let line = line.trim_start();
-        ["location", "server {", "upstream", "map"].iter().any(|word| line.starts_with(word))
+        match dialect {
+            Dialect::Apache => line.starts_with('<') && !line.starts_with("</"),
+            Dialect::Caddy => line.ends_with('{'),
+            Dialect::Envoy | Dialect::Traefik => line.starts_with("- "),
+            _ => ["location", "server {", "upstream", "map"]
+                .iter()
+                .any(|word| line.starts_with(word)),
+        }
     };
     source.lines().enumerate().filter(|(_, line)| begins(line)).map(|(at, _)| at).collect()
 }
@@ -183,6 +224,18 @@ struct BlockNesting {
     depths: Vec<u32>,
     /// Lines in which a block begins, from 0.
     blocks: Vec<usize>,
+}
+
+impl BlockNesting {
+    fn read(source: &str, dialect: Dialect) -> BlockNesting {
+        let json = source.trim_start().starts_with('{');
+        let depths = match dialect {
+            Dialect::Apache => section_depths(source),
+            Dialect::Envoy | Dialect::Traefik if !json => indent_depths(source),
+            _ => brace_depths(source),
+        };
+        BlockNesting { depths, blocks: block_lines(source, dialect) }
+    }
 }
 
 fn add_nested(nesting: &BlockNesting, line: u32, is_rule: bool, route: &mut RouteLines) {
@@ -230,6 +283,24 @@ mod tests {
         let lines = route_lines(source, Dialect::Nginx, &objects, &matched);
         assert!([2, 4, 5, 6].iter().all(|line| lines.contains_key(line)), "{lines:?}");
         assert!(!lines.contains_key(&9), "the other location has no part: {lines:?}");
+    }
+
+    #[test]
+    fn blocks_of_apache_and_of_yaml_are_nested_by_their_sections_and_indentation() {
+        let apache = "<VirtualHost *:80>\n  A\n  <Location /x>\n    B\n  </Location>\n  <Location /y>\n    C\n  </Location>\n</VirtualHost>\n";
+        let yaml = "hosts:\n- name: a\n  routes:\n  - match: x\n    route: b\n  - match: y\n    route: c\n  typed: z\n";
+        let converted =
+            |rule: u32| format!("# f:1 x\n[service.web]\n# f:{rule} y\n[[service.web.rule]]\n");
+        let matched = MatchedObjects { service: "web".into(), rule: 1, pools: Vec::new() };
+        for (source, dialect, rule, inside, outside) in [
+            (apache, Dialect::Apache, 3, vec![2, 3, 4], 7),
+            (yaml, Dialect::Envoy, 4, vec![4, 5, 8], 7),
+        ] {
+            let objects = ObjectLines::read(&converted(rule));
+            let lines = route_lines(source, dialect, &objects, &matched);
+            assert!(inside.iter().all(|line| lines.contains_key(line)), "{dialect:?} {lines:?}");
+            assert!(!lines.contains_key(&outside), "{dialect:?} {lines:?}");
+        }
     }
 
     #[test]

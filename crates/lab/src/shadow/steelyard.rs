@@ -58,7 +58,10 @@ pub fn find_matched(program: &Path, dir: &Path, request: &ShadowRequest) -> Matc
     };
     match request.http() {
         Some(HttpRequest { method, target, host, fields, .. }) => {
-            let bare = host.split(':').next().unwrap_or("");
+            let bare = match host.find(']') {
+                Some(end) => &host[..=end],
+                None => host.split(':').next().unwrap_or(""),
+            };
             let url = format!("{scheme}://{bare}:{port}{target}");
             words.extend(["--url".to_owned(), url, "--method".to_owned(), method.clone()]);
             for field in fields {

@@ -1,0 +1,153 @@
+//! Accepted differences that are habits of single programs, such as Apache's and Caddy's: a part of the reviewed table.
+//!
+//! Each looks at what was seen and never at the program's name, so that a habit that ends is seen.
+
+use super::accepted::{AcceptedRow, DifferenceContext, client_field, sends, server_field};
+use super::comparison::DifferenceTopic;
+
+/// Rows about who answers, and with what status.
+pub const ROUTING_HABITS: [AcceptedRow; 1] = [part_of_answer];
+/// Rows about fields.
+pub const FIELD_HABITS: [AcceptedRow; 6] = [
+    asks_compressed,
+    replaced_forwarded,
+    joined_cookies,
+    default_port,
+    upgraded_fields,
+    bodyless_type,
+];
+
+fn part_of_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let whole = seen.ours.status == 200 && seen.ours.server().is_some();
+    (seen.theirs.status == 206 && whole && sends(seen, "range"))
+        .then_some("a part of an answer is the server's to choose")
+}
+
+fn asks_compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let asked = seen.difference.theirs == "`gzip`" && seen.difference.ours == "none";
+    (server_field(seen) == "accept-encoding" && asked && !sends(seen, "accept-encoding"))
+        .then_some("servers are asked for compressed answers only where clients ask for them")
+}
+
+/// The original appends to a field of the client's, which servers may believe.
+fn replaced_forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let name = server_field(seen);
+    let theirs = seen.difference.theirs.trim_matches('`');
+    let ours = seen.difference.ours.trim_matches('`');
+    let appended = theirs.strip_suffix(ours).is_some_and(|before| before.ends_with(", "));
+    (name.starts_with("x-forwarded-") && sends(seen, name) && appended)
+        .then_some("what a client says in a forwarding field is replaced")
+}
+
+fn joined_cookies(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let joined = seen.difference.theirs.replace(", ", "; ") == seen.difference.ours;
+    (server_field(seen) == "cookie" && joined)
+        .then_some("cookies of several fields are joined by semicolons (RFC 9113 section 8.2.3)")
+}
+
+fn default_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let port = if seen.ours.server().is_some_and(|one| one.tls) { ":443`" } else { ":80`" };
+    let bare = seen.difference.theirs.strip_suffix(port);
+    (server_field(seen) == "host"
+        && bare.is_some_and(|bare| format!("{bare}`") == seen.difference.ours))
+    .then_some("the usual port of a scheme is not written (RFC 9110 section 4.2.3)")
+}
+
+fn upgraded_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let added = seen.difference.theirs == "none";
+    (!client_field(seen).is_empty() && seen.ours.status == 101 && added)
+        .then_some("fields of answers are written to those of upgrades too")
+}
+
+fn bodyless_type(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let bodyless = matches!(seen.ours.status, 204 | 304);
+    let field = seen.difference.topic == DifferenceTopic::ClientField("content-type".to_owned());
+    (field && bodyless && seen.difference.theirs == "none")
+        .then_some("fields of an answer without a body pass as the server wrote them")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::accepted::accept;
+    use super::super::comparison::ShadowDifference;
+    use super::super::hostile::field;
+    use super::super::observation::{SeenField, SeenRequest, StepObservation};
+    use super::super::request::{
+        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
+    };
+    use super::*;
+
+    fn step(status: u16) -> StepObservation {
+        let served = SeenRequest {
+            server: "10.0.0.1:443".parse().unwrap(),
+            method: "GET".into(),
+            target: "/".into(),
+            fields: Vec::new(),
+            body_bytes: 0,
+            proxy_header: false,
+            tls: true,
+        };
+        StepObservation { status, served: vec![served], ..StepObservation::default() }
+    }
+
+    #[test]
+    fn each_habit_is_accepted_alone_where_it_is_seen() {
+        let at_server = |name: &str| DifferenceTopic::ServerField(name.into());
+        let at_client = |name: &str| DifferenceTopic::ClientField(name.into());
+        let none: Vec<SeenField> = Vec::new();
+        for (topic, theirs, ours, statuses, fields, is_accepted) in [
+            (DifferenceTopic::Status, "206", "200", [206, 200], vec![field("Range", "x")], true),
+            (DifferenceTopic::Status, "206", "200", [206, 200], none.clone(), false),
+            (at_server("accept-encoding"), "`gzip`", "none", [200; 2], none.clone(), true),
+            (at_server("accept-encoding"), "none", "`gzip`", [200; 2], none.clone(), false),
+            (
+                at_server("x-forwarded-host"),
+                "`e, h`",
+                "`h`",
+                [200; 2],
+                vec![field("X-Forwarded-Host", "e")],
+                true,
+            ),
+            (at_server("x-forwarded-host"), "`e, h`", "`h`", [200; 2], none.clone(), false),
+            (
+                at_server("x-forwarded-host"),
+                "`h`",
+                "`e, h`",
+                [200; 2],
+                vec![field("X-Forwarded-Host", "e")],
+                false,
+            ),
+            (at_server("cookie"), "`a=1, b=2`", "`a=1; b=2`", [200; 2], none.clone(), true),
+            (at_server("cookie"), "`a=1`", "`a=1; b=2`", [200; 2], none.clone(), false),
+            (at_server("host"), "`a:443`", "`a`", [200; 2], none.clone(), true),
+            (at_server("host"), "`a:80`", "`a`", [200; 2], none.clone(), false),
+            (at_client("x-a"), "none", "`1`", [101; 2], none.clone(), true),
+            (at_client("x-a"), "`1`", "none", [101; 2], none.clone(), false),
+            (at_client("content-type"), "none", "`text/html`", [304; 2], none.clone(), true),
+            (at_client("content-type"), "none", "`text/html`", [200; 2], none.clone(), false),
+        ] {
+            let request = ShadowRequest {
+                service: "web".into(),
+                to: "127.0.0.1:80".parse().unwrap(),
+                from: None,
+                name: ServerNameChoice::Plain,
+                certificate: ClientCertificate::None,
+                proxy_header: false,
+                protocol: Default::default(),
+                payload: ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() }),
+                purpose: String::new(),
+            };
+            let described = format!("{topic:?} {theirs} {ours}");
+            let difference =
+                ShadowDifference { step: 0, topic, theirs: theirs.into(), ours: ours.into() };
+            let seen = DifferenceContext {
+                request: &request,
+                difference: &difference,
+                theirs: &step(statuses[0]),
+                ours: &step(statuses[1]),
+                has_limits: false,
+            };
+            assert_eq!(accept(seen).is_some(), is_accepted, "{described}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Reviews the differences of a run, with what the running daemon says of the rule that took a request.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use super::accepted::{DifferenceContext, LIMITED, accept};
+use super::comparison::{DifferenceTopic, ServerPools, compare};
+use super::explanation::find_note;
+use super::input::ShadowInput;
+use super::observation::StepObservation;
+use super::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
+use super::request::ShadowRequest;
+use super::source_route::{MatchedObjects, ObjectLines, route_lines};
+use super::steelyard::find_matched;
+
+/// Reviews differences.
+#[derive(Debug)]
+pub struct DifferenceReview<'a> {
+    pub input: ShadowInput<'a>,
+    /// Of Steelyard's side.
+    pub dir: &'a Path,
+    pub pools: ServerPools,
+    pub objects: ObjectLines,
+    /// The original's file limits rates or connections.
+    pub has_limits: bool,
+}
+
+impl DifferenceReview<'_> {
+    /// Compares the answers of one request, and adds what differs to the report.
+    pub fn add(
+        &self,
+        request: &ShadowRequest,
+        theirs: &[StepObservation],
+        ours: &[StepObservation],
+        report: &mut ShadowReport,
+    ) {
+        report.requests += 1;
+        let differences = compare(request, theirs, ours, &self.pools);
+        report.equal += u64::from(differences.is_empty());
+        let matched = OnceCell::new();
+        for difference in &differences {
+            let Some(their) = theirs.get(difference.step) else { continue };
+            let Some(our) = ours.get(difference.step) else { continue };
+            let seen = DifferenceContext {
+                request,
+                difference,
+                theirs: their,
+                ours: our,
+                has_limits: self.has_limits,
+            };
+            report.add(self.row(seen, &matched));
+        }
+    }
+
+    /// Whether both sides chose a server of the pools among which the request's own rule shares out.
+    fn is_share(&self, seen: DifferenceContext<'_>, matched: &MatchedObjects) -> bool {
+        let shared = |step: &StepObservation| {
+            let pools = step.server().and_then(|served| self.pools.get(&served.server));
+            pools.is_some_and(|pools| pools.iter().any(|one| matched.pools.contains(&one.pool)))
+        };
+        seen.difference.topic == DifferenceTopic::Pool
+            && matched.pools.len() > 1
+            && shared(seen.theirs)
+            && shared(seen.ours)
+    }
+
+    fn row(
+        &self,
+        seen: DifferenceContext<'_>,
+        matched: &OnceCell<MatchedObjects>,
+    ) -> DifferenceRow {
+        let difference = seen.difference;
+        let mut row = DifferenceRow {
+            verdict: DifferenceVerdict::Unexplained,
+            request: seen.request.describe(),
+            count: 1,
+            what: difference.topic.describe(),
+            theirs: difference.theirs.clone(),
+            ours: difference.ours.clone(),
+            reason: String::new(),
+            line: 0,
+        };
+        let reason = accept(seen);
+        if let Some(reason) = reason.filter(|reason| *reason != LIMITED) {
+            row.verdict = DifferenceVerdict::Accepted;
+            row.reason = reason.to_owned();
+            return row;
+        }
+        let find = || find_matched(self.input.program, self.dir, seen.request);
+        let matched = matched.get_or_init(find);
+        let ShadowInput { source, dialect, notes, .. } = self.input;
+        if self.is_share(seen, matched) {
+            row.verdict = DifferenceVerdict::Accepted;
+            row.reason = "shares are drawn anew for each request".to_owned();
+            return row;
+        }
+        let route = route_lines(source, dialect, &self.objects, matched);
+        match find_note(seen, notes, &route) {
+            Some(note) => {
+                row.verdict = DifferenceVerdict::Explained;
+                row.reason = note.directive.clone();
+                row.line = note.line;
+            }
+            None if reason.is_some() => {
+                row.verdict = DifferenceVerdict::Accepted;
+                row.reason = LIMITED.to_owned();
+            }
+            None if matched.rule > 0 => {
+                row.reason = format!("rule {} of {}", matched.rule, matched.service);
+            }
+            None => row.reason.clone_from(&matched.service),
+        }
+        row
+    }
+}
