@@ -6,8 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use ::convert::run::ConversionResult;
-use lab::shadow::corpus::CorpusSize;
-use lab::shadow::input::ShadowInput;
+use lab::shadow::input::{CorpusSize, ShadowInput};
 use lab::shadow::report::{DifferenceVerdict, ShadowReport};
 use lab::shadow::run::{ShadowProgress, run_shadow};
 

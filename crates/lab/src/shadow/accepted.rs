@@ -4,27 +4,16 @@
 //! control.
 
 use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
-use super::comparison::{DifferenceTopic, ShadowDifference};
+use super::comparison::DifferenceTopic;
+use super::difference_context::{
+    AcceptedRow, DifferenceContext, client_field, sends, server_field,
+};
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
 use super::request::{RequestBody, ServerNameChoice, ShadowRequest};
 
-/// A difference with what was seen around it.
-#[derive(Clone, Copy, Debug)]
-pub struct DifferenceContext<'a> {
-    pub request: &'a ShadowRequest,
-    pub difference: &'a ShadowDifference,
-    pub theirs: &'a StepObservation,
-    pub ours: &'a StepObservation,
-    /// The original's file limits rates or connections.
-    pub has_limits: bool,
-}
-
 /// The reason of differences by limits. A note comes before it, since what is refused always is no limit.
 pub const LIMITED: &str = "which request exceeds a limit depends on the time";
-
-/// A row of the table: it gives its reason if it holds.
-pub type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
 
 /// Rows about who answers, and with what status.
 const ROUTING: [AcceptedRow; 12] = [
@@ -96,11 +85,6 @@ fn is_own_error(step: &StepObservation, least: u16) -> bool {
 
 fn target<'a>(seen: DifferenceContext<'a>) -> &'a str {
     seen.request.http().map_or("", |http| http.target.as_str())
-}
-
-pub fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
-    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
-    fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
 }
 
 fn null_byte(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -187,24 +171,8 @@ fn limited(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (seen.has_limits && (exceeds(seen.theirs) || exceeds(seen.ours))).then_some(LIMITED)
 }
 
-/// The name of the field that differs at the client.
-pub fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
-    match &seen.difference.topic {
-        DifferenceTopic::ClientField(name) => name,
-        _ => "",
-    }
-}
-
-/// The name of the field that differs at the server.
-pub fn server_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
-    match &seen.difference.topic {
-        DifferenceTopic::ServerField(name) => name,
-        _ => "",
-    }
-}
-
 fn own_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (client_field(seen).starts_with("x-steelyard-") && seen.theirs.server().is_none())
+    (client_field(seen).starts_with("x-steelyard-") && !seen.theirs.is_of_server())
         .then_some("the balancer names the cause of its own answers")
 }
 
@@ -271,6 +239,7 @@ fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::comparison::ShadowDifference;
     use super::super::hostile::field;
     use super::super::observation::{SeenField, SeenRequest};
     use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};

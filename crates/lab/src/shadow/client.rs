@@ -12,8 +12,8 @@ use rustls::StreamOwned;
 use super::client_http2;
 use super::identity::{HTTP2, ShadowIdentity};
 use super::message::{BodyEnd, MessageStream, SeenHead};
-use super::observation::{ExchangeEnd, StepObservation};
-use super::request::{HttpRequest, SERVER, ServerNameChoice, ShadowPayload, ShadowRequest};
+use super::observation::{ExchangeEnd, SERVER, StepObservation};
+use super::request::{HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest};
 use super::served_record::ServedRecord;
 
 /// The longest silence of a balancer before a request counts as unanswered.

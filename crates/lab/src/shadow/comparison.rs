@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use super::location::resolve;
-use super::observation::{ExchangeEnd, SeenField, StepObservation, field_values};
+use super::observation::{ExchangeEnd, SERVER, SeenField, StepObservation, field_values};
 use super::plan::PoolMembership;
-use super::request::{MARK, ORDER, SERVER, ShadowRequest};
+use super::request::{MARK, ORDER, ShadowRequest};
 
 /// What differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -202,7 +202,7 @@ impl StepPair<'_> {
     fn compare_at_client(&self, report: &mut DifferenceSink<'_>) {
         let theirs = self.theirs;
         let ours = self.ours;
-        let own = theirs.server().is_none();
+        let own = !theirs.is_of_server();
         let excluded = |name: &str| {
             NOT_AT_CLIENT.iter().any(|one| one.eq_ignore_ascii_case(name))
                 || own && theirs.status >= 300 && OF_OWN_BODIES.contains(&name)

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use toml::Table;
 
+use super::config_times::longest_answer_time;
 use super::corpus_http2::repeat_over_http2;
-use super::failing_servers::longest_answer_time;
 use super::hostile::{FORGED, SPELLINGS, field, fields};
+use super::input::CorpusSize;
 use super::inventory::SourceInventory;
 use super::observation::SpokenProtocol;
 use super::plan::{ShadowListener, ShadowPlan, tables};
@@ -19,15 +20,6 @@ use super::request::{
     ShadowRequest,
 };
 use super::service_words::{ServiceWords, UNKNOWN};
-
-/// How many requests are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CorpusSize {
-    /// Each kind once.
-    Quick,
-    /// Each host with each path, and each kind for each path.
-    Full,
-}
 
 /// The most requests of one listener.
 const QUICK: usize = 260;

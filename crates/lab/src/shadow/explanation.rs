@@ -5,8 +5,9 @@
 
 use convert::notes::{ConversionNote, NoteKind};
 
-use super::accepted::{DifferenceContext, opens_access};
+use super::accepted::opens_access;
 use super::comparison::DifferenceTopic;
+use super::difference_context::DifferenceContext;
 use super::observation::ExchangeEnd;
 use super::pattern_sample::sample_hosts;
 use super::source_route::RouteLines;
@@ -83,7 +84,7 @@ pub fn find_note<'n>(
                 name => &[name],
             };
             // The fields of a balancer's own answer belong to what it answers with.
-            let own = seen.theirs.server().is_none();
+            let own = !seen.theirs.is_of_server();
             named(words).or_else(|| routing_note(&near).filter(|_| own))
         }
         DifferenceTopic::Location => named(&["redirect", "location", "return", "rewrite"]),

@@ -1,15 +1,12 @@
-//! The parts of a run in which stand-in servers fail: which of them, what is asked meanwhile, and how long that takes.
+//! The parts of a run in which stand-in servers fail: which of them, and what is asked meanwhile.
 //!
 //! Pure. Servers that fail in their answers are ordered to by requests of the corpus.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use toml::{Table, Value};
-
-use super::corpus::CorpusSize;
-use super::plan::{ShadowPlan, tables};
+use super::input::CorpusSize;
+use super::plan::ShadowPlan;
 use super::request::{ShadowPayload, ShadowRequest};
 
 /// A part of the run in which servers refuse connections.
@@ -66,40 +63,6 @@ pub fn failure_requests(
     out
 }
 
-/// How long health checks need until they have found a dead server, on both sides.
-pub fn settle_time(converted: &str) -> Duration {
-    let table: Table = toml::from_str(converted).unwrap_or_default();
-    let of_pool = |pool: &Value| {
-        let probe = pool.get("probe").filter(|probe| probe.as_str() != Some("off"))?;
-        let every = time(probe, "every").unwrap_or(Duration::from_secs(2));
-        let timeout = time(probe, "timeout").unwrap_or(Duration::from_secs(1));
-        let fall = probe.get("fall").and_then(Value::as_integer).unwrap_or(3);
-        Some(every * u32::try_from(fall).unwrap_or(3) + timeout + Duration::from_millis(500))
-    };
-    tables(&table, "pool").values().filter_map(of_pool).max().unwrap_or_default()
-}
-
-/// The longest of these times of the pools of a configuration, where all have it written.
-pub fn longest_answer_time(converted: &str) -> Option<Duration> {
-    let table: Table = toml::from_str(converted).unwrap_or_default();
-    let pools = tables(&table, "pool");
-    let times = pools.values().map(|pool| time(pool.get("timeout")?, "first-byte"));
-    times.collect::<Option<Vec<_>>>()?.into_iter().max()
-}
-
-fn time(table: &Value, key: &str) -> Option<Duration> {
-    let text = table.get(key)?.as_str()?;
-    let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let number: u64 = text[..unit].parse().ok()?;
-    Some(match &text[unit..] {
-        "ms" => Duration::from_millis(number),
-        "s" => Duration::from_secs(number),
-        "m" => Duration::from_secs(number * 60),
-        "h" => Duration::from_secs(number * 3_600),
-        _ => Duration::from_secs(number * 86_400),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use convert::dialect::Dialect;
@@ -127,13 +90,5 @@ mod tests {
         let asked = failure_requests(&corpus, &phases[0], CorpusSize::Quick);
         assert!(!asked.is_empty() && asked.iter().all(|one| one.purpose == phases[0].purpose));
         assert!(plan_failures(&ShadowPlan::default()).is_empty());
-    }
-
-    #[test]
-    fn times_of_checks_and_answers_are_those_of_the_slowest_pool() {
-        assert_eq!(settle_time(CONVERTED), Duration::from_millis(2_500));
-        assert_eq!(longest_answer_time(CONVERTED), Some(Duration::from_secs(60)));
-        assert_eq!(longest_answer_time("[pool.a]\nservers = []\n"), None);
-        assert_eq!(settle_time("[pool.a]\nprobe = \"off\"\n"), Duration::ZERO);
     }
 }

@@ -5,8 +5,6 @@ use std::path::Path;
 use convert::dialect::Dialect;
 use convert::notes::ConversionNote;
 
-use super::corpus::CorpusSize;
-
 /// What is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct ShadowInput<'a> {
@@ -21,4 +19,13 @@ pub struct ShadowInput<'a> {
     /// The original's program; `None`: it is looked for by its name.
     pub original: Option<&'a Path>,
     pub size: CorpusSize,
+}
+
+/// How many requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CorpusSize {
+    /// Each kind once.
+    Quick,
+    /// Each host with each path, and each kind for each path.
+    Full,
 }

@@ -111,7 +111,9 @@ fn lift_rates(value: &mut Value) -> bool {
     match value {
         Value::Array(list) => list.iter_mut().map(lift_rates).fold(false, |any, one| any | one),
         Value::Table(table) => {
-            let limits = table.get("rate").is_some_and(Value::is_integer);
+            // Other rates, such as the share of failures that ejects a server, have no burst and no key of clients.
+            let of_clients = table.contains_key("burst") || table.contains_key("by");
+            let limits = of_clients && table.get("rate").is_some_and(Value::is_integer);
             if limits {
                 table.insert("rate".to_owned(), Value::Integer(UNREACHED));
                 table.insert("burst".to_owned(), Value::Integer(UNREACHED));
@@ -159,6 +161,8 @@ mod tests {
             (Some(UNREACHED), Some(UNREACHED))
         );
         assert_eq!(relieve_ours("a = 1 # b\n"), "a = 1 # b\n");
+        let ejected = "eject = { rate = 85 } # b\n";
+        assert_eq!(relieve_ours(ejected), ejected);
         let ordered = relieve_ours("[service.a.tls]\nacme = { names = \"x.example\" }\n");
         assert_eq!(ordered, format!("[service.a.tls]\ncertificates = \"{ORDERED}\"\n"));
     }

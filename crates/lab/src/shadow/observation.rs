@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+/// The field in which a stand-in server names itself.
+pub const SERVER: &str = "X-Stand-In";
+
 /// A header field as it came over the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeenField {
@@ -78,6 +81,11 @@ impl StepObservation {
     /// The last server that had the request.
     pub fn server(&self) -> Option<&SeenRequest> {
         self.served.last()
+    }
+
+    /// Whether the answer is a server's, and not the balancer's own after a server failed.
+    pub fn is_of_server(&self) -> bool {
+        self.server().is_some() && !self.values(SERVER).is_empty()
     }
 
     /// The values of a field, in their order.

@@ -10,8 +10,6 @@ use super::observation::{SeenField, SpokenProtocol};
 pub const MARK: &str = "X-Shadow";
 /// The field that orders an answer from a stand-in server.
 pub const ORDER: &str = "X-Shadow-Order";
-/// The field in which a stand-in server names itself.
-pub const SERVER: &str = "X-Stand-In";
 
 /// The certificate that a client shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]

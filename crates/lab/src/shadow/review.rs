@@ -3,8 +3,9 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use super::accepted::{DifferenceContext, LIMITED, accept};
+use super::accepted::{LIMITED, accept};
 use super::comparison::{DifferenceTopic, ServerPools, compare};
+use super::difference_context::DifferenceContext;
 use super::explanation::find_note;
 use super::input::ShadowInput;
 use super::observation::StepObservation;

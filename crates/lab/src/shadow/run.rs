@@ -12,8 +12,9 @@ use files::TemporaryDir;
 use files::create::make_dir;
 use thiserror::Error;
 
+use super::config_times::settle_time;
 use super::corpus::build_corpus;
-use super::failing_servers::{failure_requests, plan_failures, settle_time};
+use super::failing_servers::{failure_requests, plan_failures};
 use super::files::{write, write_files};
 use super::identity::{ShadowIdentity, ShadowIdentityError};
 use super::input::ShadowInput;
@@ -106,18 +107,16 @@ pub fn run_shadow(
     let mut ours = setup.start_ours(&our_dir).map_err(ShadowError::Ours)?;
     wait_known(input.program, &our_dir, stop);
     let mut requests = build_corpus(&plan, input.converted, &inventory, input.size);
+    let corpus = requests.clone();
     let mut seen = ask_both([&theirs, &ours], &identity, &requests, stop, progress)?;
     let mut skipped = plan.skipped.clone();
     let settles = settle_time(input.converted);
-    let phases = match settles <= SETTLES_WITHIN {
-        true => plan_failures(&plan),
-        false => {
-            let seconds = settles.as_secs();
-            skipped.push(format!("dead servers: health checks need {seconds} s to find them"));
-            Vec::new()
-        }
-    };
-    let corpus = requests.clone();
+    let mut phases = plan_failures(&plan);
+    if settles > SETTLES_WITHIN {
+        phases.clear();
+        let seconds = settles.as_secs();
+        skipped.push(format!("dead servers: health checks need {seconds} s to find them"));
+    }
     for phase in phases.iter().take_while(|_| !stop.load(Ordering::Relaxed)) {
         theirs.stop_servers(&phase.dead);
         ours.stop_servers(&phase.dead);

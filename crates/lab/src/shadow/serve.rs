@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustls::{ServerConnection, StreamOwned};
 
 use super::message::{BodyEnd, MessageStream, SeenHead};
-use super::observation::{SeenField, SeenRequest};
-use super::request::{MARK, ORDER, SERVER};
+use super::observation::{SERVER, SeenField, SeenRequest};
+use super::request::{MARK, ORDER};
 use super::serve_checks::{greet, serve_check};
 use super::serve_http2;
 use super::served_record::ServerContext;

@@ -12,8 +12,8 @@ use h2::server::SendResponse;
 use http::{Request, Response};
 use tokio::runtime::Builder;
 
-use super::observation::{SeenField, SeenRequest};
-use super::request::{MARK, SERVER};
+use super::observation::{SERVER, SeenField, SeenRequest};
+use super::request::MARK;
 use super::served_record::ServerContext;
 
 /// Serves a connection to its end, on the calling thread.

@@ -1,0 +1,41 @@
+//! A difference with all that rows of the reviewed table look at.
+
+use super::comparison::{DifferenceTopic, ShadowDifference};
+use super::observation::StepObservation;
+use super::request::ShadowRequest;
+
+/// A difference with what was seen around it.
+#[derive(Clone, Copy, Debug)]
+pub struct DifferenceContext<'a> {
+    pub request: &'a ShadowRequest,
+    pub difference: &'a ShadowDifference,
+    pub theirs: &'a StepObservation,
+    pub ours: &'a StepObservation,
+    /// The original's file limits rates or connections.
+    pub has_limits: bool,
+}
+
+/// A row of the table: it gives its reason if it holds.
+pub type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
+
+/// Whether the client sends a field of this name.
+pub fn sends(seen: DifferenceContext<'_>, name: &str) -> bool {
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
+}
+
+/// The name of the field that differs at the client.
+pub fn client_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
+    match &seen.difference.topic {
+        DifferenceTopic::ClientField(name) => name,
+        _ => "",
+    }
+}
+
+/// The name of the field that differs at the server.
+pub fn server_field<'a>(seen: DifferenceContext<'a>) -> &'a str {
+    match &seen.difference.topic {
+        DifferenceTopic::ServerField(name) => name,
+        _ => "",
+    }
+}
