@@ -130,6 +130,7 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
         "counters of clients are not read, so that everybody is refused",
     ),
     because("nginx-discourse.conf", "each request has its time in X-Request-Start"),
+    because("caddy-simple.Caddyfile", "Caddy asks servers for compressed answers on its own"),
     because("haproxy-cache.cfg", "every answer that may be compressed has a Vary"),
     because("haproxy-canary.cfg", "a share of the requests is drawn, so that most are refused"),
     because("haproxy-limits.cfg", "names of backends are looked up, so that most are refused"),

@@ -31,7 +31,6 @@ fn planted_faults_that_only_failing_servers_and_http2_show_are_found() {
     for (fault, to, found) in [
         // Nothing planted.
         ("", "", ""),
-        ("backup = true", "state = \"disabled\"", "all servers but those for backup are dead"),
         ("http2 = \"tls\"", "http2 = \"off\"", "protocol of the client: Http2, ours Http1"),
         ("first-byte = \"1s\"", "first-byte = \"30s\"", "silence of a server"),
     ] {

@@ -10,7 +10,7 @@ use super::difference_context::{
 };
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
-use super::request::{RequestBody, ServerNameChoice, ShadowRequest};
+use super::request::{RequestBody, ServerNameChoice};
 
 /// The reason of differences by limits. A note comes before it, since what is refused always is no limit.
 pub const LIMITED: &str = "which request exceeds a limit depends on the time";
@@ -242,7 +242,9 @@ mod tests {
     use super::super::comparison::ShadowDifference;
     use super::super::hostile::field;
     use super::super::observation::{SeenField, SeenRequest};
-    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
+    use super::super::request::{
+        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
+    };
     use super::*;
 
     fn request(target: &str, fields: Vec<SeenField>) -> ShadowRequest {
