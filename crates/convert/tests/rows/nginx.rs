@@ -174,10 +174,22 @@ const NGINX: &[ConversionCase] = &[
         "\"referer: (?i)https?://google.*\"",
         true,
     ),
-    ("deny 10.1.0.1; deny 10.1.0.2; deny 10.1.0.3;", "client = [\"10.1.0.1\", \"10.1.0.2\", \"10.1.0.3\"]", false),
+    (
+        "deny 10.1.0.1; deny 10.1.0.2; deny 10.1.0.3;",
+        "client = [\"10.1.0.1\", \"10.1.0.2\", \"10.1.0.3\"]",
+        false,
+    ),
     // Behind `all` no line decides anything.
-    ("location /a { allow all; deny 10.1.0.1; proxy_pass http://c; }", "when = { path = \"/a*\" } pool = \"c\"", false),
-    ("location /a { deny all; allow 10.1.0.1; proxy_pass http://c; }", "when = { path = \"/a*\" } deny = true", false),
+    (
+        "location /a { allow all; deny 10.1.0.1; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        false,
+    ),
+    (
+        "location /a { deny all; allow 10.1.0.1; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } deny = true",
+        false,
+    ),
     (
         "location /a { satisfy any; allow 10.1.0.1; deny all; auth_basic x; proxy_pass http://c; }",
         "not = { client = \"10.1.0.1\" } } answer = 401",
