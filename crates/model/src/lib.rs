@@ -43,6 +43,7 @@ pub mod rules;
 pub mod schedule;
 pub mod shared_gauge;
 pub mod slo;
+pub mod slow_threshold;
 pub mod snapshot;
 pub mod stats;
 pub mod table_key;

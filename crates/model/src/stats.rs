@@ -16,7 +16,7 @@ use crate::cause::Cause;
 pub use crate::counter::Count;
 use crate::load_report;
 pub use crate::shared_gauge::{SharedByteGauge, SharedGauge};
-use crate::time_attribution::slow_threshold::DEFAULT_SLOW_THRESHOLD;
+use crate::slow_threshold::DEFAULT_SLOW_THRESHOLD;
 pub use histogram::{Histogram, HistogramSum};
 pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;

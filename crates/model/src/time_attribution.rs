@@ -16,7 +16,6 @@ pub mod failure_groups;
 pub mod failure_history;
 pub mod sample_weights;
 pub mod slow_exchanges;
-pub mod slow_threshold;
 pub mod tcp_info;
 pub mod wait_times;
 

@@ -13,7 +13,7 @@ use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
 use super::failure_groups::{FailedExchangeGroup, group_failures};
 use super::sample_weights::SampleKind;
-use super::slow_threshold::DEFAULT_SLOW_THRESHOLD;
+use crate::slow_threshold::DEFAULT_SLOW_THRESHOLD;
 
 /// The length of a slice, nanoseconds.
 /// Ten seconds: a report of an incident of some minutes has enough of them.
