@@ -1,12 +1,13 @@
 //! Messages of a connection: where they begin and end, from HTTP/1 heads or TLS records.
 //!
 //! Bodies are skipped: between heads only offsets count. Other protocols are divided into turns, which need no
-//! decoding.
+//! decoding; some of them give their requests names (`spoken`).
 
 mod head;
 mod http;
 mod message;
 mod need;
+mod spoken;
 mod tls;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use need::{DecodeStep, EarlyPayload, StreamBuffer};
 use tls::TlsDecoder;
 
 pub use message::{HttpMessage, MessageStart};
+pub use spoken::SpokenProtocol;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadProtocol {
@@ -27,6 +29,8 @@ pub enum PayloadProtocol {
     Tls,
     /// Several requests at once: HTTP/2 without TLS.
     Multiplexed,
+    /// A protocol of turns whose requests have names.
+    Spoken(SpokenProtocol),
     /// Something else, or mid-stream.
     Opaque,
 }
@@ -78,6 +82,9 @@ impl PayloadDecoder {
         match self.protocol {
             PayloadProtocol::Multiplexed => return,
             _ if self.holes => return self.note_head(side, from, packet.payload),
+            PayloadProtocol::Spoken(spoken) => {
+                return self.note_request(spoken, side, from, packet.payload);
+            }
             PayloadProtocol::Opaque => return self.find_entry(side, from, packet.payload),
             PayloadProtocol::Silent => self.detect_protocol(side, from, packet.payload),
             PayloadProtocol::Http | PayloadProtocol::Tls => {}
@@ -127,7 +134,7 @@ impl PayloadDecoder {
     /// Frees messages whose answers end before this offset.
     pub fn free_before(&mut self, cut: i64) {
         let [requests, answers] = &mut self.messages;
-        if self.holes {
+        if self.holes || matches!(self.protocol, PayloadProtocol::Spoken(_)) {
             requests.clear();
             answers.clear();
         }
@@ -150,6 +157,23 @@ impl PayloadDecoder {
             && messages.len() < MAX_MESSAGES
         {
             messages.push_back(HttpMessage { from, to: None, start });
+        }
+    }
+
+    /// Notes the name of a request at the beginning of a packet.
+    fn note_request(
+        &mut self,
+        spoken: SpokenProtocol,
+        side: ConnectionSide,
+        from: i64,
+        payload: &[u8],
+    ) {
+        let messages = &mut self.messages[ConnectionSide::Client.index()];
+        if side == ConnectionSide::Client
+            && messages.len() < MAX_MESSAGES
+            && let Some(name) = spoken.request_name(payload)
+        {
+            messages.push_back(HttpMessage { from, to: None, start: MessageStart::Request(name) });
         }
     }
 
@@ -193,7 +217,14 @@ impl PayloadDecoder {
                 ProtocolDecoder::Tls([TlsDecoder::default(), TlsDecoder::default()])
             }
             _ => {
-                self.protocol = PayloadProtocol::Opaque;
+                let spoken = match side {
+                    ConnectionSide::Client => SpokenProtocol::of_client(payload),
+                    ConnectionSide::Server => SpokenProtocol::of_server(payload),
+                };
+                self.protocol = spoken.map_or(PayloadProtocol::Opaque, PayloadProtocol::Spoken);
+                if let Some(spoken) = spoken {
+                    self.note_request(spoken, side, from, payload);
+                }
                 return;
             }
         };

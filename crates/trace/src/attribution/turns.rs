@@ -35,16 +35,20 @@ const OVERLAPS: usize = 3;
 pub fn find_turns(conversation: &Conversation) -> ConversationTurns {
     match conversation.talk.protocol {
         PayloadProtocol::Multiplexed => ConversationTurns { turns: Vec::new(), multiplexed: true },
-        PayloadProtocol::Http if conversation.talk.has_holes() => {
-            let mut found = turns_by_direction(conversation);
-            name_turns(&mut found.turns, conversation);
-            found
-        }
+        PayloadProtocol::Spoken(_) => named_turns(conversation),
+        PayloadProtocol::Http if conversation.talk.has_holes() => named_turns(conversation),
         PayloadProtocol::Http => turns_by_heads(conversation),
         PayloadProtocol::Silent | PayloadProtocol::Tls | PayloadProtocol::Opaque => {
             turns_by_direction(conversation)
         }
     }
+}
+
+/// Turns, with the names of the heads and requests that were captured.
+fn named_turns(conversation: &Conversation) -> ConversationTurns {
+    let mut found = turns_by_direction(conversation);
+    name_turns(&mut found.turns, conversation);
+    found
 }
 
 fn turns_by_heads(conversation: &Conversation) -> ConversationTurns {

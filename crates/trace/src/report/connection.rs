@@ -27,7 +27,7 @@ pub struct ConnectionReport {
     pub start_seconds: f64,
     /// From its first to its last packet.
     pub seconds: f64,
-    /// The protocol: `silent`, `http`, `tls`, `multiplexed` or `opaque`.
+    /// The protocol: `silent`, `http`, `tls`, `mysql`, `postgresql`, `redis`, `dns`, `smtp`, `multiplexed` or `opaque`.
     pub protocol: &'static str,
     /// `open`, `closed`, `reset-by-client` or `reset-by-server`.
     pub ended: &'static str,
@@ -196,6 +196,7 @@ fn protocol(conversation: &Conversation, ledger: &ConnectionLedger) -> &'static 
         PayloadProtocol::Http => "http",
         PayloadProtocol::Tls => "tls",
         PayloadProtocol::Multiplexed => "multiplexed",
+        PayloadProtocol::Spoken(spoken) => spoken.name(),
         PayloadProtocol::Opaque => "opaque",
     }
 }

@@ -13,4 +13,5 @@ mod host;
 mod model;
 mod rules;
 mod script;
+mod spoken;
 mod streams;
