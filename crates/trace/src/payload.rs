@@ -19,7 +19,7 @@ use need::{DecodeStep, EarlyPayload, StreamBuffer};
 use tls::TlsDecoder;
 
 pub use message::{HttpMessage, MessageStart};
-pub use spoken::SpokenProtocol;
+pub use spoken::TurnProtocol;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadProtocol {
@@ -30,7 +30,7 @@ pub enum PayloadProtocol {
     /// Several requests at once: HTTP/2 without TLS.
     Multiplexed,
     /// A protocol of turns whose requests have names.
-    Spoken(SpokenProtocol),
+    Spoken(TurnProtocol),
     /// Something else, or mid-stream.
     Opaque,
 }
@@ -163,7 +163,7 @@ impl PayloadDecoder {
     /// Notes the name of a request at the beginning of a packet.
     fn note_request(
         &mut self,
-        spoken: SpokenProtocol,
+        spoken: TurnProtocol,
         side: ConnectionSide,
         from: i64,
         payload: &[u8],
@@ -218,8 +218,8 @@ impl PayloadDecoder {
             }
             _ => {
                 let spoken = match side {
-                    ConnectionSide::Client => SpokenProtocol::of_client(payload),
-                    ConnectionSide::Server => SpokenProtocol::of_server(payload),
+                    ConnectionSide::Client => TurnProtocol::of_client(payload),
+                    ConnectionSide::Server => TurnProtocol::of_server(payload),
                 };
                 self.protocol = spoken.map_or(PayloadProtocol::Opaque, PayloadProtocol::Spoken);
                 if let Some(spoken) = spoken {

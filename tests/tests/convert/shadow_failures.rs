@@ -32,7 +32,11 @@ fn planted_faults_that_only_failing_servers_and_http2_show_are_found() {
         // Nothing planted.
         ("", "", ""),
         ("http2 = \"tls\"", "http2 = \"off\"", "protocol of the client: Http2, ours Http1"),
-        ("first-byte = \"1s\"", "first-byte = \"30s\"", "silence of a server"),
+        (
+            "backup = true",
+            "backup = true, state = \"disabled\"",
+            "all servers but those for backup",
+        ),
     ] {
         assert!(text.contains(fault), "{fault} in:\n{text}");
         let report = run(PAIR, &converted, &text.replace(fault, to)).unwrap();

@@ -38,7 +38,7 @@ fn sample(operation: &ApiOperation) -> (String, &'static str) {
     let body = match (operation.method.as_str(), operation.path.as_str()) {
         ("GET", _)
         | ("POST", routes::ROLLBACK | routes::UNDO | routes::STOP | routes::TAKEOVER) => "",
-        ("POST", routes::CAPTURE | routes::EXPLAIN_TRACE) => "",
+        ("POST", routes::CAPTURE | routes::EXPLAIN_TRACE | routes::RELOAD) => "",
         ("POST", routes::SERVER) => "{\"action\": \"enable\"}",
         ("PUT", routes::LEASE) => {
             "{\"holder\": \"left\", \"ticket\": 1, \"holds\": false, \"lease-ms\": 1000}"

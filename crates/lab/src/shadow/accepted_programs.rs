@@ -6,9 +6,10 @@ use super::comparison::DifferenceTopic;
 use super::difference_context::{
     AcceptedRow, DifferenceContext, client_field, sends, server_field,
 };
+use super::request::ORDER;
 
 /// Rows about who answers, and with what status.
-pub const ROUTING_HABITS: [AcceptedRow; 1] = [part_of_answer];
+pub const ROUTING_HABITS: [AcceptedRow; 2] = [part_of_answer, avoided_after_failure];
 /// Rows about fields.
 pub const FIELD_HABITS: [AcceptedRow; 6] = [
     asks_compressed,
@@ -23,6 +24,17 @@ fn part_of_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let whole = seen.ours.status == 200 && seen.ours.server().is_some();
     (seen.theirs.status == 206 && whole && sends(seen, "range"))
         .then_some("a part of an answer is the server's to choose")
+}
+
+/// A server that has just closed without an answer is left alone by the original, which answers by itself.
+fn avoided_after_failure(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let drops = seen.request.http().is_some_and(|http| {
+        http.fields.iter().any(|field| field.name == ORDER && field.value == "drop")
+    });
+    let both_failed = seen.theirs.status == 502 && seen.ours.status == 502;
+    let alone = seen.difference.topic == DifferenceTopic::Pool && seen.theirs.server().is_none();
+    (drops && both_failed && alone)
+        .then_some("servers that closed without an answer are asked again by the next request")
 }
 
 fn asks_compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -99,6 +111,7 @@ mod tests {
         for (topic, theirs, ours, statuses, fields, is_accepted) in [
             (DifferenceTopic::Status, "206", "200", [206, 200], vec![field("Range", "x")], true),
             (DifferenceTopic::Status, "206", "200", [206, 200], none.clone(), false),
+            (DifferenceTopic::Pool, "x", "a", [502; 2], vec![field(ORDER, "drop")], false),
             (at_server("accept-encoding"), "`gzip`", "none", [200; 2], none.clone(), true),
             (at_server("accept-encoding"), "none", "`gzip`", [200; 2], none.clone(), false),
             (

@@ -100,15 +100,10 @@ pub fn run_shadow(
     let dir = TemporaryDir::with_prefix(&unique_name("shadow"))?;
     let setup =
         ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity, stop };
-    let original_dir = dir.path().join("original");
-    let our_dir = dir.path().join("ours");
-    let mut theirs =
-        setup.start_original(&original, &original_dir).map_err(ShadowError::Original)?;
-    let mut ours = setup.start_ours(&our_dir).map_err(ShadowError::Ours)?;
-    wait_known(input.program, &our_dir, stop);
+    let mut sides = setup.start_both(&original, dir.path(), 0)?;
     let mut requests = build_corpus(&plan, input.converted, &inventory, input.size);
     let corpus = requests.clone();
-    let mut seen = ask_both([&theirs, &ours], &identity, &requests, stop, progress)?;
+    let mut seen = ask_both(sides.both(), &identity, &requests, stop, progress)?;
     let mut skipped = plan.skipped.clone();
     let settles = settle_time(input.converted);
     let mut phases = plan_failures(&plan);
@@ -117,12 +112,17 @@ pub fn run_shadow(
         let seconds = settles.as_secs();
         skipped.push(format!("dead servers: health checks need {seconds} s to find them"));
     }
-    for phase in phases.iter().take_while(|_| !stop.load(Ordering::Relaxed)) {
-        theirs.stop_servers(&phase.dead);
-        ours.stop_servers(&phase.dead);
+    for (at, phase) in phases.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        // Both begin anew: what they hold against servers that failed before would decide, and not who is dead.
+        sides = setup.start_both(&original, dir.path(), at + 1)?;
+        sides.theirs.stop_servers(&phase.dead);
+        sides.ours.stop_servers(&phase.dead);
         wait_settled(settles, stop);
         let asked = failure_requests(&corpus, phase, input.size);
-        let found = ask_both([&theirs, &ours], &identity, &asked, stop, progress)?;
+        let found = ask_both(sides.both(), &identity, &asked, stop, progress)?;
         // What is left of a run that was ended early cannot be told apart by its place any more.
         if stop.load(Ordering::Relaxed) {
             break;
@@ -140,7 +140,7 @@ pub fn run_shadow(
     };
     let review = DifferenceReview {
         input,
-        dir: &our_dir,
+        dir: &sides.our_dir,
         pools: plan.pools(),
         objects: ObjectLines::read(input.converted),
         has_limits: LIMITS.iter().any(|word| input.source.contains(word)),
@@ -219,7 +219,36 @@ struct ShadowSetup<'a> {
     stop: &'a AtomicBool,
 }
 
+/// Both balancers, each in its own network.
+struct RunningSides {
+    theirs: ShadowSide,
+    ours: ShadowSide,
+    /// The directory of Steelyard's files.
+    our_dir: PathBuf,
+}
+
+impl RunningSides {
+    fn both(&self) -> [&ShadowSide; 2] {
+        [&self.theirs, &self.ours]
+    }
+}
+
 impl ShadowSetup<'_> {
+    /// Starts both, for the part of the run with this number.
+    fn start_both(
+        &self,
+        original: &InstalledProgram,
+        dir: &Path,
+        part: usize,
+    ) -> Result<RunningSides, ShadowError> {
+        let original_dir = dir.join(format!("original-{part}"));
+        let our_dir = dir.join(format!("ours-{part}"));
+        let theirs = self.start_original(original, &original_dir).map_err(ShadowError::Original)?;
+        let ours = self.start_ours(&our_dir).map_err(ShadowError::Ours)?;
+        wait_known(self.input.program, &our_dir, self.stop);
+        Ok(RunningSides { theirs, ours, our_dir })
+    }
+
     fn prepare_files(&self, dir: &Path) -> io::Result<PathBuf> {
         let root = dir.join("files");
         make_dir(&root, 0o755)?;

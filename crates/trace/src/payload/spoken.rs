@@ -7,7 +7,7 @@ use crate::bytes::u16_at;
 
 /// A protocol whose client and server take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpokenProtocol {
+pub enum TurnProtocol {
     MySql,
     Postgres,
     Redis,
@@ -75,49 +75,49 @@ const SMTP: [&str; 12] = [
     "STARTTLS",
 ];
 
-impl SpokenProtocol {
+impl TurnProtocol {
     /// As in reports.
     pub fn name(self) -> &'static str {
         match self {
-            SpokenProtocol::MySql => "mysql",
-            SpokenProtocol::Postgres => "postgresql",
-            SpokenProtocol::Redis => "redis",
-            SpokenProtocol::Dns => "dns",
-            SpokenProtocol::Smtp => "smtp",
+            TurnProtocol::MySql => "mysql",
+            TurnProtocol::Postgres => "postgresql",
+            TurnProtocol::Redis => "redis",
+            TurnProtocol::Dns => "dns",
+            TurnProtocol::Smtp => "smtp",
         }
     }
 
     /// The protocol of a client's first bytes.
-    pub fn of_client(payload: &[u8]) -> Option<SpokenProtocol> {
+    pub fn of_client(payload: &[u8]) -> Option<TurnProtocol> {
         if start_of_postgres(payload).is_some() {
-            Some(SpokenProtocol::Postgres)
+            Some(TurnProtocol::Postgres)
         } else if dns_name(payload).is_some() {
-            Some(SpokenProtocol::Dns)
+            Some(TurnProtocol::Dns)
         } else if redis_name(payload).is_some() {
-            Some(SpokenProtocol::Redis)
+            Some(TurnProtocol::Redis)
         } else {
             None
         }
     }
 
     /// The protocol of a server's greeting.
-    pub fn of_server(payload: &[u8]) -> Option<SpokenProtocol> {
+    pub fn of_server(payload: &[u8]) -> Option<TurnProtocol> {
         if is_mysql_greeting(payload) {
-            return Some(SpokenProtocol::MySql);
+            return Some(TurnProtocol::MySql);
         }
         let line = payload.split(|byte| *byte == b'\r').next()?;
         let is_smtp = line.starts_with(b"220") && line.windows(4).any(|word| word == b"SMTP");
-        is_smtp.then_some(SpokenProtocol::Smtp)
+        is_smtp.then_some(TurnProtocol::Smtp)
     }
 
     /// The name of the client's request that a packet begins with.
     pub fn request_name(self, payload: &[u8]) -> Option<Box<str>> {
         let name = match self {
-            SpokenProtocol::MySql => mysql_name(payload)?,
-            SpokenProtocol::Postgres => postgres_name(payload)?,
-            SpokenProtocol::Redis => redis_name(payload)?,
-            SpokenProtocol::Dns => dns_name(payload)?,
-            SpokenProtocol::Smtp => smtp_name(payload)?,
+            TurnProtocol::MySql => mysql_name(payload)?,
+            TurnProtocol::Postgres => postgres_name(payload)?,
+            TurnProtocol::Redis => redis_name(payload)?,
+            TurnProtocol::Dns => dns_name(payload)?,
+            TurnProtocol::Smtp => smtp_name(payload)?,
         };
         Some(name.chars().take(MAX_NAME).collect::<String>().into())
     }
@@ -241,7 +241,7 @@ fn smtp_name(payload: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn name(protocol: SpokenProtocol, payload: &[u8]) -> String {
+    fn name(protocol: TurnProtocol, payload: &[u8]) -> String {
         protocol.request_name(payload).unwrap_or_default().into()
     }
 
@@ -253,31 +253,31 @@ mod tests {
         start.resize(26, 0);
         let query = b"\0\x1d\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\0\0\x01\0\x01";
         for (client, want) in [
-            (&start[..], Some(SpokenProtocol::Postgres)),
-            (b"\0\0\0\x08\x04\xd2\x16\x2f", Some(SpokenProtocol::Postgres)),
-            (b"*1\r\n$4\r\nPING\r\n", Some(SpokenProtocol::Redis)),
-            (&query[..], Some(SpokenProtocol::Dns)),
+            (&start[..], Some(TurnProtocol::Postgres)),
+            (b"\0\0\0\x08\x04\xd2\x16\x2f", Some(TurnProtocol::Postgres)),
+            (b"*1\r\n$4\r\nPING\r\n", Some(TurnProtocol::Redis)),
+            (&query[..], Some(TurnProtocol::Dns)),
             (b"SSH-2.0-OpenSSH_9.6\r\n", None),
             (b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", None),
             (b"", None),
         ] {
-            assert_eq!(SpokenProtocol::of_client(client), want, "{}", client.escape_ascii());
+            assert_eq!(TurnProtocol::of_client(client), want, "{}", client.escape_ascii());
         }
         for (server, want) in [
-            (&greeting[..], Some(SpokenProtocol::MySql)),
-            (b"220 mail.example ESMTP\r\n", Some(SpokenProtocol::Smtp)),
+            (&greeting[..], Some(TurnProtocol::MySql)),
+            (b"220 mail.example ESMTP\r\n", Some(TurnProtocol::Smtp)),
             (b"220 ProFTPD Server ready\r\n", None),
             (b"", None),
         ] {
-            assert_eq!(SpokenProtocol::of_server(server), want, "{}", server.escape_ascii());
+            assert_eq!(TurnProtocol::of_server(server), want, "{}", server.escape_ascii());
         }
-        assert_eq!(name(SpokenProtocol::Dns, query), "DNS A www.example.");
-        assert_eq!(name(SpokenProtocol::Postgres, &start), "PostgreSQL start");
+        assert_eq!(name(TurnProtocol::Dns, query), "DNS A www.example.");
+        assert_eq!(name(TurnProtocol::Postgres, &start), "PostgreSQL start");
     }
 
     #[test]
     fn requests_have_names_without_their_values() {
-        use SpokenProtocol::{MySql, Postgres, Redis, Smtp};
+        use TurnProtocol::{MySql, Postgres, Redis, Smtp};
         for (protocol, payload, want) in [
             (MySql, &b"\x20\0\0\0\x03select secret from t"[..], "MySQL Query SELECT"),
             (MySql, b"\x01\0\0\0\x0e", "MySQL Ping"),
@@ -298,16 +298,16 @@ mod tests {
 
     #[test]
     fn any_bytes_are_taken() {
-        let all = [SpokenProtocol::MySql, SpokenProtocol::Postgres, SpokenProtocol::Redis]
+        let all = [TurnProtocol::MySql, TurnProtocol::Postgres, TurnProtocol::Redis]
             .into_iter()
-            .chain([SpokenProtocol::Dns, SpokenProtocol::Smtp]);
+            .chain([TurnProtocol::Dns, TurnProtocol::Smtp]);
         let bytes: Vec<u8> = (0..=255).cycle().take(700).collect();
         for protocol in all {
             for from in 0..300 {
                 for to in [from, from + 1, from + 7, from + 40] {
                     let _ = protocol.request_name(&bytes[from..to]);
-                    let _ = SpokenProtocol::of_client(&bytes[from..to]);
-                    let _ = SpokenProtocol::of_server(&bytes[from..to]);
+                    let _ = TurnProtocol::of_client(&bytes[from..to]);
+                    let _ = TurnProtocol::of_server(&bytes[from..to]);
                 }
             }
         }
