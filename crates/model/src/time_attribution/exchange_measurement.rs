@@ -97,7 +97,7 @@ pub struct ExchangeMeasurement {
     pub attempts: u16,
     /// The response's status; 0: none.
     pub status: u16,
-    /// The cause of a failure, as the discriminant of [`Cause`](crate::cause::Cause).
+    /// The cause of a failure, as the discriminant of [`Cause`].
     pub cause: Option<u8>,
     /// How many exchanges this one represents.
     pub weight: f64,
