@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::link_emulation::{CLIENT, EmulatedLink, LinkShape, SERVER};
 use lab::port::ReservedPort;
@@ -250,13 +250,14 @@ fn without_processor(kind: UpstreamTransport) {
         return skip("no cgroup with a quota of the processor can be made");
     };
     let mut client = balancer.client();
-    // Most requests are quick; the one at which the quota ends waits for the next period.
-    wait::until("exchanges that were slow", || {
-        for _ in 0..20 {
-            assert_eq!(client.get("/").status(), 200);
-        }
-        slow_lines(&balancer).len() >= times()
-    });
+    // Most requests are quick; the one at which the quota ends waits for the next period. A pause between the requests,
+    // such as to read a long log, would leave a fast machine within its quota: the log is read after slow ones alone.
+    for number in 1..=times() {
+        wait::until("one more exchange that was slow", || {
+            until_slow(&mut client);
+            slow_lines(&balancer).len() >= number
+        });
+    }
     quota.lift(process);
     let lines = slow_lines(&balancer);
     named("a balancer without its processor", &route, &lines, "balancer");
@@ -265,9 +266,31 @@ fn without_processor(kind: UpstreamTransport) {
     assert!(cpu * 2 > lines.len(), "{lines:#?}");
 }
 
+/// Requests without a pause, up to one that took long.
+fn until_slow(client: &mut HttpClient) {
+    let begun = Instant::now();
+    while begun.elapsed() < DEADLINE {
+        let sent = Instant::now();
+        assert_eq!(client.get("/").status(), 200);
+        if sent.elapsed() >= SLOW {
+            return;
+        }
+    }
+    panic!("within {:?} no request waited for the processor", DEADLINE);
+}
+
+/// What counts as slow here: less than the period of the quota.
+const SLOW: Duration = Duration::from_millis(100);
+
+fn is_slow(line: &Value) -> bool {
+    line["total-ms"]
+        .as_f64()
+        .is_some_and(|milliseconds| milliseconds >= SLOW.as_secs_f64() * 1000.0)
+}
+
 fn slow_lines(balancer: &TestBalancer) -> Vec<Value> {
     let mut lines = balancer.log();
-    lines.retain(|line| line["owner"].is_string() && line["total-ms"].as_f64() >= Some(100.0));
+    lines.retain(|line| line["owner"].is_string() && is_slow(line));
     lines
 }
 
