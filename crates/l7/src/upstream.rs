@@ -135,6 +135,7 @@ pub async fn lease<N: NetDriver>(
                 pool.queue.enter(&worker.rt, &queue_context(worker, &view), want.class, picky);
             ticket = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.update_now());
+            worker.charge_run_delay(&mut record.sample);
             give_up = want.until.min(worker.rt.now() + want.settings.queue(&view.config));
         }
         if let Some(cause) = want.deadline.expired_cause(worker.rt.now()) {
@@ -172,6 +173,7 @@ async fn connect_for<N: NetDriver>(
 ) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
     let view = pool.view.borrow().clone();
     record.connect_begin = Some(worker.rt.update_now());
+    worker.charge_run_delay(&mut record.sample);
     let server = slot_guard.server.clone();
     let slot = &slot_guard.live.slots[worker.index].counters;
     let way = ConnectPlan {

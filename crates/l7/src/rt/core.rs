@@ -255,7 +255,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let mut begun = MonotonicTime::NEVER;
         let timeout = if self.ready.borrow().is_empty() {
             begun = self.net.now();
-            self.run_delay.before_wait(&self.net, begun);
+            self.run_delay.before_wait(begun, || self.net.run_delay_ns());
             let next = self.wheel.borrow().until_next(begun);
             next.into_iter().chain(most).min()
         } else {
@@ -264,7 +264,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let mut reports = std::mem::take(&mut *self.reports.borrow_mut());
         let waited = self.net.wait(timeout, &mut reports);
         self.waited.set(self.waited.get() + self.update_now().since(begun));
-        self.run_delay.after_wait(&self.net, begun, self.now());
+        self.run_delay.after_wait(begun, self.now(), || self.net.run_delay_ns());
         for report in reports.drain(..) {
             self.mark_ready(report);
         }

@@ -10,14 +10,12 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-use super::net_driver::NetDriver;
-
 /// Shorter delays are ordinary on a shared machine, and shorter turns and waits cannot have had longer ones.
 const WORTHY: Duration = Duration::from_millis(2);
 /// A sum that is older may have delays of earlier turns in it.
 const STALE: Duration = Duration::from_millis(5);
 
-/// The delay of the current turn.
+/// The delay of the current turn. `read_sum` reads the kernel's sum, where one is needed.
 #[derive(Debug, Default)]
 pub struct RunDelay {
     /// The kernel's sum at the last reading, nanoseconds.
@@ -26,6 +24,8 @@ pub struct RunDelay {
     turn_began: Cell<MonotonicTime>,
     /// The delay within the last turn.
     within_turn: Cell<Duration>,
+    /// The part of this turn's delay that was read before its end.
+    read_in_turn: Cell<Duration>,
     held_since: Cell<Option<MonotonicTime>>,
 }
 
@@ -37,17 +37,23 @@ impl RunDelay {
     }
 
     /// A turn has ended, and the worker will wait for events.
-    pub fn before_wait<N: NetDriver>(&self, net: &N, now: MonotonicTime) {
+    pub fn before_wait(&self, now: MonotonicTime, read_sum: impl FnOnce() -> Option<u64>) {
         let turn = now.since(self.turn_began.get());
+        let earlier = self.read_in_turn.take();
         if turn < WORTHY && now.since(self.read_at.get()) < STALE {
             return self.within_turn.set(Duration::ZERO);
         }
-        let delay = self.read(net, now);
+        let delay = self.read(now, read_sum) + earlier;
         self.within_turn.set(if turn < WORTHY { Duration::ZERO } else { delay.min(turn) });
     }
 
     /// A turn begins with the events of the wait that began then; `NEVER`: there was none.
-    pub fn after_wait<N: NetDriver>(&self, net: &N, begun: MonotonicTime, now: MonotonicTime) {
+    pub fn after_wait(
+        &self,
+        begun: MonotonicTime,
+        now: MonotonicTime,
+        read_sum: impl FnOnce() -> Option<u64>,
+    ) {
         if begun == MonotonicTime::NEVER {
             // Tasks that the last ones woke go on with the same events, for a moment.
             if now.since(self.turn_began.get()) >= WORTHY {
@@ -59,24 +65,34 @@ impl RunDelay {
         let delay = match waited < WORTHY {
             // What came during a long turn was found at once.
             true => self.within_turn.get(),
-            false => self.read(net, now).min(waited),
+            false => self.read(now, read_sum).min(waited),
         };
         let held = (delay >= WORTHY).then(|| now.0.saturating_sub(delay.as_nanos() as u64));
         self.held_since.set(held.map(MonotonicTime));
         self.turn_began.set(now);
     }
 
-    /// The delay within this turn, for an exchange that ends in it.
-    pub fn within_turn<N: NetDriver>(&self, net: &N) -> Duration {
-        let before = self.sum.get();
-        let sum = net.run_delay_ns().filter(|_| before > 0).unwrap_or(before);
-        let delay = Duration::from_nanos(sum.saturating_sub(before));
+    /// The delay within this turn that nobody was told of yet, for an exchange whose next wait begins, or that ends, after
+    /// it: no wait covers that time.
+    #[inline]
+    pub fn take_within_turn(
+        &self,
+        now: MonotonicTime,
+        read_sum: impl FnOnce() -> Option<u64>,
+    ) -> Duration {
+        let turn = now.since(self.turn_began.get());
+        // Whoever asked less than that ago was told of all that is worth a word.
+        if turn < WORTHY || now.since(self.read_at.get()) < WORTHY {
+            return Duration::ZERO;
+        }
+        let delay = self.read(now, read_sum).min(turn);
+        self.read_in_turn.set(self.read_in_turn.get() + delay);
         if delay < WORTHY { Duration::ZERO } else { delay }
     }
 
     /// The delay since the last reading.
-    fn read<N: NetDriver>(&self, net: &N, now: MonotonicTime) -> Duration {
-        let Some(sum) = net.run_delay_ns() else { return Duration::ZERO };
+    fn read(&self, now: MonotonicTime, read_sum: impl FnOnce() -> Option<u64>) -> Duration {
+        let Some(sum) = read_sum() else { return Duration::ZERO };
         let is_first = self.read_at.replace(now) == MonotonicTime::default();
         let before = self.sum.replace(sum);
         if is_first { Duration::ZERO } else { Duration::from_nanos(sum.saturating_sub(before)) }
@@ -103,6 +119,62 @@ fn parse_schedule_times(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ms(milliseconds: u64) -> MonotonicTime {
+        MonotonicTime(milliseconds * 1_000_000)
+    }
+
+    /// A sum of so many milliseconds.
+    fn sum(milliseconds: u64) -> impl FnOnce() -> Option<u64> {
+        move || Some(milliseconds * 1_000_000)
+    }
+
+    fn never() -> Option<u64> {
+        panic!("nothing was to be read")
+    }
+
+    /// A thread whose turn began at 110 milliseconds, after a wait of ten.
+    fn thread_in_a_turn() -> RunDelay {
+        let delay = RunDelay::default();
+        delay.before_wait(ms(100), sum(7));
+        delay.after_wait(ms(100), ms(110), sum(7));
+        assert_eq!(delay.held_since(), None);
+        delay
+    }
+
+    #[test]
+    fn a_delay_in_the_middle_of_a_turn_is_told_once() {
+        let delay = thread_in_a_turn();
+        assert_eq!(delay.take_within_turn(ms(111), never), Duration::ZERO);
+        assert_eq!(delay.take_within_turn(ms(400), sum(287)), Duration::from_millis(280));
+        assert_eq!(delay.take_within_turn(ms(401), never), Duration::ZERO);
+        assert_eq!(delay.take_within_turn(ms(410), sum(290)), Duration::from_millis(3));
+        // Whoever waited since before the turn was held for all of it.
+        delay.before_wait(ms(420), sum(290));
+        delay.after_wait(ms(420), ms(421), never);
+        assert_eq!(delay.held_since(), Some(ms(421 - 283)));
+        delay.before_wait(ms(422), never);
+        delay.after_wait(ms(422), ms(423), never);
+        assert_eq!(delay.held_since(), None);
+    }
+
+    #[test]
+    fn a_delay_is_no_longer_than_the_turn_or_the_wait() {
+        let delay = thread_in_a_turn();
+        assert_eq!(delay.take_within_turn(ms(113), sum(1_000)), Duration::from_millis(3));
+        delay.before_wait(ms(113), sum(1_000));
+        delay.after_wait(ms(113), ms(120), sum(2_000));
+        assert_eq!(delay.held_since(), Some(ms(113)));
+    }
+
+    #[test]
+    fn a_kernel_without_these_times_delays_nobody() {
+        let delay = thread_in_a_turn();
+        assert_eq!(delay.take_within_turn(ms(400), || None), Duration::ZERO);
+        delay.before_wait(ms(410), || None);
+        delay.after_wait(ms(410), ms(500), || None);
+        assert_eq!(delay.held_since(), None);
+    }
 
     #[test]
     fn the_second_number_is_the_delay() {

@@ -10,11 +10,22 @@ use model::snapshot::ServiceView;
 use model::time_attribution::{TimeShare, WaitReason, attribute_time};
 
 use super::Worker;
-use crate::accounting::{self, ExchangeRecord};
+use crate::accounting::{self, ExchangeRecord, ExchangeSample};
 use crate::conn::sampling;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> Worker<N> {
+    /// Adds the time for which the thread did not run in the middle of this turn. Called where an exchange has read the
+    /// clock: its next wait begins after that time.
+    #[inline]
+    pub(crate) fn charge_run_delay(&self, sample: &mut ExchangeSample) {
+        let read_sum = || self.rt.net.run_delay_ns();
+        let delay = self.rt.run_delay.take_within_turn(self.rt.now(), read_sum);
+        if !delay.is_zero() {
+            sample.awaited.add(WaitReason::Processor, delay.as_nanos() as u64);
+        }
+    }
+
     /// Hands over the measurement of a slow, sampled or failed exchange. Returns the side that took most of the time, for a
     /// slow exchange that is logged.
     pub(super) fn sample_exchange(
@@ -38,8 +49,7 @@ impl<N: NetDriver> Worker<N> {
             return None;
         }
         if slow {
-            let delay = self.rt.run_delay.within_turn(&self.rt.net).as_nanos() as u64;
-            record.sample.awaited.add(WaitReason::Processor, delay);
+            self.charge_run_delay(&mut record.sample);
         }
         let facts = accounting::exchange_facts(record, view.id, client, slow, &self.ids);
         self.samples.push(&facts.to_words());

@@ -81,6 +81,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
                 self.down_progress.moved_at = now;
                 let RelayContext { worker, server, .. } = self.context;
                 let sample = &mut self.record.sample;
+                worker.charge_run_delay(sample);
                 sampling::record_request_end(&worker.sampler, sample, server, total);
                 RelayWait::Nobody
             }
