@@ -2,16 +2,20 @@
 //!
 //! Each looks at what was seen and never at the program's name, so that a habit that ends is seen.
 
+use std::net::IpAddr;
+
 use super::comparison::DifferenceTopic;
 use super::difference_context::{
     AcceptedRow, DifferenceContext, client_field, sends, server_field,
 };
+use super::observation::StepObservation;
 use super::request::ORDER;
 
 /// Rows about who answers, and with what status.
-pub const ROUTING_HABITS: [AcceptedRow; 2] = [part_of_answer, avoided_after_failure];
+pub const ROUTING_HABITS: [AcceptedRow; 3] = [part_of_answer, avoided_after_failure, failed_server];
 /// Rows about fields.
-pub const FIELD_HABITS: [AcceptedRow; 6] = [
+pub const FIELD_HABITS: [AcceptedRow; 7] = [
+    loopback_client,
     asks_compressed,
     replaced_forwarded,
     joined_cookies,
@@ -35,6 +39,40 @@ fn avoided_after_failure(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let alone = seen.difference.topic == DifferenceTopic::Pool && seen.theirs.server().is_none();
     (drops && both_failed && alone)
         .then_some("servers that closed without an answer are asked again by the next request")
+}
+
+/// Both have asked a server that failed.
+fn failed_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let failed = |step: &StepObservation| {
+        step.server().is_some() && !step.is_of_server() && matches!(step.status, 502..=504)
+    };
+    (seen.difference.topic == DifferenceTopic::Status && failed(seen.theirs) && failed(seen.ours))
+        .then_some("each program has its own status for a server that fails")
+}
+
+/// A client on the loopback is named by an address of the machine.
+fn loopback_client(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let chain = |written: &str| {
+        let mut chain: Vec<String> =
+            written.trim_matches('`').split(',').map(|one| one.trim().to_owned()).collect();
+        let last = chain.pop().and_then(|last| last.parse::<IpAddr>().ok());
+        last.map(|last| ForwardedChain { before: chain, last })
+    };
+    let theirs = chain(&seen.difference.theirs);
+    let ours = chain(&seen.difference.ours);
+    let is_same_client = theirs.zip(ours).is_some_and(|chains| {
+        chains.0.before == chains.1.before
+            && !chains.0.last.is_loopback()
+            && chains.1.last.is_loopback()
+    });
+    (server_field(seen) == "x-forwarded-for" && is_same_client)
+        .then_some("a client on the loopback is named by its own address")
+}
+
+/// The addresses of an X-Forwarded-For, and the last one of them.
+struct ForwardedChain {
+    before: Vec<String>,
+    last: IpAddr,
 }
 
 fn asks_compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -103,6 +141,30 @@ mod tests {
         StepObservation { status, served: vec![served], ..StepObservation::default() }
     }
 
+    /// Whether a habit accepts that a topic differs, in answers with these statuses to a request with these fields.
+    fn accepts(difference: ShadowDifference, statuses: [u16; 2], fields: Vec<SeenField>) -> bool {
+        let request = ShadowRequest {
+            service: "web".into(),
+            to: "127.0.0.1:80".parse().unwrap(),
+            from: None,
+            name: ServerNameChoice::Plain,
+            certificate: ClientCertificate::None,
+            proxy_header: false,
+            protocol: Default::default(),
+            payload: ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() }),
+            purpose: String::new(),
+        };
+        let seen = DifferenceContext {
+            request: &request,
+            difference: &difference,
+            theirs: &step(statuses[0]),
+            ours: &step(statuses[1]),
+            has_limits: false,
+        };
+        let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
+        rows.any(|row| row(seen).is_some())
+    }
+
     #[test]
     fn each_habit_is_accepted_alone_where_it_is_seen() {
         let at_server = |name: &str| DifferenceTopic::ServerField(name.into());
@@ -111,6 +173,24 @@ mod tests {
         for (topic, theirs, ours, statuses, fields, is_accepted) in [
             (DifferenceTopic::Status, "206", "200", [206, 200], vec![field("Range", "x")], true),
             (DifferenceTopic::Status, "206", "200", [206, 200], none.clone(), false),
+            (DifferenceTopic::Status, "503", "502", [503, 502], none.clone(), true),
+            (DifferenceTopic::Status, "503", "200", [503, 200], none.clone(), false),
+            (
+                at_server("x-forwarded-for"),
+                "`10.0.0.7`",
+                "`127.0.0.1`",
+                [200; 2],
+                none.clone(),
+                true,
+            ),
+            (
+                at_server("x-forwarded-for"),
+                "`127.0.0.1`",
+                "`10.0.0.7`",
+                [200; 2],
+                none.clone(),
+                false,
+            ),
             (DifferenceTopic::Pool, "x", "a", [502; 2], vec![field(ORDER, "drop")], false),
             (at_server("accept-encoding"), "`gzip`", "none", [200; 2], none.clone(), true),
             (at_server("accept-encoding"), "none", "`gzip`", [200; 2], none.clone(), false),
@@ -140,29 +220,10 @@ mod tests {
             (at_client("content-type"), "none", "`text/html`", [304; 2], none.clone(), true),
             (at_client("content-type"), "none", "`text/html`", [200; 2], none.clone(), false),
         ] {
-            let request = ShadowRequest {
-                service: "web".into(),
-                to: "127.0.0.1:80".parse().unwrap(),
-                from: None,
-                name: ServerNameChoice::Plain,
-                certificate: ClientCertificate::None,
-                proxy_header: false,
-                protocol: Default::default(),
-                payload: ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() }),
-                purpose: String::new(),
-            };
             let described = format!("{topic:?} {theirs} {ours}");
             let difference =
                 ShadowDifference { step: 0, topic, theirs: theirs.into(), ours: ours.into() };
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs: &step(statuses[0]),
-                ours: &step(statuses[1]),
-                has_limits: false,
-            };
-            let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
-            assert_eq!(rows.any(|row| row(seen).is_some()), is_accepted, "{described}");
+            assert_eq!(accepts(difference, statuses, fields), is_accepted, "{described}");
         }
     }
 }

@@ -12,7 +12,7 @@ use rustls::StreamOwned;
 use super::client_http2;
 use super::identity::{HTTP2, ShadowIdentity};
 use super::message::{BodyEnd, MessageStream, SeenHead};
-use super::observation::{ExchangeEnd, SERVER, StepObservation};
+use super::observation::{ExchangeEnd, SERVER, SpokenProtocol, StepObservation};
 use super::request::{HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest};
 use super::served_record::ServedRecord;
 
@@ -65,7 +65,12 @@ impl ShadowClient<'_> {
         let connection =
             self.identity.connection(&request.name, request.certificate, request.protocol);
         let stream: Box<dyn ByteConnection> = match connection {
-            Ok(None) => Box::new(stream),
+            Ok(None) => match request.http() {
+                Some(http) if request.protocol == SpokenProtocol::Http2 => {
+                    return client_http2::exchange(&mut stream, "http", http, mark, cookies);
+                }
+                _ => Box::new(stream),
+            },
             Ok(Some(machine)) => {
                 let mut secure = StreamOwned::new(machine, stream);
                 while secure.conn.is_handshaking() {
@@ -75,7 +80,7 @@ impl ShadowClient<'_> {
                 }
                 let agreed = secure.conn.alpn_protocol() == Some(HTTP2);
                 if let (true, Some(http)) = (agreed, request.http()) {
-                    return client_http2::exchange(&mut secure, http, mark, cookies);
+                    return client_http2::exchange(&mut secure, "https", http, mark, cookies);
                 }
                 Box::new(secure)
             }

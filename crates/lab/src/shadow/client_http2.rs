@@ -27,11 +27,12 @@ const WINDOW: u32 = 1 << 20;
 /// Sends a request and reads its answer.
 pub fn exchange<S: Read + Write>(
     stream: &mut S,
+    scheme: &str,
     request: &HttpRequest,
     mark: u32,
     cookies: &[String],
 ) -> StepObservation {
-    match run(stream, request, mark, cookies) {
+    match run(stream, scheme, request, mark, cookies) {
         Ok(step) => StepObservation { protocol: SpokenProtocol::Http2, ..step },
         Err(error) => StepObservation {
             protocol: SpokenProtocol::Http2,
@@ -45,6 +46,7 @@ pub fn exchange<S: Read + Write>(
 
 fn run<S: Read + Write>(
     stream: &mut S,
+    scheme: &str,
     request: &HttpRequest,
     mark: u32,
     cookies: &[String],
@@ -58,7 +60,7 @@ fn run<S: Read + Write>(
         return Err(io::ErrorKind::Other.into());
     };
     let (mut send, connection) = started.map_err(io::Error::other)?;
-    let head = build_head(request, mark, cookies)?;
+    let head = build_head(scheme, request, mark, cookies)?;
     let body = match request.body {
         RequestBody::None => Bytes::new(),
         RequestBody::Sized(bytes) | RequestBody::Chunked(bytes) => vec![b'0'; bytes].into(),
@@ -69,9 +71,14 @@ fn run<S: Read + Write>(
     exchange.drive(&mut wire)
 }
 
-fn build_head(request: &HttpRequest, mark: u32, cookies: &[String]) -> io::Result<Request<()>> {
+fn build_head(
+    scheme: &str,
+    request: &HttpRequest,
+    mark: u32,
+    cookies: &[String],
+) -> io::Result<Request<()>> {
     let uri = Uri::builder()
-        .scheme("https")
+        .scheme(scheme)
         .authority(request.host.as_str())
         .path_and_query(request.target.as_str());
     let uri = uri.build().map_err(io::Error::other)?;

@@ -9,10 +9,10 @@ use std::time::Duration;
 use toml::Table;
 
 use super::config_times::longest_answer_time;
-use super::corpus_http2::repeat_over_http2;
+use super::corpus_http2::{repeat_over_http2, send_over_http2};
 use super::hostile::{FORGED, SPELLINGS, field, fields};
 use super::input::CorpusSize;
-use super::inventory::SourceInventory;
+use super::inventory::{PlainHttp2, SourceInventory};
 use super::observation::SpokenProtocol;
 use super::plan::{ShadowListener, ShadowPlan, tables};
 use super::request::{
@@ -91,10 +91,14 @@ impl ListenerRequests<'_> {
             }
         }
         self.add_orders(&first);
-        if self.listener.is_tls {
+        let plain = self.listener.plain_http2;
+        if self.listener.is_tls || plain == PlainHttp2::Detected {
             let each = if self.size == CorpusSize::Quick { 2 } else { 24 };
             let most = self.most();
             repeat_over_http2(&mut self.out, each, most);
+        }
+        if plain == PlainHttp2::Alone {
+            send_over_http2(&mut self.out);
         }
     }
 

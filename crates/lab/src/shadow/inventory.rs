@@ -52,8 +52,19 @@ pub struct SourceInventory {
     pub servers: Vec<NamedEndpoint>,
     /// Resolvers that are asked for names.
     pub resolvers: Vec<SocketAddr>,
-    /// Listeners without TLS see from the first bytes whether HTTP/1 or HTTP/2 is spoken.
-    pub detects_http2: bool,
+    pub plain_http2: PlainHttp2,
+}
+
+/// How listeners without TLS come to HTTP/2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlainHttp2 {
+    /// In a way that is not compared.
+    #[default]
+    Unknown,
+    /// They see from the first bytes whether HTTP/1 or HTTP/2 is spoken.
+    Detected,
+    /// They speak nothing else.
+    Alone,
 }
 
 impl SourceInventory {
@@ -61,7 +72,9 @@ impl SourceInventory {
         let mut found = SourceInventory::default();
         if dialect == Dialect::Envoy {
             found.read_envoy(text);
-            found.detects_http2 = true;
+            if found.plain_http2 == PlainHttp2::Unknown {
+                found.plain_http2 = PlainHttp2::Detected;
+            }
             return found;
         }
         let statements = split_statements(text, dialect);

@@ -2,7 +2,9 @@
 //!
 //! Pure. Keys and values are read as one sequence of words, whatever their nesting is: a wrong find costs one request.
 
-use super::inventory::{FileContent, NamedEndpoint, NamedFile, SourceInventory, add, plain};
+use super::inventory::{
+    FileContent, NamedEndpoint, NamedFile, PlainHttp2, SourceInventory, add, plain,
+};
 use super::pattern_sample::{sample_expression, sample_hosts};
 
 impl SourceInventory {
@@ -39,6 +41,7 @@ impl SourceInventory {
                         add(&mut self.paths, word);
                     }
                 }
+                "codec_type" if word == "HTTP2" => self.plain_http2 = PlainHttp2::Alone,
                 "regex" if word.contains('/') => add(&mut self.paths, sample_expression(&word)),
                 "address" => address = Some(word),
                 "port_value" => {

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use serde::Serialize;
 use toml::{Table, Value};
 
-use super::inventory::{NamedEndpoint, SourceInventory};
+use super::inventory::{NamedEndpoint, PlainHttp2, SourceInventory};
 use super::pattern_sample::sample_expression;
 use super::serve_checks::StandInGreeting;
 
@@ -30,6 +30,8 @@ pub struct ShadowListener {
     pub asks_certificate: bool,
     /// Connections begin with a header of the PROXY protocol.
     pub accepts_proxy: bool,
+    /// HTTP/2 without TLS.
+    pub plain_http2: PlainHttp2,
 }
 
 /// A pool that a server belongs to.
@@ -76,7 +78,7 @@ impl ShadowPlan {
         let table: Table = toml::from_str(converted).unwrap_or_default();
         let mut plan = ShadowPlan::default();
         for (name, service) in tables(&table, "service") {
-            plan.add_service(&name, &service, inventory.detects_http2);
+            plan.add_service(&name, &service, inventory.plain_http2);
         }
         for (name, pool) in tables(&table, "pool") {
             plan.add_pool(&name, &pool);
@@ -110,7 +112,7 @@ impl ShadowPlan {
         server.ip().is_loopback() || self.listening().contains(&server.ip())
     }
 
-    fn add_service(&mut self, name: &str, service: &Value, detects_http2: bool) {
+    fn add_service(&mut self, name: &str, service: &Value, plain: PlainHttp2) {
         let forward = service.get("forward").and_then(Value::as_str).unwrap_or("");
         if !matches!(forward, "http" | "tcp") {
             let why = format!("{name}: `forward = \"{forward}\"` forwards packets");
@@ -118,8 +120,10 @@ impl ShadowPlan {
             return;
         }
         let tls = service.get("tls");
-        let http2 = service.get("http2").and_then(Value::as_str);
-        if http2 == Some("always") && tls.is_none() && !detects_http2 {
+        let http2 = service.get("http2");
+        let http2 = http2.and_then(|http2| http2.get("offer").unwrap_or(http2).as_str());
+        let in_clear = http2 == Some("always") && tls.is_none();
+        if in_clear && plain == PlainHttp2::Unknown {
             self.skipped.push(format!("{name}: HTTP/2 without TLS"));
             return;
         }
@@ -135,6 +139,7 @@ impl ShadowPlan {
                     is_http: forward == "http",
                     is_tls: tls.is_some(),
                     asks_certificate: tls.and_then(|tls| tls.get("client")).is_some(),
+                    plain_http2: if in_clear { plain } else { PlainHttp2::Unknown },
                     accepts_proxy: service.get("accept-proxy").is_some(),
                 });
             }
