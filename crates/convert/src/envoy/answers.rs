@@ -5,7 +5,7 @@ use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
-use super::path_rewrite::{GROUPS_REASON, PathTemplate, prefix_template, read_groups};
+use super::path_rewrite::{GROUPS_REASON, PathTemplate, read_groups, redirect_template};
 use super::reader::{leave_out, take_flag, take_number, take_text};
 use super::route_match::RouteMatch;
 use super::route_scope::RouteScope;
@@ -124,7 +124,7 @@ fn redirect_paths(
         return Some(vec![same(format!("{}{query}", escape_braces(path)))]);
     }
     if let Some(to) = take_text(redirect, "prefix_rewrite", notes) {
-        let target = prefix_template(to, matched);
+        let target = redirect_template(to, matched);
         if let Some(field) = redirect.get("prefix_rewrite").filter(|_| target.is_none()) {
             leave_out(
                 field,

@@ -12,7 +12,9 @@ use super::clusters::ClusterPools;
 use super::default_times::{IDLE_MS, NEVER_MS, STREAM_IDLE_MS};
 use super::fields::settle_rest;
 use super::header_edits::HeaderEditList;
+use super::host_names::PortTreatment;
 use super::http_filters::FilterEffects;
+use super::own_fields::report_own_fields;
 use super::rbac::AddressSight;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
 use super::route_scope::RouteContext;
@@ -72,13 +74,14 @@ pub fn read_manager(
     }
     let mut edits = HeaderEditList::default();
     write_forwarding(node, uses_remote, hops, &mut service, &mut edits, notes);
+    report_own_fields(node, uses_remote, &mut edits, notes);
     write_certificate_field(node, &mut edits, notes);
     write_server_name(node, &mut edits, notes);
     let stream_idle = write_times(node, &mut service, notes);
     write_limits(node, &mut service, notes);
     write_protocols(node, place.tls, place.offers_http2, &mut service, notes);
     write_paths(node, &mut service, notes);
-    let strips_port = strips_port(node, notes);
+    let ports = port_treatment(node, notes);
     let upgrades = UpgradePolicy::read(node, notes);
     for extension in
         node.get("early_header_mutation_extensions").map(ConfigNode::items).unwrap_or_default()
@@ -106,7 +109,8 @@ pub fn read_manager(
         trusts_scheme: !uses_remote || hops > 0,
         upgrades,
         config,
-        strips_port,
+        strips_port: ports != PortTreatment::Compared,
+        ports,
         nearest_wins: false,
     };
     if let Some(rule) = upgrades.refusal(node.source) {
@@ -352,7 +356,7 @@ fn write_paths(node: &ConfigNode, service: &mut HttpService, notes: &mut Convers
     }
 }
 
-fn strips_port(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
+fn port_treatment(node: &ConfigNode, notes: &mut ConversionNotes) -> PortTreatment {
     let any = take_flag(node, "strip_any_host_port", notes).unwrap_or(false);
     let matching = take_flag(node, "strip_matching_host_port", notes).unwrap_or(false);
     if let Some(field) = node.get("strip_matching_host_port").filter(|_| matching) {
@@ -361,5 +365,9 @@ fn strips_port(node: &ConfigNode, notes: &mut ConversionNotes) -> bool {
     if let Some(field) = node.get("strip_trailing_host_dot") {
         note_changed(field, "a dot at the end of a host does not count for rules", "", notes);
     }
-    any || matching
+    match (any, matching) {
+        (true, _) => PortTreatment::Dropped,
+        (false, true) => PortTreatment::DroppedIfOwn,
+        (false, false) => PortTreatment::Compared,
+    }
 }

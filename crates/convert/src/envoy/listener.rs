@@ -17,6 +17,7 @@ use super::clusters::ClusterPools;
 use super::fields::settle_rest;
 use super::http::{HttpService, ManagerPlace, ServiceKey, read_manager};
 use super::listener_tls::{ChainTls, ListenerTls, read_tls};
+use super::own_fields::write_removal;
 use super::reader::{leave_out, take_text};
 use super::rule::{self, EnvoyRule};
 use super::secrets::StaticSecrets;
@@ -37,6 +38,7 @@ struct ListenerParts {
     keys: Vec<ServiceKey>,
     tls: Option<ListenerTls>,
     rules: Vec<EnvoyRule>,
+    is_http: bool,
 }
 
 pub fn write_listener(
@@ -85,7 +87,8 @@ pub fn write_listener(
     if let Some(log) = read_logs(node, notes) {
         context.access_log.get_or_insert(log);
     }
-    let mut parts = ListenerParts { path, table, keys: Vec::new(), tls, rules: Vec::new() };
+    let mut parts =
+        ListenerParts { path, table, keys: Vec::new(), tls, rules: Vec::new(), is_http };
     read_ends(&chains, is_http, &mut parts, context, notes);
     settle_rest("listener", node, notes);
     write_service(&service, parts, document);
@@ -248,6 +251,12 @@ fn write_service(name: &str, mut parts: ListenerParts, document: &mut Document) 
     }
     if let Some(tls) = parts.tls {
         document.push(tls.table);
+    }
+    let keys = parts.rules.iter().flat_map(|rule| &rule.keys);
+    let asks_servers =
+        plain.is_some() || keys.into_iter().any(|key| matches!(key.key, "pool" | "split"));
+    if parts.is_http && asks_servers {
+        write_removal(name, document);
     }
     rule::write(name, parts.rules, is_tls, document);
 }

@@ -104,7 +104,7 @@ fn replace_prefix(to: &str, matched: &RouteMatch) -> Option<RewrittenPath> {
 
 /// Another beginning before what follows the matched prefix. A path that is matched as a whole is replaced as a whole.
 /// `None` if the route matches no path.
-pub fn prefix_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
+fn prefix_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
     let target = plain_target(to);
     let case = if matched.ignore_case { "(?i)" } else { "" };
     let regex = |regex: String| RuleCondition::texts("path-regex", &[format!("{case}{regex}")]);
@@ -130,6 +130,21 @@ pub fn prefix_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
         }
         PathMatch::Other => return None,
     })
+}
+
+/// As `prefix_template`, for a redirect. An empty `{rest}` would take the slash before it along, and a group does not.
+pub fn redirect_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
+    match &matched.path {
+        PathMatch::Prefix(from) if to.ends_with('/') => {
+            let case = if matched.ignore_case { "(?i)" } else { "" };
+            let regex = format!("{case}{}(.*)", escape_regex(from));
+            Some(PathTemplate {
+                when: RuleCondition::texts("path-regex", &[regex]),
+                path: format!("{}{{1}}", plain_target(to)),
+            })
+        }
+        _ => prefix_template(to, matched),
+    }
 }
 
 /// A pattern from the path's beginning, and a text with `\1` for its groups.

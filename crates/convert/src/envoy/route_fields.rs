@@ -26,13 +26,7 @@ pub const GROUPS: &[FieldGroup] = &[
     },
     FieldGroup {
         message: "http_connection_manager",
-        fields: &[
-            "tracing",
-            "generate_request_id",
-            "preserve_external_request_id",
-            "always_set_request_id_in_response",
-            "request_id_extension",
-        ],
+        fields: &["tracing", "always_set_request_id_in_response", "request_id_extension"],
         kind: LeftOut,
         reason: "no identifier of requests is passed on, and traces are sent in another way",
         instead: TELEMETRY,
@@ -109,12 +103,11 @@ pub const GROUPS: &[FieldGroup] = &[
         fields: &[
             "vhds",
             "cluster_specifier_plugins",
-            "ignore_port_in_host_matching",
             "ignore_path_parameters_in_path_matching",
             "vhost_header",
         ],
         kind: LeftOut,
-        reason: "virtual hosts are found by the host of the request, without its port, and paths are read in all their forms",
+        reason: "virtual hosts are found by the host of the request, and paths are read in all their forms",
         instead: "",
     },
     FieldGroup {

@@ -5,6 +5,7 @@ use crate::structured::node::ConfigNode;
 
 use super::clusters::ClusterPools;
 use super::header_edits::HeaderEditList;
+use super::host_names::PortTreatment;
 use super::http_filters::FilterEffects;
 use super::upgrades::UpgradePolicy;
 
@@ -23,6 +24,8 @@ pub struct RouteContext<'c, 't> {
     pub config: &'t ConfigNode,
     /// Hosts reach servers without their port.
     pub strips_port: bool,
+    /// What becomes of the port of a Host before names are compared.
+    pub ports: PortTreatment,
     /// Edits of a route come after those of its host and of the configuration.
     pub nearest_wins: bool,
 }

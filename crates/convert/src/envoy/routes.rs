@@ -1,6 +1,6 @@
 //! Virtual hosts and their routes, as rules of a service.
 
-use crate::condition::{RuleCondition, escape_regex};
+use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
@@ -9,11 +9,11 @@ use super::answers::{read_answer, read_redirect};
 use super::fields::settle_rest;
 use super::forward::forward_rules;
 use super::header_edits::HeaderEditList;
+use super::host_names::{PortTreatment, has_port, order_hosts};
 use super::reader::{leave_out, take_flag, take_text, take_texts};
 use super::route_match::RouteMatch;
 use super::route_scope::{RouteContext, RouteScope};
 use super::rule::{EnvoyRule, is_closed_by_last};
-use super::specificity::order_names;
 
 /// The rules of all virtual hosts, the most specific names first.
 pub fn read_rules(
@@ -34,22 +34,23 @@ pub fn read_rules(
     }
     context.nearest_wins =
         take_flag(config, "most_specific_header_mutations_wins", notes).unwrap_or(false);
+    let ports = port_treatment(context, notes);
     for host in hosts {
         let domains = take_texts(host, "domains", notes);
-        if domains.iter().any(|name| has_port(name)) {
-            let reason = "hosts are compared without their port";
-            let field = host.get("domains").unwrap_or(host);
-            notes.changed(field.source, field.describe(), reason, "");
-        }
-        owners.push(domains.iter().map(|name| without_port(name)).collect::<Vec<_>>());
+        owners.push(domains.iter().map(|name| name.to_ascii_lowercase()).collect::<Vec<_>>());
+        report_ports(host, ports, notes);
         of_hosts.push(host_rules(host, &common, context, notes));
     }
     settle_rest("route_config", config, notes);
     let mut rules = context.effects.rules.clone();
-    rules.extend(refuse_shared_names(config, &owners, notes));
-    for group in order_names(&owners) {
-        let scope = host_condition(&group.names);
-        rules.extend(of_hosts[group.owner].iter().cloned().map(|rule| rule.with_condition(&scope)));
+    for group in order_hosts(&owners, ports) {
+        if ports == PortTreatment::DroppedIfOwn && group.has_ports {
+            let text = "names of virtual hosts with ports";
+            rules.push(EnvoyRule::refusal(group.when, Some(404), config.source, text));
+            continue;
+        }
+        let of_host = of_hosts[group.owner].iter().cloned();
+        rules.extend(of_host.map(|rule| rule.with_condition(&group.when)));
     }
     if !is_closed_by_last(&rules, context.tls) {
         let when = RuleCondition::Is(true);
@@ -58,70 +59,34 @@ pub fn read_rules(
     rules
 }
 
-/// Refuses hosts that belong to several virtual hosts by their port, which rules do not look at.
-fn refuse_shared_names(
-    config: &ConfigNode,
-    owners: &[Vec<String>],
-    notes: &mut ConversionNotes,
-) -> Option<EnvoyRule> {
-    let is_shared = |owner: usize, name: &String| {
-        owners.iter().skip(owner + 1).any(|others| others.contains(name))
-    };
-    let names = owners.iter().enumerate();
-    let shared: Vec<String> = names
-        .flat_map(|(owner, names)| names.iter().filter(move |name| is_shared(owner, name)))
-        .cloned()
-        .collect();
-    if shared.is_empty() {
-        return None;
+/// What is done with the port of a Host before names are compared.
+fn port_treatment(context: &RouteContext<'_, '_>, notes: &mut ConversionNotes) -> PortTreatment {
+    let ignored = take_flag(context.config, "ignore_port_in_host_matching", notes) == Some(true);
+    if ignored { PortTreatment::Dropped } else { context.ports }
+}
+
+/// Reports names with ports where they do not mean what they say, and that others take any port.
+fn report_ports(host: &ConfigNode, ports: PortTreatment, notes: &mut ConversionNotes) {
+    let Some(field) = host.get("domains") else { return };
+    let names = field.items().iter().filter_map(ConfigNode::text).chain(field.text());
+    if !names.into_iter().any(has_port) {
+        return;
     }
-    let reason =
-        "virtual hosts with one name are told apart by its port: such requests are refused";
-    let instead = "a listener of its own for each port";
-    notes.left_out(config.source, &shared.join(", "), reason, instead);
-    let when = host_condition(&shared);
-    Some(EnvoyRule::refusal(when, Some(404), config.source, "virtual hosts with ports"))
-}
-
-/// Whether the name of a virtual host has a port, or `*` for one.
-fn has_port(name: &str) -> bool {
-    without_port(name).len() < name.len()
-}
-
-fn without_port(name: &str) -> String {
-    let bare = name.rsplit_once(':').filter(|(host, port)| {
-        let is_port = *port == "*" || !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
-        is_port && (!host.contains(':') || host.ends_with(']'))
-    });
-    bare.map_or(name, |(host, _)| host).to_ascii_lowercase()
-}
-
-/// The condition that the host has one of these names.
-pub fn host_condition(names: &[String]) -> RuleCondition {
-    if names.iter().any(|name| name == "*" || name.is_empty()) {
-        return RuleCondition::Is(true);
-    }
-    let mut plain = Vec::new();
-    let mut patterns = Vec::new();
-    for name in names {
-        let below = name.strip_prefix("*.").unwrap_or(name);
-        let is_plain = below.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b));
-        match (is_plain, name.strip_prefix('*'), name.strip_suffix('*')) {
-            (true, ..) => plain.push(name.clone()),
-            // `*` stands for at least one character.
-            (false, Some(end), _) => patterns.push(format!(".+{}", escape_regex(end))),
-            (false, None, Some(start)) => patterns.push(format!("{}.+", escape_regex(start))),
-            (false, None, None) => patterns.push(escape_regex(name)),
+    match ports {
+        PortTreatment::Compared => {
+            let reason = "a name without a port takes requests with any port; one with a port takes those alone";
+            notes.changed(field.source, field.describe(), reason, "");
+        }
+        PortTreatment::Dropped => {
+            let reason =
+                "no request has a port when names are compared, so that a name with one takes none";
+            notes.changed(field.source, field.describe(), reason, "");
+        }
+        PortTreatment::DroppedIfOwn => {
+            let reason = "whether a port is the listener's own is not compared: requests with the port of such a name are refused";
+            leave_out(field, reason, "a listener of its own for each port", notes);
         }
     }
-    let mut any = Vec::new();
-    if !plain.is_empty() {
-        any.push(RuleCondition::texts("host", &plain));
-    }
-    if !patterns.is_empty() {
-        any.push(RuleCondition::texts("host-regex", &patterns));
-    }
-    RuleCondition::Any(any)
 }
 
 /// The client used TLS, to this listener or to a proxy in front that says so.

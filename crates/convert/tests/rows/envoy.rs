@@ -286,11 +286,11 @@ fn hosts_are_asked_from_the_most_specific_name() {
     };
     check(&[(
         host,
-        "when = { any = [{ host = [\"b.example\", \"x.example\", \"*.b.example\"] }, { host-regex = \"www\\\\..+\" }] } pool = \"b\"",
+        "when = { any = [{ host = [\"b.example\", \"*.b.example\"] }, { host-regex = \"www\\\\..+\" }] } pool = \"b\"",
         false,
     )]);
     let text = converted(&host).text.unwrap();
-    assert!(text.contains("host-regex = \"www\\\\..+\""), "{text}");
+    assert!(text.contains("header-regex = \"host: (?i)x\\\\.example:8080\""), "{text}");
     assert!(text.trim_end().contains("answer = 404"), "{text}");
     let only_tls =
         Places { host: "domains: ['*']\n              require_tls: ALL", ..Places::default() };

@@ -45,19 +45,59 @@ fn a_name_that_is_found_does_not_fall_back_to_another_chain() {
 }
 
 #[test]
-fn hosts_that_a_port_tells_apart_are_refused() {
-    let two = file(&NOTHING).replace(
-        "            - name: v\n",
-        "            - { name: w, domains: ['a.example:8080'], routes: [{ match: { prefix: / }, route: { cluster: c } }] }\n            - { name: x, domains: [a.example], routes: [{ match: { prefix: / }, route: { cluster: b } }] }\n            - name: v\n",
+fn hosts_are_told_apart_by_their_port() {
+    let of_hosts = |manager: &str, hosts: &str| {
+        let text = file(&NOTHING)
+            .replace("            - name: v\n", &format!("{hosts}            - name: v\n"))
+            .replace(
+                "'@type': x.HttpConnectionManager\n",
+                &format!("'@type': x.HttpConnectionManager\n          {manager}\n"),
+            );
+        convert(&text, "x", Dialect::Envoy)
+    };
+    let host = |name: &str, cluster: &str| {
+        format!(
+            "            - {{ name: '{name}', domains: ['{name}'], routes: [{{ match: {{ prefix: / }}, route: {{ cluster: {cluster} }} }}] }}\n"
+        )
+    };
+    let two = host("a.example:8080", "c") + &host("a.example", "b");
+    let alone = host("a.example:*", "c");
+    let ported = "when = { header-regex = \"host: (?i)a\\\\.example:8080\" } pool = \"c\"";
+    for (manager, hosts, wanted, left) in [
+        ("", &two, ported, false),
+        (
+            "",
+            &alone,
+            "when = { header-regex = \"host: (?i)a\\\\.example:.+\" } pool = \"c\"",
+            false,
+        ),
+        ("", &host("*:8443", "c"), "header-regex = \"host: (?i).+:8443\" } pool = \"c\"", false),
+        ("strip_any_host_port: true", &alone, "", false),
+        (
+            "strip_matching_host_port: true",
+            &two,
+            "when = { header-regex = \"host: (?i)a\\\\.example:8080\" } answer = 404",
+            true,
+        ),
+    ] {
+        let result = of_hosts(manager, hosts);
+        let text = result.text.unwrap_or_else(|| panic!("{:?}", result.notes));
+        let rules = rules_of(&text);
+        assert!(rules.iter().any(|rule| rule.contains(wanted)), "{wanted}\n{text}");
+        // No rule takes the bare host of a name that only stands with ports.
+        let open = wanted.is_empty() && text.contains("pool = \"c\"");
+        assert!(!open, "{text}");
+        assert_eq!(left, result.left_out > 0, "{:?}", result.notes);
+    }
+    let ignored = host("a.example:*", "c");
+    let text = file(&NOTHING)
+        .replace("            - name: v\n", &format!("{ignored}            - name: v\n"));
+    let text = text.replace(
+        "route_config:\n",
+        "route_config:\n            ignore_port_in_host_matching: true\n",
     );
-    let result = convert(&two, "x", Dialect::Envoy);
-    let text = result.text.unwrap_or_else(|| panic!("{:?}", result.notes));
-    let rules = rules_of(&text);
-    let at = |wanted: &str| rules.iter().position(|rule| rule.contains(wanted));
-    let closed =
-        at("when = { host = \"a.example\" } answer = 404").unwrap_or_else(|| panic!("{text}"));
-    assert!(at("pool = \"c\"").is_none_or(|open| closed < open), "{text}");
-    assert!(result.left_out > 0);
+    let text = convert(&text, "x", Dialect::Envoy).text.unwrap();
+    assert!(!text.contains("pool = \"c\""), "{text}");
 }
 
 #[test]
