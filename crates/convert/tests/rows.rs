@@ -38,6 +38,8 @@ mod haproxy_changes;
 mod haproxy_choices;
 #[path = "rows/haproxy_edits.rs"]
 mod haproxy_edits;
+#[path = "rows/haproxy_listeners.rs"]
+mod haproxy_listeners;
 #[path = "rows/haproxy_sections.rs"]
 mod haproxy_sections;
 #[path = "rows/haproxy_servers.rs"]

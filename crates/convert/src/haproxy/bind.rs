@@ -260,19 +260,25 @@ impl BindLine {
                 }
             }
             "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
-            "interface" => self.socket.push(KeyValue::new("interface", value::quote(next()))),
-            "backlog" => self.socket.push(KeyValue::new("backlog", next().to_owned())),
-            "mss" => self.socket.push(KeyValue::new("mss", next().to_owned())),
-            "tcp-ut" => {
-                let time = crate::duration::parse_duration(next(), 1)
-                    .map(crate::duration::format_duration);
-                self.socket.extend(time.map(|time| KeyValue::new("user-timeout", time)));
-            }
-            "tfo" => self.socket.push(KeyValue::new("fast-open", "256")),
-            "transparent" => self.socket.push(KeyValue::new("transparent", "true")),
+            "interface" => self.set_socket("interface", value::quote(next())),
+            "backlog" => self.set_socket("backlog", next().to_owned()),
+            "mss" => self.set_socket("mss", next().to_owned()),
+            "tcp-ut" => match crate::duration::parse_duration(next(), 1) {
+                Some(ms) => self.set_socket("user-timeout", crate::duration::format_duration(ms)),
+                None => return false,
+            },
+            "tfo" => self.set_socket("fast-open", "256".to_owned()),
+            "transparent" => self.set_socket("transparent", "true".to_owned()),
             _ => return false,
         }
         true
+    }
+
+    /// The last value of a key counts.
+    fn set_socket(&mut self, key: &'static str, value: String) {
+        self.socket.retain(|one| one.key != key);
+        self.socket.push(KeyValue::new(key, value));
+        self.socket.sort_by_key(|one| one.key);
     }
 
     /// Decides whether the listener requests client certificates. `None` if the listener must not be opened.

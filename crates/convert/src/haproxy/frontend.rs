@@ -1,4 +1,4 @@
-//! A frontend as one service, or as two if it listens both with TLS and without.
+//! A frontend as one service, or as several if its listeners differ in more than their addresses.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::forwarded;
 use super::frontend_rule::{self, FrontendRule};
 use super::frontend_times;
 use super::listener_ports::ListenerPorts;
-use super::listeners;
+use super::listeners::{self, ListenerGroup};
 use super::pools::BackendPools;
 use super::proxy_senders;
 use super::section::{HaproxySection, SectionKind};
@@ -62,12 +62,7 @@ impl FrontendWriter<'_> {
         self.pools.ports.replace(ListenerPorts::of(&binds));
         let branches = self.read_branches(notes);
         let mut rules = Vec::new();
-        for (tls, header) in [(false, false), (true, false), (false, true), (true, true)] {
-            let alike = |bind: &&BindLine| (bind.tls, bind.header) == (tls, header);
-            let binds: Vec<&BindLine> = binds.iter().filter(alike).collect();
-            if binds.is_empty() {
-                continue;
-            }
+        for ListenerGroup { tls, binds } in listeners::group_alike(&binds) {
             let base = if section.name.is_empty() { "service" } else { section.name.as_str() };
             let both = tls && settings.binds.iter().any(|line| !line.has_word("ssl"));
             let name =
@@ -212,11 +207,10 @@ impl FrontendWriter<'_> {
             error_pages::write(&mut service, settings, &backends, self.sets, notes);
         }
         self.write_limit(&mut service, notes);
-        let mut socket: Vec<KeyValue> = binds.iter().flat_map(|bind| bind.socket.clone()).collect();
-        if let Some(line) = settings.single.get("backlog")
-            && !socket.iter().any(|one| one.key == "backlog")
-        {
-            socket.push(KeyValue::new("backlog", line.word(1).to_owned()));
+        let mut socket: Vec<KeyValue> = binds[0].socket.clone();
+        if let Some(line) = settings.single.get("backlog") {
+            let own = socket.iter().any(|one| one.key == "backlog");
+            socket.extend((!own).then(|| KeyValue::new("backlog", line.word(1).to_owned())));
             line.mark_converted();
         }
         if binds.iter().any(|bind| bind.header) {
@@ -233,7 +227,7 @@ impl FrontendWriter<'_> {
         document.push(service);
         let first = used.first().and_then(|name| self.pools.settings(name));
         frontend_times::write(&path, settings, first, document);
-        tls::write(&path, binds, document, notes);
+        tls::write(&path, binds, document);
         if pool == empty_pool::NAME {
             empty_pool::ensure_pool(document);
         }

@@ -1,18 +1,12 @@
 //! `bind … ssl` as the `tls` table of a service.
 
 use crate::document::{Document, TomlTable};
-use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::bind::BindLine;
 
 /// Writes the table if one of the lines has `ssl`.
-pub fn write(
-    path: &str,
-    binds: &[&BindLine],
-    document: &mut Document,
-    notes: &mut ConversionNotes,
-) {
+pub fn write(path: &str, binds: &[&BindLine], document: &mut Document) {
     let Some(first) = binds.iter().find(|bind| bind.tls) else { return };
     let mut tls = TomlTable::new(format!("{path}.tls"), first.source, "bind … ssl");
     let mut files: Vec<String> = Vec::new();
@@ -34,10 +28,6 @@ pub fn write(
             vec![KeyValue::new("ca", value::quote(&client.ca)), KeyValue::new("verify", verify)];
         pairs.extend(client.crl.as_ref().map(|crl| KeyValue::new("crl", value::quote(crl))));
         tls.set_required("client", value::table(&pairs), first.source);
-    }
-    if binds.iter().any(|bind| bind.client != first.client) {
-        let reason = "clients' certificates are asked for on all addresses of a service or on none";
-        notes.changed(first.source, "bind … ssl", reason, "services of their own");
     }
     document.push(tls);
 }

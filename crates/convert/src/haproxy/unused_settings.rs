@@ -134,6 +134,10 @@ impl ProxySettings {
                 notes.not_needed(source, &text, "this proxy has no servers");
             } else if OF_CLIENTS.contains(&name) && !listens {
                 notes.not_needed(source, &text, "this proxy has no listeners");
+            } else if traffic == BackendTraffic::Possible {
+                notes.left_out(source, &text, NOT_CHOSEN, NOT_CHOSEN_INSTEAD);
+            } else if traffic == BackendTraffic::None && !listens {
+                notes.not_needed(source, &text, "no listener leads to this backend");
             }
         }
         self.note_unused_lines(notes);
