@@ -13,6 +13,7 @@ mod corpus_http2;
 mod difference_context;
 pub mod explanation;
 mod failing_servers;
+mod failure_order;
 mod files;
 mod hostile;
 mod identity;

@@ -21,8 +21,16 @@ pub fn settle_time(converted: &str) -> Duration {
     tables(&table, "pool").values().filter_map(of_pool).max().unwrap_or_default()
 }
 
+/// The longest time for an answer with which servers are asked that never answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(4);
+
+/// Whether each side soon ends a request that its server never answers.
+pub fn ends_silence_soon(converted: &str) -> bool {
+    longest_answer_time(converted).is_some_and(|time| time <= ANSWERS_WITHIN)
+}
+
 /// The longest of these times of the pools of a configuration, where all have it written.
-pub fn longest_answer_time(converted: &str) -> Option<Duration> {
+fn longest_answer_time(converted: &str) -> Option<Duration> {
     let table: Table = toml::from_str(converted).unwrap_or_default();
     let pools = tables(&table, "pool");
     let times = pools.values().map(|pool| time(pool.get("timeout")?, "first-byte"));

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use toml::Table;
 
-use super::config_times::longest_answer_time;
+use super::config_times::ends_silence_soon;
 use super::corpus_http2::{repeat_over_http2, send_over_http2};
+use super::failure_order::FailureOrder;
 use super::hostile::{FORGED, SPELLINGS, field, fields};
 use super::input::CorpusSize;
 use super::inventory::{PlainHttp2, SourceInventory};
@@ -25,9 +25,6 @@ use super::service_words::{ServiceWords, UNKNOWN};
 const QUICK: usize = 260;
 const FULL: usize = 6_000;
 
-/// The longest time for an answer with which servers are asked that never answer.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(4);
-
 /// All requests for a plan.
 pub fn build_corpus(
     plan: &ShadowPlan,
@@ -38,7 +35,7 @@ pub fn build_corpus(
     let table: Table = toml::from_str(converted).unwrap_or_default();
     let services = tables(&table, "service");
     // Both sides must have ended a request before the client gives it up.
-    let answers = longest_answer_time(converted).is_some_and(|time| time <= ANSWERS_WITHIN);
+    let answers = ends_silence_soon(converted);
     let mut all = Vec::new();
     for listener in &plan.listeners {
         let service = services.get(&listener.service);
@@ -55,6 +52,8 @@ pub fn build_corpus(
         requests.out.truncate(requests.most());
         all.append(&mut requests.out);
     }
+    // Of all listeners and protocols: balancers hold failures against servers that they share.
+    all.sort_by_key(FailureOrder::of);
     all
 }
 
@@ -226,7 +225,7 @@ impl ListenerRequests<'_> {
         }
         for host in self.words.hosts.iter().take(4) {
             for path in self.paths(4) {
-                for certificate in [ClientCertificate::Right, ClientCertificate::Wrong] {
+                for certificate in ClientCertificate::ALL {
                     self.push(host, &path, "client certificate", |one| {
                         one.connection.certificate = certificate;
                     });
@@ -345,7 +344,7 @@ impl ListenerRequests<'_> {
             to: self.listener.to,
             from: None,
             name,
-            certificate: ClientCertificate::None,
+            certificate: self.listener.usual_certificate(),
             proxy_header: self.listener.accepts_proxy,
             protocol: SpokenProtocol::Http1,
             payload,
@@ -381,6 +380,8 @@ mod tests {
             "GET BELOW.SHOP.EXAMPLE / at 127.0.0.1:443 SNI below.shop.example",
             "without SNI",
             "over HTTP/2 (session of three requests)",
+            "GET below.shop.example /admin at 127.0.0.1:443 SNI below.shop.example with a certificate (host and path)",
+            "SNI below.shop.example (client certificate)",
             "with a foreign certificate",
             "from 198.51.100.7",
             "bytes at 10.0.0.5:5432",

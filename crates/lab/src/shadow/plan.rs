@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use super::inventory::{NamedEndpoint, PlainHttp2, SourceInventory};
 use super::pattern_sample::sample_expression;
+use super::request::ClientCertificate;
 use super::serve_checks::StandInGreeting;
 
 /// The resolver of a run, which its file of resolvers names.
@@ -28,10 +29,22 @@ pub struct ShadowListener {
     pub is_tls: bool,
     /// Clients may show certificates.
     pub asks_certificate: bool,
+    /// Clients without a certificate are refused.
+    pub requires_certificate: bool,
     /// Connections begin with a header of the PROXY protocol.
     pub accepts_proxy: bool,
     /// HTTP/2 without TLS.
     pub plain_http2: PlainHttp2,
+}
+
+impl ShadowListener {
+    /// What clients show. Without a certificate, all that some listeners say is that they want one.
+    pub fn usual_certificate(&self) -> ClientCertificate {
+        match self.requires_certificate {
+            true => ClientCertificate::Right,
+            false => ClientCertificate::None,
+        }
+    }
 }
 
 /// A pool that a server belongs to.
@@ -66,6 +79,8 @@ pub struct ShadowPlan {
     pub hosts: Vec<HostEntry>,
     /// Resolvers that the original asks for those names.
     pub resolvers: Vec<SocketAddr>,
+    /// Names by which servers are known in TLS.
+    pub server_names: Vec<String>,
     /// Addresses of clients that conditions name.
     pub clients: Vec<IpAddr>,
     /// Services that are not compared, with the reason.
@@ -120,6 +135,7 @@ impl ShadowPlan {
             return;
         }
         let tls = service.get("tls");
+        let client = tls.and_then(|tls| tls.get("client"));
         let http2 = service.get("http2");
         let http2 = http2.and_then(|http2| http2.get("offer").unwrap_or(http2).as_str());
         let in_clear = http2 == Some("always") && tls.is_none();
@@ -138,7 +154,10 @@ impl ShadowPlan {
                     to,
                     is_http: forward == "http",
                     is_tls: tls.is_some(),
-                    asks_certificate: tls.and_then(|tls| tls.get("client")).is_some(),
+                    asks_certificate: client.is_some(),
+                    requires_certificate: client.is_some_and(|client| {
+                        client.get("verify").and_then(Value::as_str) != Some("optional")
+                    }),
                     plain_http2: if in_clear { plain } else { PlainHttp2::Unknown },
                     accepts_proxy: service.get("accept-proxy").is_some(),
                 });
@@ -147,6 +166,8 @@ impl ShadowPlan {
     }
 
     fn add_pool(&mut self, name: &str, pool: &Value) {
+        let names = pool.get("tls").and_then(|tls| tls.get("name")).and_then(Value::as_str);
+        self.server_names.extend(names.map(str::to_owned));
         let probe = pool.get("probe");
         let greeting = probe.map_or(StandInGreeting::None, greeting_of);
         let probe_port = probe.and_then(|probe| probe.get("port")).and_then(Value::as_integer);

@@ -23,6 +23,11 @@ pub enum ClientCertificate {
     Wrong,
 }
 
+impl ClientCertificate {
+    pub const ALL: [ClientCertificate; 3] =
+        [ClientCertificate::None, ClientCertificate::Right, ClientCertificate::Wrong];
+}
+
 /// The name in a client's TLS handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -203,6 +203,7 @@ fn make_identity(
 ) -> Result<ShadowIdentity, ShadowIdentityError> {
     let mut names = inventory.hosts.clone();
     names.extend(plan.hosts.iter().map(|entry| entry.name.clone()));
+    names.extend(plan.server_names.iter().cloned());
     let mut addresses: Vec<IpAddr> =
         plan.servers.iter().map(|server| server.address.ip()).collect();
     addresses.sort_unstable();
