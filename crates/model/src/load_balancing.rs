@@ -5,6 +5,7 @@
 //! counters, times and loads. It counts nothing, reads no clock and does not allocate.
 
 mod alias_table;
+mod backup_choice;
 mod bounded_hash;
 pub mod eligible_servers;
 mod fastest_server;
@@ -117,6 +118,9 @@ impl ServerPicker {
     #[inline]
     pub fn pick(&mut self, view: &PoolView, ask: &PickRequest, rng: &mut Rng) -> PickResult {
         let eligible = &self.eligible;
+        if let Some(choice) = backup_choice::choose_backup(eligible, view, ask, rng) {
+            return choice;
+        }
         match &mut self.policy {
             BalancingPolicy::RoundRobin(policy) => policy.pick(eligible, view, ask),
             BalancingPolicy::LeastRequest(policy) => policy.pick(eligible, view, ask, rng),

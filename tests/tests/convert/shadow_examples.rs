@@ -145,20 +145,12 @@ pub struct OpenFault {
     pub fault: &'static str,
 }
 
-const ONLY_BACKUP: &str = "(all servers but those for backup are dead)";
-const LATE_BACKUP: &str =
-    "nginx asks the servers for backup within the request in which all others have failed";
-
 /// Faults that are known. Rows of them are counted as found, and all others fail.
-pub const OPEN_FAULTS: &[OpenFault] = &[
-    OpenFault { file: "nginx-shop.conf", rows: ONLY_BACKUP, fault: LATE_BACKUP },
-    OpenFault { file: "nginx-stream.conf", rows: ONLY_BACKUP, fault: LATE_BACKUP },
-    OpenFault {
-        file: "caddy-simple.Caddyfile",
-        rows: "content-type at the client: `text/plain; charset=utf-8`, ours `text/plain`",
-        fault: "the type of what `respond` says has no coding",
-    },
-];
+pub const OPEN_FAULTS: &[OpenFault] = &[OpenFault {
+    file: "caddy-simple.Caddyfile",
+    rows: "content-type at the client: `text/plain; charset=utf-8`, ours `text/plain`",
+    fault: "the type of what `respond` says has no coding",
+}];
 
 /// Examples that run in each test; all of them run with `STEELYARD_LONG=1`.
 pub const SAMPLE: &[&str] = &[

@@ -238,9 +238,20 @@ impl UpstreamTerms {
     /// The value of the pool's `retry`, if it needs one. Statuses stand in the rules, so that another location of the same
     /// upstream can be without them.
     pub fn pool_retry(&self) -> Option<String> {
-        let written = self.retry_flags().into_iter().filter(|flag| flag.on);
-        let pairs: Vec<KeyValue> = written.map(|flag| KeyValue::new(flag.key, "true")).collect();
+        let pairs = self.retry_keys();
         (!pairs.is_empty()).then(|| value::table(&pairs))
+    }
+
+    /// The same where servers for backup are asked within a request.
+    pub fn pool_retry_with_backup(&self) -> String {
+        let mut pairs = self.retry_keys();
+        pairs.push(KeyValue::new("backup", "true"));
+        value::table(&pairs)
+    }
+
+    fn retry_keys(&self) -> Vec<KeyValue> {
+        let written = self.retry_flags().into_iter().filter(|flag| flag.on);
+        written.map(|flag| KeyValue::new(flag.key, "true")).collect()
     }
 
     /// What a rule says otherwise than its pool.

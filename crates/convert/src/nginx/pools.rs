@@ -124,7 +124,12 @@ impl UpstreamPools {
         // The pool has the terms of the server's level; those of the location stand in its rule.
         let mut sources = TermSources::default();
         let terms = UpstreamTerms::read(used.scheme, servers, &scope.server_level(), &mut sources);
-        write_terms(&mut pool, &terms, &sources);
+        let retries = terms.retries.max(own.retries) > 0;
+        let retry = match upstream.is_some_and(|one| upstream::has_backup(one)) && retries {
+            true => Some(terms.pool_retry_with_backup()),
+            false => terms.pool_retry(),
+        };
+        write_terms(&mut pool, &terms, retry, &sources);
         self.tables.push(pool);
         let reference = PoolReference { name: name.clone(), terms: own.rule_keys(&terms) };
         known.push(KnownPool { settings, name, terms });
@@ -262,7 +267,8 @@ fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>, is_upstream: bool) -> 
     if used.scheme == "tcp" {
         // A service for bytes may have no rule that says otherwise.
         let mut sources = TermSources::default();
-        write_terms(&mut own, &UpstreamTerms::read(used.scheme, 1, scope, &mut sources), &sources);
+        let terms = UpstreamTerms::read(used.scheme, 1, scope, &mut sources);
+        write_terms(&mut own, &terms, terms.pool_retry(), &sources);
     }
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
@@ -300,7 +306,12 @@ fn verify_settings(used: PoolUse<'_>, scope: &DirectiveScope<'_>, is_upstream: b
 }
 
 /// Writes times and retries. A time of idle connections that the upstream has is kept.
-fn write_terms(pool: &mut TomlTable, terms: &UpstreamTerms, sources: &TermSources) {
+fn write_terms(
+    pool: &mut TomlTable,
+    terms: &UpstreamTerms,
+    retry: Option<String>,
+    sources: &TermSources,
+) {
     let mut pairs = terms.timeout.clone();
     let mut places = sources.timeout.clone();
     if let Some(own) = pool.get("timeout").map(|own| own.trim_matches(['{', '}', ' ']).to_owned())
@@ -315,7 +326,7 @@ fn write_terms(pool: &mut TomlTable, terms: &UpstreamTerms, sources: &TermSource
     };
     set("timeout", value::table(&pairs), &places);
     set("retries", terms.retries.to_string(), &sources.retries);
-    if let Some(retry) = terms.pool_retry() {
+    if let Some(retry) = retry {
         set("retry", retry, &sources.retry);
     }
 }

@@ -93,6 +93,12 @@ pub fn count_servers(upstream: &Directive) -> usize {
     servers.filter(|one| !one.peek_all().iter().any(|word| word == "down")).count()
 }
 
+/// Whether nginx asks some servers only after all others have failed.
+pub fn has_backup(upstream: &Directive) -> bool {
+    let mut servers = upstream.inner().iter().filter(|one| one.name == "server");
+    servers.any(|one| one.peek_all().iter().any(|word| word == "backup"))
+}
+
 fn server(
     directive: &Directive,
     names: &mut UniqueNames,

@@ -23,7 +23,7 @@ fn the_values_of_nginx_are_written_out() {
     for line in [
         "timeout = { connect = \"1m\", first-byte = \"1m\", between-bytes = \"1m\", stream = \"1m\", attempts = \"6m\" }",
         "retries = 2",
-        "retry = { on-timeout = true }",
+        "retry = { on-timeout = true, backup = true }",
         "header = \"1m\"",
         "idle = \"75s\"",
         "between-bytes = \"1m\"",
@@ -178,4 +178,28 @@ fn servers_of_one_address_have_their_own_limits() {
     model::config::load(&text, "x").unwrap();
     assert_eq!(text.matches("limit = { body-bytes = \"2MiB\" }").count(), 1, "{text}");
     assert_eq!(text.matches("\nbody-bytes = \"3MiB\"").count(), 1, "{text}");
+}
+
+#[test]
+fn servers_for_backup_are_asked_within_the_request() {
+    for (servers, directives, is_written) in [
+        ("server 10.0.0.1; server 10.0.0.2 backup;", "", true),
+        ("server 10.0.0.1; server 10.0.0.2 backup;", "proxy_next_upstream off;", false),
+        ("server 10.0.0.1; server 10.0.0.2;", "", false),
+    ] {
+        let http = format!(
+            "http {{ upstream b {{ {servers} }} server {{ listen 127.0.0.1:80; {directives} \
+             location / {{ proxy_pass http://b; }} }} }}"
+        );
+        let stream = format!(
+            "stream {{ upstream b {{ {servers} }} server {{ listen 127.0.0.1:80; {directives} proxy_pass b; }} }}"
+        )
+        .replace("10.0.0.1;", "10.0.0.1:1;")
+        .replace("10.0.0.2", "10.0.0.2:1");
+        for file in [http, stream] {
+            let text = convert(&file, "x", Dialect::Nginx).text.unwrap();
+            model::config::load(&text, "x").unwrap();
+            assert_eq!(text.contains("backup = true }\n"), is_written, "{file}\n{text}");
+        }
+    }
 }

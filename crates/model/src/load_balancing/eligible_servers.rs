@@ -51,7 +51,7 @@ pub enum EligibleTier {
 }
 
 /// Priority, then whether the server is in another locality.
-type FailoverLevel = (Priority, bool);
+pub(super) type FailoverLevel = (Priority, bool);
 
 impl EligibleServers {
     /// Selects the servers of a snapshot of the pool that may get work.
@@ -162,7 +162,7 @@ fn servers_by_level(
     Some((last.0, matching_servers(view, chosen)))
 }
 
-fn failover_level(view: &PoolView, server: &ServerView) -> FailoverLevel {
+pub(super) fn failover_level(view: &PoolView, server: &ServerView) -> FailoverLevel {
     let here = view.config.locality.as_ref();
     let elsewhere = match (&server.config.locality, here) {
         (Some(there), Some(here)) => there != here,
@@ -183,7 +183,7 @@ fn matching_servers(view: &PoolView, wanted: impl Fn(&ServerView) -> bool) -> Ve
     .collect()
 }
 
-fn takes_work(server: &ServerView) -> bool {
+pub(super) fn takes_work(server: &ServerView) -> bool {
     server.weight.get() > 0 && server.address.is_some()
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use model::config::{
     AllDownPolicy, BalancePolicy, PoolConfig, Priority, ServerConfig, ServerWeight,
 };
+use model::id::ServerId;
 use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
 use model::load_balancing::{PickResult, Rng, ServerPicker};
 use model::snapshot::{PoolView, ServerState};
 
-use super::{POLICIES, pick, view::pool};
+use super::{POLICIES, pick, pick_after, view::pool};
 
 const DOWN: ServerState = ServerState::Down;
 const UNKNOWN: ServerState = ServerState::Unknown;
@@ -199,4 +200,65 @@ fn every_policy_keeps_to_the_turn_and_gives_back() {
         chooser.refresh(&view);
         assert_eq!(chosen(&view, &mut chooser), 0, "{balance:?}");
     }
+}
+
+/// The servers, those that were tried, and who may take the retry.
+type BackupRow<'a> = (&'a [RankedServer], &'a [u32], &'a [usize]);
+
+/// Each server that a retry with `retry.backup` goes to.
+fn retried(view: &mut PoolView, balance: BalancePolicy, backup: bool, tried: &[u32]) -> Vec<usize> {
+    let mut config = PoolConfig { balance, ..(*view.config).clone() };
+    config.retry.backup = backup;
+    view.config = Arc::new(config);
+    let tried: Vec<ServerId> = tried.iter().copied().map(ServerId).collect();
+    let mut chooser = ServerPicker::new(view, 3);
+    let mut rng = Rng::new(3);
+    let picks =
+        (0..64).map(|number| pick_after(&mut chooser, view, number << 12, &tried, &mut rng));
+    let mut found: Vec<usize> = picks
+        .map(|choice| match choice {
+            PickResult::Server(at) => at,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[test]
+fn retries_go_to_the_next_priority_once_all_before_were_tried() {
+    let rows: [BackupRow<'_>; 7] = [
+        (&[(1, 1, None, UP), (1, 1, None, UP), (10, 1, None, UP)], &[0], &[1]),
+        (&[(1, 1, None, UP), (1, 1, None, UP), (10, 1, None, UP)], &[0, 1], &[2]),
+        (&[(1, 1, None, UP), (2, 1, None, UP), (2, 3, None, UP), (10, 1, None, UP)], &[0], &[1, 2]),
+        (&[(1, 1, None, UP), (2, 1, None, DOWN), (10, 1, None, UP), (11, 1, None, UP)], &[0], &[2]),
+        (&[(1, 1, None, UP), (10, 0, None, UP), (11, 1, None, UP)], &[0], &[2]),
+        (&[(1, 1, None, UP), (2, 1, None, UNKNOWN), (10, 1, None, UP)], &[0], &[2]),
+        (&[(1, 1, None, UP), (1, 1, Some("y"), UP), (10, 1, None, UP)], &[0], &[1]),
+    ];
+    for (given, tried, want) in rows {
+        for balance in POLICIES {
+            let mut view = pool_view(given, None, Some("x"), AllDownPolicy::Refuse);
+            assert_eq!(retried(&mut view, balance, true, tried), want, "{given:?} {balance:?}");
+            let first: Vec<usize> = turn(&view).0;
+            let without = retried(&mut view, balance, false, tried);
+            assert!(without.iter().all(|at| first.contains(at)), "{given:?} {balance:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_backup_is_waited_for() {
+    let given = [(1, 1, None, UP), (10, 1, None, UP)];
+    let mut view = pool_view(&given, None, None, AllDownPolicy::Refuse);
+    let mut config = (*view.config).clone();
+    config.retry.backup = true;
+    view.config = Arc::new(config);
+    let capped = ServerConfig { connections: Some(1), ..(*view.servers[1].config).clone() };
+    view.servers[1].config = Arc::new(capped);
+    view.servers[1].stats.in_flight.increment();
+    let mut chooser = ServerPicker::new(&view, 3);
+    let choice = pick_after(&mut chooser, &view, 1, &[ServerId(0)], &mut Rng::new(3));
+    assert_eq!(choice, PickResult::AllAtCap);
 }

@@ -14,6 +14,7 @@ pub fn build_retry(section: &ConfigSection) -> RetryConfig {
         back_off: section.time_or_zero("back-off"),
         back_off_most: section.time_or_zero("back-off-most"),
         on: build_statuses(section, "on"),
+        backup: section.flag("backup"),
         wishes: RetryConditions {
             on_timeout: section.flag("on-timeout"),
             on_malformed: section.flag("on-malformed"),

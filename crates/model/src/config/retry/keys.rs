@@ -77,5 +77,12 @@ static RETRY_TABLE: TableSchema = TableSchema {
              a byte of the request: none connected, or none took it.",
         )
         .http_only(),
+        KeySchema::new(
+            "backup",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Once a request has failed at all servers that may take it, further attempts go to those of the next \
+             priority, and then to those for backup and of last resort.",
+        ),
     ],
 };

@@ -32,6 +32,8 @@ pub struct RetryConfig {
     pub back_off_most: Duration,
     /// Statuses of responses that are discarded while a retry is allowed; default none.
     pub on: StatusRanges,
+    /// Retries go to servers of a later priority once all servers before were tried; default false.
+    pub backup: bool,
     /// Further failures that are retried; default none.
     #[serde(flatten)]
     pub wishes: RetryConditions,
@@ -50,6 +52,7 @@ impl Default for RetryConfig {
             back_off: Duration::from_millis(25),
             back_off_most: Duration::from_millis(250),
             on: StatusRanges::default(),
+            backup: false,
             wishes: RetryConditions::default(),
         }
     }
