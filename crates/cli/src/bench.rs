@@ -13,7 +13,6 @@ mod stream;
 use std::process::ExitCode;
 
 pub use self::output_files::{check_writable, provenance, write_atomically};
-pub use self::progress::stop_on_interrupt;
 
 /// Measure: make load and say what came of it.
 #[derive(Clone, Debug, clap::Args)]

@@ -28,6 +28,7 @@ mod doctor;
 mod explain;
 mod generations;
 mod init;
+mod interrupt;
 mod lab;
 mod log;
 mod man;

@@ -17,7 +17,8 @@ use lab::study::page::{number, render_page};
 use lab::study::parameter::Parameters;
 use lab::study::report::{ClaimResult, StudyReport};
 
-use crate::bench::{check_writable, provenance, stop_on_interrupt, write_atomically};
+use crate::bench::{check_writable, provenance, write_atomically};
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note, sentence};
 use crate::show::screen;
 

@@ -22,4 +22,5 @@ pub use tls::secrets;
 pub use util::event;
 pub use util::event_kinds;
 pub use util::local_time;
+pub use util::packet_socket;
 pub use util::worker_cpu_time;

@@ -15,7 +15,7 @@ pub mod local_time;
 pub(crate) mod memory_footprint;
 pub(crate) mod monotonic_clock;
 pub(crate) mod orphan_reaper;
-pub(crate) mod packet_socket;
+pub mod packet_socket;
 pub mod random_seed;
 pub(crate) mod scratch_dir;
 pub mod systemd;

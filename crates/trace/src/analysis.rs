@@ -16,6 +16,7 @@ use crate::ledger::{
 };
 use crate::link::{self, NonTcpFrame};
 use crate::packet::TcpPacket;
+use crate::retirement::{self, RetiredConnections};
 use crate::scene::ConnectionScene;
 use crate::unread_frames::UnreadFrames;
 
@@ -30,8 +31,11 @@ pub struct AnalysisSettings {
     pub only: Option<u32>,
     /// Packets stored at once over all connections; 40 bytes each.
     pub max_events: usize,
-    /// The limit of connections in the report. Packets of further connections are only counted.
+    /// The limit of connections in the report. Packets of further connections are only counted, or with `endless` older
+    /// connections are retired.
     pub max_connections: usize,
+    /// The frames have no end: at the limit of connections half of them are retired to their sums.
+    pub endless: bool,
 }
 
 impl Default for AnalysisSettings {
@@ -42,6 +46,7 @@ impl Default for AnalysisSettings {
             only: None,
             max_events: 500_000,
             max_connections: 100_000,
+            endless: false,
         }
     }
 }
@@ -89,6 +94,9 @@ pub struct Analysis {
     unread: UnreadFrames,
     table: ConnectionTable,
     connections: Vec<AnalysedConnection>,
+    /// How many connections began.
+    begun: u32,
+    retired: RetiredConnections,
     events: usize,
 }
 
@@ -99,8 +107,10 @@ pub struct AnalysedCapture {
     pub facts: CaptureFacts,
     /// Frames without TCP that could be read.
     pub unread: UnreadFrames,
-    /// Connections in the order of their first packets.
+    /// Connections in the order of their first packets, without retired ones.
     pub connections: Vec<AnalysedConnection>,
+    /// Sums of the retired ones.
+    pub retired: RetiredConnections,
 }
 
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
@@ -206,13 +216,17 @@ impl Analysis {
 
     /// The index of a new connection. `None` if the maximum is reached.
     fn open_connection(&mut self, packet: &TcpPacket<'_>) -> Option<usize> {
-        let place = self.connections.len();
-        if place >= self.settings.max_connections {
-            self.facts.beyond_limit += 1;
-            return None;
+        if self.connections.len() >= self.settings.max_connections {
+            if !self.settings.endless {
+                self.facts.beyond_limit += 1;
+                return None;
+            }
+            self.retire_connections();
         }
+        let place = self.connections.len();
         self.table.insert(packet, u32::try_from(place).ok()?);
-        let ledger = ConnectionLedger { number: place as u32 + 1, ..ConnectionLedger::default() };
+        self.begun = self.begun.saturating_add(1);
+        let ledger = ConnectionLedger { number: self.begun, ..ConnectionLedger::default() };
         let mut conversation = Conversation::new(packet);
         if self.settings.only.is_some_and(|only| only != ledger.number) {
             conversation.stop_decoding();
@@ -261,6 +275,53 @@ impl Analysis {
         }
     }
 
+    /// Gives up half of the connections, except for what they add to the sums.
+    #[cold]
+    fn retire_connections(&mut self) {
+        let end = self.capture_end();
+        for AnalysedConnection { conversation, ledger } in &mut self.connections {
+            if conversation.ended != ConnectionEnd::Open && !conversation.events.is_empty() {
+                self.events -= conversation.events.len();
+                ledger.attribute_pending(conversation, AnalysisExtent::All, &self.settings.wishes);
+            }
+        }
+        let stay = retirement::choose_staying(
+            &self.connections,
+            self.settings.max_connections / 2,
+            self.facts.last_ns,
+        );
+        let mut places = vec![None; self.connections.len()];
+        let all = std::mem::take(&mut self.connections);
+        for (at, mut one) in all.into_iter().enumerate() {
+            if stay.get(at).copied().unwrap_or(false) {
+                if let Some(place) = places.get_mut(at) {
+                    *place = u32::try_from(self.connections.len()).ok();
+                }
+                self.connections.push(one);
+                continue;
+            }
+            self.events -= one.conversation.events.len();
+            let AnalysedConnection { conversation, ledger } = &mut one;
+            ledger.attribute_pending(conversation, AnalysisExtent::All, &self.settings.wishes);
+            judge_ending(&mut one, end, &mut self.facts);
+            self.retired.add(&one);
+        }
+        self.table.move_places(|place| places.get(place as usize).copied().flatten());
+    }
+
+    /// What the frames so far amount to.
+    pub fn interim(&self) -> AnalysedCapture {
+        let so_far = Analysis {
+            settings: self.settings.clone(),
+            facts: self.facts,
+            unread: self.unread.clone(),
+            connections: self.connections.clone(),
+            retired: self.retired.clone(),
+            ..Analysis::default()
+        };
+        so_far.finish()
+    }
+
     /// The data to draw the connection with this number. `None` if there is no such connection.
     pub fn scene(mut self, number: u32) -> Option<ConnectionScene> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
@@ -286,26 +347,41 @@ impl Analysis {
             }
         }
         self.judge_endings();
-        AnalysedCapture { facts: self.facts, unread: self.unread, connections: self.connections }
+        AnalysedCapture {
+            facts: self.facts,
+            unread: self.unread,
+            connections: self.connections,
+            retired: self.retired,
+        }
+    }
+
+    /// Where the capture ends, for connections that have not.
+    fn capture_end(&self) -> CaptureEnd {
+        let any_finished = self.connections.iter().any(AnalysedConnection::has_finished_exchange);
+        CaptureEnd {
+            time_ns: self.settings.filter.last_ns(self.facts.last_ns),
+            // Where nothing else can be said, also a short wait is said.
+            patience_ns: if any_finished { PATIENCE_NS } else { 0 },
+        }
     }
 
     /// Determines which connections failed, and what the capture lacks of them.
     fn judge_endings(&mut self) {
-        let any_finished = self.connections.iter().any(AnalysedConnection::has_finished_exchange);
-        let end = CaptureEnd {
-            time_ns: self.settings.filter.last_ns(self.facts.last_ns),
-            // Where nothing else can be said, also a short wait is said.
-            patience_ns: if any_finished { PATIENCE_NS } else { 0 },
-        };
-        for AnalysedConnection { conversation, ledger } in &mut self.connections {
-            ledger.failure = failure::detect_failure(conversation, end);
-            self.facts.one_way_connections += u64::from(failure::is_one_way(conversation));
-            for side in [ConnectionSide::Client, ConnectionSide::Server] {
-                let missing = conversation.missing(side);
-                self.facts.missing_bytes += missing.bytes;
-                self.facts.missing_pieces += missing.gaps;
-            }
+        let end = self.capture_end();
+        for one in &mut self.connections {
+            judge_ending(one, end, &mut self.facts);
         }
+    }
+}
+
+fn judge_ending(one: &mut AnalysedConnection, end: CaptureEnd, facts: &mut CaptureFacts) {
+    let AnalysedConnection { conversation, ledger } = one;
+    ledger.failure = failure::detect_failure(conversation, end);
+    facts.one_way_connections += u64::from(failure::is_one_way(conversation));
+    for side in [ConnectionSide::Client, ConnectionSide::Server] {
+        let missing = conversation.missing(side);
+        facts.missing_bytes += missing.bytes;
+        facts.missing_pieces += missing.gaps;
     }
 }
 

@@ -70,6 +70,19 @@ impl ConnectionTable {
         self.last = None;
     }
 
+    /// Gives connections other places; those that get none are forgotten.
+    pub fn move_places(&mut self, new_place: impl Fn(u32) -> Option<u32>) {
+        self.places.retain(|_, place| match new_place(*place) {
+            Some(new) => {
+                *place = new;
+                true
+            }
+            None => false,
+        });
+        self.places.shrink_to_fit();
+        self.last = None;
+    }
+
     /// Adds another path of a connection.
     pub fn add_path(&mut self, packet: &TcpPacket<'_>, place: u32) {
         self.places.insert(ConnectionKey::from_packet(packet), place);

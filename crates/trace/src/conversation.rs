@@ -42,7 +42,7 @@ pub enum ConnectionEnd {
     Reset(ConnectionSide),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Conversation {
     /// The ends: client and server.
     pub ends: [TcpEndpoint; 2],

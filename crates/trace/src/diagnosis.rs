@@ -30,15 +30,15 @@ const USUAL_WINDOW: i64 = 65_536;
 /// Where missing packets hide more than one part in this many, nothing is called healthy.
 const HIDDEN: i64 = 10;
 
-/// The connections that sums are about.
+/// The connections that sums are about, in the order of their numbers.
 pub trait ConnectionLookup {
     fn find_connection(&self, number: u32) -> Option<&AnalysedConnection>;
 }
 
 impl ConnectionLookup for [AnalysedConnection] {
     fn find_connection(&self, number: u32) -> Option<&AnalysedConnection> {
-        let at = usize::try_from(number).ok()?.checked_sub(1)?;
-        <[_]>::get(self, at)
+        let at = self.binary_search_by_key(&number, |one| one.ledger.number).ok()?;
+        self.get(at)
     }
 }
 

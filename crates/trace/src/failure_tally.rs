@@ -19,13 +19,13 @@ const MAX_ENDS: usize = 1_000;
 const SHOWN_ENDS: usize = 8;
 
 /// Failed connections of a capture.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FailureTally {
     groups: Vec<FailureGroup>,
 }
 
 /// Connections that failed in one way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct FailureGroup {
     /// The first of them.
     first: ConnectionFailure,

@@ -1,4 +1,5 @@
-//! Capture files to frames: pcap and pcapng, plain or packed with gzip, zstd or lz4, from any reader.
+//! Capture files to frames: pcap and pcapng, plain or packed with gzip, zstd or lz4, from any reader. And blocks of the
+//! kernel's ring.
 //!
 //! Streaming: one block of the file is in memory at a time, and a frame refers to it. It does not interpret the frames.
 //! A damaged file yields its frames up to the damage, then the error with its position.
@@ -9,6 +10,7 @@ mod frame;
 mod packed;
 mod pcap;
 mod pcapng;
+mod ring_block;
 mod zstd_frames;
 
 use std::io::Read;
@@ -19,6 +21,7 @@ use pcapng::PcapngReader;
 
 pub use blocks::MAX_RECORD;
 pub use frame::{CaptureDamage, CapturedFrame};
+pub use ring_block::RingBlock;
 
 pub struct CaptureReader<R: Read> {
     blocks: BlockReader<R>,

@@ -16,7 +16,7 @@ pub const MAX_TRANSACTIONS: usize = 512;
 /// Transactions in the report over all connections; while reading twice as many are stored.
 pub const MAX_REPORTED: usize = 20_000;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ConnectionLedger {
     /// Number of the connection, from 1.
     pub number: u32,
@@ -42,7 +42,7 @@ pub struct ConnectionLedger {
 }
 
 /// A connection: its packets, and what was found about them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AnalysedConnection {
     pub conversation: Conversation,
     pub ledger: ConnectionLedger,

@@ -29,6 +29,7 @@ pub mod progress;
 pub mod render;
 pub mod report;
 pub mod report_builder;
+pub mod retirement;
 pub mod scene;
 pub mod sentence;
 pub mod unread_frames;

@@ -51,7 +51,7 @@ pub fn detect_speaker(payload: &[u8]) -> Option<ConnectionSide> {
 /// Messages that are stored until they are analysed: bounds the memory.
 const MAX_MESSAGES: usize = 65_536;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PayloadDecoder {
     pub protocol: PayloadProtocol,
     /// Complete and begun messages of each side, in order. Only with HTTP.
@@ -63,13 +63,13 @@ pub struct PayloadDecoder {
     speaking: Option<Box<ActiveDecoder>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ActiveDecoder {
     needs: [StreamBuffer; 2],
     decoder: ProtocolDecoder,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum ProtocolDecoder {
     Http(HttpDecoder),
     Tls([TlsDecoder; 2]),

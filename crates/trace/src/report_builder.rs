@@ -6,7 +6,6 @@ use crate::analysis::AnalysedCapture;
 use crate::diagnosis::diagnose;
 use crate::failure_tally::FailureTally;
 use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
-use crate::limit_tally::LimitTally;
 use crate::report::number::seconds;
 use crate::report::{CaptureReport, ConnectionReport, SCHEMA, TraceReport};
 
@@ -27,8 +26,8 @@ pub struct CaptureSource {
 const MAX_CONNECTIONS: usize = 20_000;
 
 pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
-    let mut tally = LimitTally::default();
-    let mut failures = FailureTally::default();
+    let mut tally = std::mem::take(&mut analysed.retired.tally);
+    let mut failures = std::mem::take(&mut analysed.retired.failures);
     for AnalysedConnection { conversation, ledger } in &analysed.connections {
         tally.add_tally(&ledger.tally);
         if let Some(failure) = &ledger.failure {
@@ -44,8 +43,9 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     });
     reported.truncate(MAX_CONNECTIONS);
     reported.sort_unstable();
-    let connections_total = connections.len();
-    let connections_left_out = connections.len() - reported.len();
+    let connections_total =
+        connections.len() + usize::try_from(analysed.retired.connections).unwrap_or(usize::MAX);
+    let connections_left_out = connections_total - reported.len();
     let one = |at: usize| {
         let mut failures = FailureTally::default();
         let AnalysedConnection { conversation, ledger } = &connections[at];

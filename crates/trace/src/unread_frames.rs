@@ -19,7 +19,7 @@ enum UnreadKind {
 /// Kinds that are told apart; hostile captures have more.
 const MAX_KINDS: usize = 64;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UnreadFrames {
     counts: BTreeMap<UnreadKind, u64>,
 }

@@ -16,3 +16,4 @@ mod beside;
 mod planted;
 mod scripted_exchange;
 mod verb;
+mod watch;

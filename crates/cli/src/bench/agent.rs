@@ -11,7 +11,8 @@ use lab::fleet::leader::Fleet;
 use lab::machine::procfs::{machine_facts, raise_descriptor_limit};
 
 use super::common::{BenchEndpoint, end, resolve};
-use super::progress::{print_progress, stop_on_interrupt};
+use super::progress::print_progress;
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 

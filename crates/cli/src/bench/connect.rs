@@ -15,9 +15,10 @@ use lab::result::BenchResult;
 use super::agent::LoadAgentsArgs;
 use super::common::{BenchEndpoint, ConnectionCloser, end, resolve, start_failure};
 use super::output_files::{OutputFiles, provenance};
-use super::progress::{ProgressLine, stop_on_interrupt};
+use super::progress::ProgressLine;
 use super::render;
 use crate::common_args::span;
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish};
 
 /// Measure messages over TCP or UDP against an end that echoes: `steelyard bench serve`, or a service in front of one.

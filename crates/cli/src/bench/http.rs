@@ -20,9 +20,10 @@ use lab::result::{BenchMetric, BenchResult, BenchRun, MetricDirection};
 use super::agent::LoadAgentsArgs;
 use super::common::{ConnectionCloser, resolve, start_failure};
 use super::output_files::{OutputFiles, fnv_digest, provenance};
-use super::progress::{ProgressLine, stop_on_interrupt};
+use super::progress::ProgressLine;
 use super::render;
 use crate::common_args::{file_name, read_config, span};
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 
 /// Ask a web server or balancer, closed loop or open loop, and report rate, latency and what failed.

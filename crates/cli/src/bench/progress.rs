@@ -1,15 +1,11 @@
-//! The progress of a running benchmark on standard error, and its end by Ctrl-C.
+//! The progress of a running benchmark on standard error.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::bench::http::BenchEvent;
 use lab::machine::facts::SATURATED;
 use lab::result_note::NoteSeverity;
-use tokio::signal::unix::{SignalKind, signal};
 
-use crate::outcome::CommandError;
 use crate::show::unit::{micros, rate};
 
 /// A line that is drawn over on terminals, and a line a test elsewhere.
@@ -81,29 +77,4 @@ impl ProgressLine {
 pub fn print_progress(text: &str) {
     // Ignored: a measurement must not stop because its progress cannot be shown.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
-/// A flag that Ctrl-C and SIGTERM set, so that finished measurements are not lost.
-pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    let unusable =
-        |error: std::io::Error| CommandError::Unusable(format!("cannot wait for signals: {error}"));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unusable)?;
-    let entered = runtime.enter();
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(unusable)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(unusable)?;
-    drop(entered);
-    let wait = move || {
-        runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        });
-        flag.store(true, Ordering::Relaxed);
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(unusable)?;
-    Ok(stop)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use lab::origin::{DatagramEcho, OriginKind, OriginOptions, TestOrigin};
 use lab::stream::server::{StreamServerCounts, serve_streams};
 
-use super::progress::stop_on_interrupt;
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 

@@ -16,9 +16,10 @@ use model::config::unit::{BitsPerSecond, ByteSize};
 
 use super::common::{BenchEndpoint, end, resolve};
 use super::output_files::{OutputFiles, provenance};
-use super::progress::{print_progress, stop_on_interrupt};
+use super::progress::print_progress;
 use super::render::render_notes;
 use crate::common_args::span;
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;

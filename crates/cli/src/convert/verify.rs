@@ -10,7 +10,7 @@ use lab::shadow::input::{CorpusSize, ShadowInput};
 use lab::shadow::report::{DifferenceVerdict, ShadowReport};
 use lab::shadow::run::{ShadowProgress, run_shadow};
 
-use crate::bench::stop_on_interrupt;
+use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, print_json, sentence};
 use crate::show::paint::Paint;
 use crate::show::screen;

@@ -1,14 +1,16 @@
 //! `steelyard explain trace`: time attribution from packet captures.
 //!
-//! Reads files and passes them to the analysis, whose results are printed. Nothing is calculated here.
+//! Passes files, or what passes an interface, to the analysis, whose results are printed. Nothing is calculated here.
 
 mod connections;
 mod pool;
 mod read;
 mod render;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use trace::analysis::AnalysisSettings;
 use trace::attribution::scale::{ScaleOverride, ScaleOverrides};
@@ -18,17 +20,19 @@ use trace::join::join_reports;
 use trace::render::page::NamedDrawing;
 use trace::report::TraceReport;
 
+use crate::common_args::span;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_json_line};
 use crate::show::paint::Paint;
 use crate::show::screen;
 use read::TraceReader;
+use watch::WatchSettings;
 
 /// Say whose time it was, from packet captures: client, network or server, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainTraceArgs {
     /// Captures: pcap or pcapng, plain or packed with gzip, zstd or lz4; several are read one after the other.
-    #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join", "watch"])]
     files: Vec<PathBuf>,
     /// Print everything as JSON; docs/explain.md has the schema.
     #[arg(long)]
@@ -48,6 +52,16 @@ pub struct ExplainTraceArgs {
     /// Join captures of both sides of a balancer, or one of both, into one story; both must be of one clock.
     #[arg(long, num_args = 1..=2, value_names = ["CLIENTS", "SERVERS"], conflicts_with_all = ["files", "html", "svg"])]
     join: Vec<PathBuf>,
+    /// Analyse what passes this interface, or `any`, until Ctrl-C; a terminal shows the report so far. Needs the right to
+    /// read packets (CAP_NET_RAW).
+    #[arg(long, value_name = "INTERFACE", conflicts_with_all = ["files", "compare", "join", "html", "svg", "connection"])]
+    watch: Option<String>,
+    /// End --watch by itself after this time.
+    #[arg(long = "for", value_name = "TIME", value_parser = span, requires = "watch")]
+    duration: Option<Duration>,
+    /// MiB that --watch shares with the kernel, for packets that wait to be read (1 to 1024).
+    #[arg(long, value_name = "MIB", requires = "watch", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ring: u32,
     /// Look only at packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS, pool=NAME; all
     /// must hold.
     #[arg(long, value_name = "CONDITION")]
@@ -67,11 +81,13 @@ Examples:
   steelyard explain trace big.pcapng.gz --filter port=443 --filter from=60 --json
   steelyard explain trace all.pcap --filter pool=web -c shop.toml
   steelyard explain trace middle.pcap --scale 192.0.2.80:443=7
+  steelyard explain trace --watch eth0 --filter port=443
+  steelyard explain trace --watch any --for 30s --json
   steelyard explain trace --compare fast.pcap slow.pcap
   steelyard explain trace --join front.pcap back.pcap
   steelyard explain trace --join /var/lib/steelyard/captures/slow-1795413600000.pcapng
 
-Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there.";
+Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there, or the interface went away.";
 
 pub fn run(args: &ExplainTraceArgs) -> ExitCode {
     finish(args.json, carry_out(args))
@@ -79,6 +95,13 @@ pub fn run(args: &ExplainTraceArgs) -> ExitCode {
 
 fn carry_out(args: &ExplainTraceArgs) -> Result<CommandOutcome, CommandError> {
     let settings = settings(args)?;
+    if let Some(interface) = &args.watch {
+        let wishes =
+            WatchSettings { duration: args.duration, ring_mebibytes: args.ring, json: args.json };
+        let report = watch::watch_interface(interface, settings, &wishes)?;
+        print_report(args.json, &report)?;
+        return Ok(outcome_of_reports(&[&report]));
+    }
     let reading = TraceReader { settings: &settings, quiet: args.json };
     match (args.compare.as_slice(), args.join.as_slice()) {
         ([fast, slow], _) => {
@@ -102,19 +125,19 @@ fn carry_out(args: &ExplainTraceArgs) -> Result<CommandOutcome, CommandError> {
         _ => {
             let report = reading.read_report(&args.files)?;
             write_drawings(args, &reading, &report)?;
-            if args.json {
-                // A large report in one line is half as long.
-                print_json_line(&report)?;
-            } else {
-                screen::print(&render::render_report(
-                    &report,
-                    screen::width(),
-                    Paint::for_stdout(),
-                ))?;
-            }
+            print_report(args.json, &report)?;
             Ok(outcome_of_reports(&[&report]))
         }
     }
+}
+
+fn print_report(json: bool, report: &TraceReport) -> Result<(), CommandError> {
+    if json {
+        // A large report in one line is half as long.
+        return print_json_line(report);
+    }
+    let text = render::render_report(report, screen::width(), Paint::for_stdout());
+    Ok(screen::print(&text)?)
 }
 
 fn print_answer<T: serde::Serialize>(

@@ -11,7 +11,7 @@ use super::need::{DecodeStep, StreamBuffer};
 use crate::event::ConnectionSide;
 
 /// The decoder state of each side.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HttpDecoder {
     states: [HttpDecodeState; 2],
     pending_methods: VecDeque<RequestMethod>,

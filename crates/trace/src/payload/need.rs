@@ -24,7 +24,7 @@ const MAX_OUT_OF_ORDER: usize = 64;
 const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
 /// A packet's payload that came before bytes in front of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EarlyPayload {
     /// Offset of its first byte.
     pub from: i64,
@@ -35,7 +35,7 @@ pub struct EarlyPayload {
 }
 
 /// The bytes that the decoder needs next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamBuffer {
     /// Offset of `have`'s first byte.
     offset: i64,

@@ -4,7 +4,7 @@ use super::need::{DecodeStep, StreamBuffer};
 use crate::bytes::u16_at;
 
 /// The decoder state of one side.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TlsDecoder {
     first_data: Option<i64>,
 }

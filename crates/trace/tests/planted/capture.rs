@@ -97,8 +97,13 @@ pub fn analyse(packets: &[PlantedPacket]) -> Value {
 }
 
 fn report_of(packets: &[PlantedPacket]) -> TraceReport {
+    report_with(packets, AnalysisSettings::default())
+}
+
+/// The report of a capture of these packets, with these limits.
+pub fn report_with(packets: &[PlantedPacket], settings: AnalysisSettings) -> TraceReport {
     let bytes = write_pcap(packets);
-    let mut analysis = Analysis::new(AnalysisSettings::default());
+    let mut analysis = Analysis::new(settings);
     let mut source = CaptureSource::default();
     ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
     build_report(analysis.finish(), source)

@@ -6,6 +6,7 @@ mod capture;
 mod cases;
 mod causes;
 mod drops;
+mod endless;
 mod ends;
 mod failure_rows;
 mod failures;

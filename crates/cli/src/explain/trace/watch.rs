@@ -1,0 +1,248 @@
+//! `explain trace --watch`: frames of an interface to the analysis, and the report so far to the terminal.
+//!
+//! The ring of the kernel is read as fast as it is filled; reports are made of a copy, and take a part of the time at
+//! most, so that the ring does not fill meanwhile.
+
+mod packet_ring;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use trace::analysis::{Analysis, AnalysisSettings};
+use trace::input::RingBlock;
+use trace::report::TraceReport;
+use trace::report_builder::{self, CaptureSource};
+
+use self::packet_ring::PacketRing;
+use super::render;
+use crate::interrupt::stop_on_interrupt;
+use crate::outcome::{CommandError, sentence};
+use crate::show::paint::Paint;
+use crate::show::screen::{self, Screen};
+
+/// How to watch.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchSettings {
+    /// When to end without being asked to.
+    pub duration: Option<Duration>,
+    pub ring_mebibytes: u32,
+    /// Nothing is shown before the end.
+    pub json: bool,
+}
+
+/// All interfaces.
+const ANY: &str = "any";
+/// How long the ring may stay silent before the clock and the signals are looked at again. Longer than the kernel keeps a
+/// block that is not full.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Between two reports on the terminal, and between two looks at the kernel's counts.
+const EVERY: Duration = Duration::from_secs(2);
+/// Reports on the terminal take one part in so many of the time.
+const SHARE: u32 = 20;
+/// Packets have numbers of 32 bits.
+const MAX_FRAMES: u64 = u32::MAX as u64;
+/// Connections that are told apart at a time: two or three kilobytes each.
+const MAX_CONNECTIONS: usize = 20_000;
+
+/// Watches an interface until a signal, the time's end, or the interface's.
+pub fn watch_interface(
+    interface: &str,
+    settings: AnalysisSettings,
+    wishes: &WatchSettings,
+) -> Result<TraceReport, CommandError> {
+    let place = WatchedInterface::find(interface)?;
+    let ring = PacketRing::open(place.index, wishes.ring_mebibytes)
+        .map_err(|error| place.explain_refusal(&error, wishes.ring_mebibytes))?;
+    let stop = stop_on_interrupt()?;
+    let settings = AnalysisSettings { endless: true, max_connections: MAX_CONNECTIONS, ..settings };
+    let mut watch = InterfaceWatch {
+        place,
+        ring,
+        analysis: Analysis::new(settings),
+        source: CaptureSource { files: vec![interface.to_owned()], ..CaptureSource::default() },
+        broken: 0,
+        is_down: false,
+    };
+    let end = wishes.duration.map(|duration| Instant::now() + duration);
+    let mut view = WatchView::open(wishes.json)?;
+    while !stop.load(Ordering::Relaxed)
+        && end.is_none_or(|end| Instant::now() < end)
+        && watch.analysis.facts().frames < MAX_FRAMES
+    {
+        if !watch.read_block()? {
+            break;
+        }
+        if view.is_due() {
+            watch.count_drops();
+            view.show(&watch)?;
+        }
+    }
+    drop(view);
+    watch.drain()?;
+    watch.count_drops();
+    let report = report_builder::build_report(watch.analysis.finish(), watch.source);
+    Ok(report)
+}
+
+/// The interface, and its number.
+#[derive(Debug)]
+struct WatchedInterface {
+    name: String,
+    /// 0: all.
+    index: u32,
+}
+
+impl WatchedInterface {
+    fn find(name: &str) -> Result<WatchedInterface, CommandError> {
+        let found = if name == ANY { Some(0) } else { interface_index(name) };
+        let index = found.ok_or_else(|| {
+            let names = interface_names().join(", ");
+            CommandError::Absent(format!(
+                "there is no interface `{name}`; expected one of {names}, or any for all"
+            ))
+        })?;
+        Ok(WatchedInterface { name: name.to_owned(), index })
+    }
+
+    fn is_there(&self) -> bool {
+        self.index == 0 || interface_index(&self.name) == Some(self.index)
+    }
+
+    fn explain_refusal(&self, error: &io::Error, mebibytes: u32) -> CommandError {
+        let name = &self.name;
+        let text = match error.kind() {
+            io::ErrorKind::PermissionDenied => format!(
+                "packets of {name} may not be read: run it as root, or give this program CAP_NET_RAW (setcap cap_net_raw+ep)"
+            ),
+            io::ErrorKind::OutOfMemory => format!(
+                "the kernel has no memory for a ring of {mebibytes} MiB: choose a smaller one with --ring"
+            ),
+            _ => format!("packets of {name} cannot be read: {}", sentence(error)),
+        };
+        CommandError::Unusable(text)
+    }
+}
+
+/// A running analysis of an interface.
+struct InterfaceWatch {
+    place: WatchedInterface,
+    ring: PacketRing,
+    analysis: Analysis,
+    source: CaptureSource,
+    /// Packets that a block of the ring announced and did not have.
+    broken: u64,
+    is_down: bool,
+}
+
+impl InterfaceWatch {
+    /// Analyses a block of packets, if there is one. `false`: the interface is gone, and no other will come.
+    fn read_block(&mut self) -> Result<bool, CommandError> {
+        let analysis = &mut self.analysis;
+        let read = self.ring.read_block(PATIENCE, |bytes| {
+            let mut block = RingBlock::new(bytes);
+            block.by_ref().for_each(|frame| analysis.add_frame(&frame));
+            block.broken()
+        });
+        match read {
+            Ok(broken) => {
+                self.broken += u64::from(broken.unwrap_or(0));
+                self.is_down &= broken.is_none();
+            }
+            Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
+                let name = &self.place.name;
+                if !self.place.is_there() {
+                    self.source.damage = Some(format!("interface {name} was removed"));
+                    return Ok(false);
+                }
+                self.is_down = true;
+            }
+            Err(error) => {
+                return Err(CommandError::Unusable(format!(
+                    "packets of {} cannot be read any more: {}",
+                    self.place.name,
+                    sentence(&error)
+                )));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Analyses what came before the end and that the kernel still has.
+    fn drain(&mut self) -> Result<(), CommandError> {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end && self.read_block()? {}
+        Ok(())
+    }
+
+    fn count_drops(&mut self) {
+        // Counts that cannot be read are those of a ring that is gone.
+        let counts = self.ring.take_counts().unwrap_or_default();
+        self.source.drops += counts.dropped + std::mem::take(&mut self.broken);
+    }
+}
+
+/// What a terminal shows meanwhile.
+struct WatchView {
+    screen: Option<Screen>,
+    /// A line of progress where the report goes elsewhere.
+    has_line: bool,
+    next: Instant,
+}
+
+impl WatchView {
+    fn open(json: bool) -> io::Result<WatchView> {
+        let is_shown = !json && screen::is_terminal();
+        let screen = if is_shown { Some(Screen::open(true)?) } else { None };
+        let has_line = !is_shown && io::stderr().is_terminal();
+        Ok(WatchView { screen, has_line, next: Instant::now() + EVERY })
+    }
+
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    fn show(&mut self, watch: &InterfaceWatch) -> io::Result<()> {
+        let begun = Instant::now();
+        if let Some(screen) = &mut self.screen {
+            let report =
+                report_builder::build_report(watch.analysis.interim(), watch.source.clone());
+            let mut text = String::new();
+            if watch.is_down {
+                text.push_str(&format!("{} is down\n", watch.place.name));
+            }
+            text.push_str(&render::render_report(&report, screen::width(), Paint::for_stdout()));
+            screen.draw(&text)?;
+        } else if self.has_line {
+            let frames = watch.analysis.facts().frames;
+            let drops = watch.source.drops;
+            let name = &watch.place.name;
+            write!(io::stderr(), "\r{name}: {frames} packets, {drops} dropped; Ctrl-C ends ")?;
+        }
+        self.next = Instant::now() + EVERY.max(begun.elapsed() * SHARE);
+        Ok(())
+    }
+}
+
+impl Drop for WatchView {
+    fn drop(&mut self) {
+        if self.has_line {
+            // A line that cannot be cleared stops nothing.
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+fn interface_index(name: &str) -> Option<u32> {
+    let family = rustix::net::AddressFamily::INET;
+    let socket = rustix::net::socket(family, rustix::net::SocketType::DGRAM, None).ok()?;
+    rustix::net::netdevice::name_to_index(&socket, name).ok()
+}
+
+fn interface_names() -> Vec<String> {
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
