@@ -8,7 +8,7 @@ use crate::tree::{RuleBreach, SourceTree};
 /// The files that may hold unsafe code.
 pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
-    "crates/cli/src/explain/trace/watch/packet_ring.rs",
+    "crates/cli/src/explain/trace/watch/kernel_ring.rs",
     "crates/daemon/src/util/memory_footprint.rs",
     "crates/daemon/src/planes/links/frame_socket.rs",
     "crates/daemon/src/planes/uplinks/netns.rs",

@@ -1,6 +1,6 @@
 //! The exchange that a connection had open at its end: a request without an answer, or half of a message.
 //!
-//! By HTTP heads where they could be read completely; else by who sent data last.
+//! By HTTP heads where they could be read completely, and by records of TLS; else by who sent data last.
 
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
@@ -96,6 +96,22 @@ impl PendingExchange {
         let has_spoken = told.since.is_some();
         let is_tls = conversation.talk.protocol == PayloadProtocol::Tls;
         let server_to = conversation.reached_offset(ConnectionSide::Server);
+        let open_record = |side| {
+            let reached = conversation.reached_offset(side);
+            let record = conversation.talk.open_record(side, reached)?;
+            let run = &progress.sides[side.index()].run;
+            let part = match side {
+                ConnectionSide::Client => OpenPart::HalfRequest,
+                ConnectionSide::Server => OpenPart::Answer,
+            };
+            let bytes = run.bytes.cast_signed().max(reached - record.from);
+            Some(PendingExchange { is_certain: true, bytes, ..PendingExchange::nothing(part, run) })
+        };
+        // Half of a record is nothing that its receiver can read.
+        let [asking, telling] = [ConnectionSide::Client, ConnectionSide::Server].map(open_record);
+        if let Some(open) = telling.or(asking) {
+            return open;
+        }
         match progress.last_speaker {
             None => PendingExchange::nothing(OpenPart::Unknown, told),
             Some(ConnectionSide::Server) if conversation.directions[0].acked < server_to => {

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use crate::event::ConnectionSide;
 use crate::packet::TcpPacket;
+use crate::ranges::OffsetRange;
 use http::HttpDecoder;
 use need::{DecodeStep, EarlyPayload, StreamBuffer};
 use tls::TlsDecoder;
@@ -115,6 +116,14 @@ impl PayloadDecoder {
         }
     }
 
+    /// The record of TLS that a side's bytes up to `reached` end within.
+    pub fn open_record(&self, side: ConnectionSide, reached: i64) -> Option<OffsetRange> {
+        let ProtocolDecoder::Tls(both) = &self.speaking.as_deref()?.decoder else { return None };
+        both[side.index()]
+            .last_record()
+            .filter(|record| record.from < reached && reached < record.to)
+    }
+
     /// Bytes of a side were acknowledged up to `acked`. Needed ones that did not come by then never will.
     #[inline]
     pub fn pass_unseen(&mut self, side: ConnectionSide, acked: i64) {
@@ -122,6 +131,14 @@ impl PayloadDecoder {
         // The end of a stream takes a number too.
         if speaking.needs[side.index()].offset() + 1 >= acked {
             return;
+        }
+        if let ProtocolDecoder::Tls(both) = &mut speaking.decoder {
+            let tls = &mut both[side.index()];
+            if tls.first_data().is_some() {
+                // What hides are boundaries of records alone.
+                tls.lose_records();
+                return;
+            }
         }
         self.holes = true;
         let early = speaking.needs[side.index()].take_early();

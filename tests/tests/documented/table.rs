@@ -53,6 +53,11 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
         Skipped("nothing was applied; tests/tests/steering.rs does both"),
     ),
     (
+        "docs/explain.md",
+        "steelyard explain trace --watch eth0 --filter port=443",
+        Replaced("steelyard explain trace --watch eth0 --filter port=443 --for 1s"),
+    ),
+    (
         "docs/guides/capacity-and-tuning.md",
         "steelyard capacity -c shop.toml --calibrate",
         Skipped("it uses all processors for seconds; tests/tests/lab/capacity.rs does"),

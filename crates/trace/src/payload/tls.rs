@@ -1,12 +1,17 @@
-//! TLS records: where application data begins (RFC 8446, 5.1). Nothing is decrypted.
+//! TLS records: where application data begins, and which record is open (RFC 8446, 5.1). Nothing is decrypted.
 
 use super::need::{DecodeStep, StreamBuffer};
 use crate::bytes::u16_at;
+use crate::ranges::OffsetRange;
 
 /// The decoder state of one side.
 #[derive(Clone, Debug, Default)]
 pub struct TlsDecoder {
     first_data: Option<i64>,
+    /// The record whose header was read last.
+    last_record: Option<OffsetRange>,
+    /// Headers are not found any more: bytes are missing, or they are not those of records.
+    lost: bool,
 }
 
 /// Bytes of a record's header, and the type of application data in it (RFC 8446 §5.1).
@@ -28,11 +33,19 @@ pub fn is_application_data(bytes: &[u8]) -> bool {
 impl TlsDecoder {
     /// Reads the next record's header.
     pub fn step(&mut self, need: &mut StreamBuffer) -> DecodeStep {
-        // Records after the first application data have no effect here.
-        if self.first_data.is_some() {
+        if self.lost {
             need.skip_to(i64::MAX / 2);
             return DecodeStep::Wait;
         }
+        let step = self.read_header(need);
+        if step == DecodeStep::Unreadable && self.first_data.is_some() {
+            self.lose_records();
+            return DecodeStep::Advanced;
+        }
+        step
+    }
+
+    fn read_header(&mut self, need: &mut StreamBuffer) -> DecodeStep {
         let bytes = need.bytes();
         if bytes.len() < HEADER {
             return need.wait_step();
@@ -41,12 +54,25 @@ impl TlsDecoder {
         if !(20..=24).contains(&bytes[0]) || bytes[1] != 3 || length > MAX_RECORD {
             return DecodeStep::Unreadable;
         }
+        let from = need.start();
         if bytes[0] == APPLICATION {
-            self.first_data = Some(need.start());
+            self.first_data.get_or_insert(from);
         }
-        let behind = need.start() + HEADER as i64 + i64::from(length);
-        need.skip_to(behind);
+        let to = from + HEADER as i64 + i64::from(length);
+        self.last_record = Some(OffsetRange { from, to });
+        need.skip_to(to);
         DecodeStep::Advanced
+    }
+
+    /// From here on nothing is known of records.
+    pub fn lose_records(&mut self) {
+        self.lost = true;
+        self.last_record = None;
+    }
+
+    /// The last record whose header was read; `None` too where records are not known.
+    pub fn last_record(&self) -> Option<OffsetRange> {
+        self.last_record
     }
 
     /// Offset of the first application data.

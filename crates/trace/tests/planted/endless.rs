@@ -33,7 +33,7 @@ fn exchange(connection: u16) -> Vec<PlantedPacket> {
     let of = |after: i64, is_from_client, flags| {
         packet(connection, begun + after, is_from_client, flags)
     };
-    if connection % EACH == 0 {
+    if connection.is_multiple_of(EACH) {
         return vec![of(0, true, SYN), PlantedPacket { ack: 101, ..of(1, false, RST | ACK) }];
     }
     let think = if connection % EACH == SLOW { 900 } else { 2 };

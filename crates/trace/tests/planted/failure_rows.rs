@@ -154,6 +154,40 @@ pub const ROWS: &[FailureRow] = &[
         },
     },
     FailureRow {
+        name: "record of an answer reset",
+        cause: "ANSWER_CUT server",
+        script: |one| {
+            one.handshake().hello().records(true, 200, 200).wait(20);
+            one.records(false, 40_000, 20_000).client(ACK, b"").wait(20).server(RST | ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "record of an answer closed early",
+        cause: "ANSWER_CUT server",
+        script: |one| {
+            one.handshake().hello().records(true, 200, 200).wait(20);
+            one.records(false, 9_000, 8_000).client(ACK, b"").server(FIN | ACK, b"");
+            one.wait(20).client(FIN | ACK, b"").server(ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "record of an answer stalled",
+        cause: "ANSWER_STALLED server",
+        script: |one| {
+            one.handshake().hello().records(true, 200, 200).wait(20);
+            one.records(false, 9_000, 8_000).client(ACK, b"").wait(5_000);
+            one.probe(true).wait(20).server(ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "record of a request given up",
+        cause: "REQUEST_CUT client",
+        script: |one| {
+            one.handshake().hello().records(true, 9_000, 4_000).wait(20).server(ACK, b"");
+            one.wait(100).client(RST | ACK, b"");
+        },
+    },
+    FailureRow {
         name: "answer reset",
         cause: "ANSWER_CUT server",
         script: |one| {
@@ -276,6 +310,22 @@ pub const HEALTHY: &[FailureRow] = &[
         cause: "",
         script: |one| {
             one.handshake().exchange(5).close();
+        },
+    },
+    FailureRow {
+        name: "closed behind the last record",
+        cause: "",
+        script: |one| {
+            one.handshake().hello().records(false, 400, 400).records(true, 200, 205).wait(20);
+            one.records(false, 9_000, 9_005).client(ACK, b"").close();
+        },
+    },
+    FailureRow {
+        name: "reset by the client behind the last record",
+        cause: "",
+        script: |one| {
+            one.handshake().hello().records(true, 20_000, 20_010).wait(20).server(ACK, b"");
+            one.records(false, 40_000, 40_015).client(ACK, b"").wait(20).client(RST | ACK, b"");
         },
     },
     FailureRow {

@@ -138,7 +138,43 @@ impl ScriptedConnection {
         self
     }
 
+    /// Hellos of TLS.
+    pub fn hello(&mut self) -> &mut ScriptedConnection {
+        self.client(ACK, &record(22, 1, 200)).wait(2 * ONE_WAY_MS);
+        self.server(ACK, &record(22, 2, 900)).wait(5)
+    }
+
+    /// The first `sent` bytes of records of application data with so many bytes.
+    pub fn records(
+        &mut self,
+        is_client: bool,
+        bytes: usize,
+        sent: usize,
+    ) -> &mut ScriptedConnection {
+        let mut whole = Vec::new();
+        let mut left = bytes;
+        while left > 0 {
+            let one = left.min(16_384);
+            whole.extend(record(23, 0, one));
+            left -= one;
+        }
+        whole.truncate(sent);
+        for part in whole.chunks(1_460) {
+            self.send(is_client, ACK, part);
+        }
+        self
+    }
+
     pub fn close(&mut self) -> &mut ScriptedConnection {
         self.client(FIN | ACK, b"").wait(2 * ONE_WAY_MS).server(FIN | ACK, b"").client(ACK, b"")
     }
+}
+
+/// A record of TLS with so many bytes behind its header.
+fn record(kind: u8, first: u8, bytes: usize) -> Vec<u8> {
+    let mut out = vec![kind, 3, 3];
+    out.extend((bytes as u16).to_be_bytes());
+    out.push(first);
+    out.resize(5 + bytes, b'x');
+    out
 }

@@ -3,7 +3,7 @@
 //! The ring of the kernel is read as fast as it is filled; reports are made of a copy, and take a part of the time at
 //! most, so that the ring does not fill meanwhile.
 
-mod packet_ring;
+mod kernel_ring;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use trace::input::RingBlock;
 use trace::report::TraceReport;
 use trace::report_builder::{self, CaptureSource};
 
-use self::packet_ring::PacketRing;
+use self::kernel_ring::KernelRing;
 use super::render;
 use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, sentence};
@@ -42,8 +42,8 @@ const EVERY: Duration = Duration::from_secs(2);
 const SHARE: u32 = 20;
 /// Packets have numbers of 32 bits.
 const MAX_FRAMES: u64 = u32::MAX as u64;
-/// Connections that are told apart at a time: two or three kilobytes each.
-const MAX_CONNECTIONS: usize = 20_000;
+/// Connections that are told apart at a time: some six kilobytes each.
+const MAX_CONNECTIONS: usize = 10_000;
 
 /// Watches an interface until a signal, the time's end, or the interface's.
 pub fn watch_interface(
@@ -52,7 +52,7 @@ pub fn watch_interface(
     wishes: &WatchSettings,
 ) -> Result<TraceReport, CommandError> {
     let place = WatchedInterface::find(interface)?;
-    let ring = PacketRing::open(place.index, wishes.ring_mebibytes)
+    let ring = KernelRing::open(place.index, wishes.ring_mebibytes)
         .map_err(|error| place.explain_refusal(&error, wishes.ring_mebibytes))?;
     let stop = stop_on_interrupt()?;
     let settings = AnalysisSettings { endless: true, max_connections: MAX_CONNECTIONS, ..settings };
@@ -127,7 +127,7 @@ impl WatchedInterface {
 /// A running analysis of an interface.
 struct InterfaceWatch {
     place: WatchedInterface,
-    ring: PacketRing,
+    ring: KernelRing,
     analysis: Analysis,
     source: CaptureSource,
     /// Packets that a block of the ring announced and did not have.
@@ -177,8 +177,8 @@ impl InterfaceWatch {
 
     fn count_drops(&mut self) {
         // Counts that cannot be read are those of a ring that is gone.
-        let counts = self.ring.take_counts().unwrap_or_default();
-        self.source.drops += counts.dropped + std::mem::take(&mut self.broken);
+        let dropped = self.ring.take_drops().unwrap_or_default();
+        self.source.drops += dropped + std::mem::take(&mut self.broken);
     }
 }
 

@@ -42,14 +42,8 @@ struct RingRequest {
     features: u32,
 }
 
-/// Packets that the kernel had for the ring since the last call.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RingCounts {
-    pub dropped: u64,
-}
-
 #[derive(Debug)]
-pub struct PacketRing {
+pub struct KernelRing {
     socket: OwnedFd,
     memory: *mut u8,
     blocks: usize,
@@ -57,9 +51,9 @@ pub struct PacketRing {
     next: usize,
 }
 
-impl PacketRing {
+impl KernelRing {
     /// A ring of so many MiB for the frames of this interface, or with 0 of all.
-    pub fn open(ifindex: u32, mebibytes: u32) -> io::Result<PacketRing> {
+    pub fn open(ifindex: u32, mebibytes: u32) -> io::Result<KernelRing> {
         // Without a protocol the socket receives nothing before it is bound.
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
@@ -80,7 +74,7 @@ impl PacketRing {
         let memory = unsafe {
             mmap(std::ptr::null_mut(), blocks * BLOCK, rights, MapFlags::SHARED, &socket, 0)?
         };
-        let ring = PacketRing { socket, memory: memory.cast(), blocks, next: 0 };
+        let ring = KernelRing { socket, memory: memory.cast(), blocks, next: 0 };
         packet_socket::bind_to_link(ring.socket.as_fd(), ifindex)?;
         Ok(ring)
     }
@@ -111,7 +105,7 @@ impl PacketRing {
     }
 
     /// Packets that found no room since the last call.
-    pub fn take_counts(&self) -> io::Result<RingCounts> {
+    pub fn take_drops(&self) -> io::Result<u64> {
         // `struct tpacket_stats_v3`: packets, drops, and how often the queue was frozen.
         let mut counts = [0_u32; 3];
         let mut length = size_of_val(&counts) as libc::socklen_t;
@@ -126,11 +120,7 @@ impl PacketRing {
                 &mut length,
             )
         };
-        if result == 0 {
-            Ok(RingCounts { dropped: u64::from(counts[1]) })
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(u64::from(counts[1])) } else { Err(io::Error::last_os_error()) }
     }
 
     fn wait(&self, patience: Duration) -> io::Result<()> {
@@ -162,7 +152,7 @@ impl PacketRing {
     }
 }
 
-impl Drop for PacketRing {
+impl Drop for KernelRing {
     fn drop(&mut self) {
         // SAFETY: the mapping is this ring's alone, and nobody refers to it any more. If it cannot be given back, it ends
         // with the process.
