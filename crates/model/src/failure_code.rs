@@ -35,9 +35,25 @@ pub enum FailureCode {
     WindowClosed,
     /// Keep-alive probes had no reply.
     KeepaliveUnanswered,
+    /// The first packets of a connection of QUIC had no answer.
+    QuicUnanswered,
+    /// The handshake of QUIC began and did not end.
+    QuicUnfinished,
+    /// The server does not have the version of QUIC that the client has.
+    QuicVersionRefused,
 }
 
 impl FailureCode {
+    /// Whether it is about connections of QUIC, which have numbers of their own.
+    pub fn is_quic(self) -> bool {
+        matches!(
+            self,
+            FailureCode::QuicUnanswered
+                | FailureCode::QuicUnfinished
+                | FailureCode::QuicVersionRefused
+        )
+    }
+
     /// The code in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -56,6 +72,9 @@ impl FailureCode {
             FailureCode::PeerGone => "PEER_GONE",
             FailureCode::WindowClosed => "WINDOW_CLOSED",
             FailureCode::KeepaliveUnanswered => "KEEPALIVE_UNANSWERED",
+            FailureCode::QuicUnanswered => "QUIC_UNANSWERED",
+            FailureCode::QuicUnfinished => "QUIC_UNFINISHED",
+            FailureCode::QuicVersionRefused => "QUIC_VERSION_REFUSED",
         }
     }
 
@@ -77,6 +96,9 @@ impl FailureCode {
             FailureCode::PeerGone => "a side that stopped answering",
             FailureCode::WindowClosed => "a receive window closed for good",
             FailureCode::KeepaliveUnanswered => "keep-alive probes without a reply",
+            FailureCode::QuicUnanswered => "connections of QUIC without an answer",
+            FailureCode::QuicUnfinished => "handshakes of QUIC that did not end",
+            FailureCode::QuicVersionRefused => "versions of QUIC that were refused",
         }
     }
 }

@@ -5,17 +5,20 @@
 //! no file and determines no causes.
 
 use crate::attribution::scale::ScaleOverrides;
+use crate::capture_facts::CaptureFacts;
 use crate::connection_table::ConnectionTable;
 use crate::conversation::{ConnectionEnd, Conversation};
 use crate::event::ConnectionSide;
 use crate::failure::{self, CaptureEnd};
+use crate::failure_tally::FailureTally;
 use crate::filter::CaptureFilter;
 use crate::input::CapturedFrame;
 use crate::ledger::{
     AnalysedConnection, AnalysisExtent, ConnectionLedger, MAX_REPORTED, keep_slowest_overall,
 };
-use crate::link::{self, NonTcpFrame};
-use crate::packet::TcpPacket;
+use crate::link::{self, CarriedSegment, NonTcpFrame};
+use crate::packet::{IpSegment, TcpPacket};
+use crate::quic::{QuicTable, UdpDatagram};
 use crate::retirement::{self, RetiredConnections};
 use crate::scene::ConnectionScene;
 use crate::unread_frames::UnreadFrames;
@@ -51,42 +54,6 @@ impl Default for AnalysisSettings {
     }
 }
 
-/// Counts over the capture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaptureFacts {
-    pub frames: u64,
-    /// Captured bytes of these frames.
-    pub captured_bytes: u64,
-    /// TCP packets, copies included.
-    pub tcp_packets: u64,
-    /// Copies that only the capture made.
-    pub duplicates: u64,
-    /// TCP packets that the filter left out.
-    pub filtered: u64,
-    /// TCP packets of connections beyond the limit.
-    pub beyond_limit: u64,
-    /// Frames of unknown link types, and the last such link type.
-    pub unknown_link: u64,
-    pub unknown_link_type: u16,
-    pub not_ip: u64,
-    pub not_tcp: u64,
-    pub fragments: u64,
-    /// Cut or broken before TCP's header was complete.
-    pub broken: u64,
-    pub too_deep: u64,
-    /// Frames with an earlier time than the frame before; they get its time.
-    pub backwards: u64,
-    /// Bytes that passed, by their acknowledgements, and that the capture lacks; and in how many pieces.
-    pub missing_bytes: i64,
-    pub missing_pieces: u64,
-    /// Connections of which only one direction was captured.
-    pub one_way_connections: u64,
-    /// The first frame, nanoseconds since the epoch.
-    pub first_ns: i64,
-    /// The last frame, nanoseconds since the first.
-    pub last_ns: i64,
-}
-
 #[derive(Debug, Default)]
 pub struct Analysis {
     settings: AnalysisSettings,
@@ -97,6 +64,7 @@ pub struct Analysis {
     /// How many connections began.
     begun: u32,
     retired: RetiredConnections,
+    quic: QuicTable,
     events: usize,
 }
 
@@ -111,6 +79,9 @@ pub struct AnalysedCapture {
     pub connections: Vec<AnalysedConnection>,
     /// Sums of the retired ones.
     pub retired: RetiredConnections,
+    pub quic: QuicTable,
+    /// The failures of connections of QUIC.
+    pub quic_failures: FailureTally,
 }
 
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
@@ -130,11 +101,14 @@ impl Analysis {
     #[inline]
     pub fn add_frame(&mut self, frame: &CapturedFrame<'_>) {
         let time_ns = self.clock(frame);
-        let carried = match link::find_tcp(frame) {
-            Ok(carried) => carried,
+        let number = u32::try_from(self.facts.frames).unwrap_or(u32::MAX);
+        let carried = match link::find_segment(frame) {
+            Ok(CarriedSegment::Tcp(carried)) => carried,
+            Ok(CarriedSegment::Udp(carried)) => {
+                return self.add_datagram(&carried, time_ns, number);
+            }
             Err(other) => return self.count_skipped(other),
         };
-        let number = u32::try_from(self.facts.frames).unwrap_or(u32::MAX);
         let Ok(packet) = TcpPacket::read(&carried, time_ns, number) else {
             self.facts.broken += 1;
             return;
@@ -145,6 +119,22 @@ impl Analysis {
         }
         self.facts.tcp_packets += 1;
         self.add_packet(&packet);
+    }
+
+    /// Adds a UDP datagram, which may be of QUIC.
+    fn add_datagram(&mut self, carried: &IpSegment<'_>, time_ns: i64, number: u32) {
+        let Some(datagram) = UdpDatagram::read(carried, time_ns, number) else {
+            self.facts.broken += 1;
+            return;
+        };
+        let UdpDatagram { source, destination, .. } = datagram;
+        let passes = self.settings.filter.accepts_ends(time_ns, source, destination);
+        if self.settings.endless && self.quic.is_full() {
+            self.quic.give_up_half(self.capture_end());
+        }
+        if !passes || !self.quic.add(&datagram) {
+            self.count_skipped(NonTcpFrame::NotTcp(UDP));
+        }
     }
 
     #[inline]
@@ -165,18 +155,7 @@ impl Analysis {
     #[cold]
     fn count_skipped(&mut self, other: NonTcpFrame) {
         self.unread.count(other);
-        let facts = &mut self.facts;
-        match other {
-            NonTcpFrame::Link(number) => {
-                facts.unknown_link += 1;
-                facts.unknown_link_type = number;
-            }
-            NonTcpFrame::NotIp(_) => facts.not_ip += 1,
-            NonTcpFrame::NotTcp(_) => facts.not_tcp += 1,
-            NonTcpFrame::Fragment => facts.fragments += 1,
-            NonTcpFrame::Broken => facts.broken += 1,
-            NonTcpFrame::TooDeep => facts.too_deep += 1,
-        }
+        self.facts.count_skipped(other);
     }
 
     #[inline]
@@ -317,6 +296,7 @@ impl Analysis {
             unread: self.unread.clone(),
             connections: self.connections.clone(),
             retired: self.retired.clone(),
+            quic: self.quic.clone(),
             ..Analysis::default()
         };
         so_far.finish()
@@ -347,11 +327,14 @@ impl Analysis {
             }
         }
         self.judge_endings();
+        let quic_failures = self.quic.judge(self.capture_end());
         AnalysedCapture {
             facts: self.facts,
             unread: self.unread,
             connections: self.connections,
             retired: self.retired,
+            quic: self.quic,
+            quic_failures,
         }
     }
 
@@ -388,6 +371,9 @@ fn judge_ending(one: &mut AnalysedConnection, end: CaptureEnd, facts: &mut Captu
 /// How long an exchange may be open at the capture's end before that is a failure, nanoseconds.
 /// A capture always ends within some exchanges; few programs think for three seconds.
 const PATIENCE_NS: i64 = 3_000_000_000;
+
+/// IANA's number of UDP.
+const UDP: u8 = 17;
 
 /// A year: sums of such times stay far from the bounds of an `i64`, and longer captures have a wrong clock.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

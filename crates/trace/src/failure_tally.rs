@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use model::limit::TimeOwner;
 
 use crate::address;
-use crate::conversation::Conversation;
 use crate::failure::ConnectionFailure;
 use crate::failure_text::{self, FailureWords};
 use crate::packet::TcpEndpoint;
@@ -39,8 +38,8 @@ struct FailureGroup {
 }
 
 impl FailureTally {
-    /// Adds a connection with its number.
-    pub fn add(&mut self, failure: &ConnectionFailure, conversation: &Conversation, number: u32) {
+    /// Adds a connection with its client, its server and its number.
+    pub fn add(&mut self, failure: &ConnectionFailure, ends: [TcpEndpoint; 2], number: u32) {
         let same = |group: &FailureGroup| {
             group.first.code == failure.code && group.first.owner == failure.owner
         };
@@ -56,7 +55,7 @@ impl FailureTally {
         group.connections += 1;
         group.last_ns = group.last_ns.max(failure.since.time_ns);
         group.longest_ns = group.longest_ns.max(failure.waited_ns);
-        let [client, server] = conversation.ends;
+        let [client, server] = ends;
         count_end(&mut group.servers, server);
         count_end(&mut group.clients, TcpEndpoint { port: 0, ..client });
     }

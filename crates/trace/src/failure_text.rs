@@ -97,6 +97,15 @@ fn describe_code(words: &FailureWords<'_>) -> String {
             };
             format!("the {owner} {how} the connection within an answer{title}, after {of_message}")
         }
+        FailureCode::QuicUnanswered => {
+            format!("no answer to the first packets of QUIC within {waited}")
+        }
+        FailureCode::QuicUnfinished => {
+            format!("the {owner} did not go on with the handshake of QUIC for {waited}")
+        }
+        FailureCode::QuicVersionRefused => {
+            "the server does not have the client's version of QUIC".to_owned()
+        }
         FailureCode::AnswerStalled => format!(
             "an answer{title} stopped after {of_message} and nothing followed for {waited}{}",
             describe_end(first.ended)
@@ -158,6 +167,15 @@ pub fn suggest_check(failure: &ConnectionFailure) -> String {
         }
         FailureCode::PeerGone | FailureCode::KeepaliveUnanswered => {
             format!("Check whether the {owner} is up, and whether a firewall or NAT on the path forgot the connection")
+        }
+        FailureCode::QuicUnanswered => {
+            "Check that the server listens on that port of UDP, and firewalls that drop UDP: clients then fall back to TCP".to_owned()
+        }
+        FailureCode::QuicUnfinished => {
+            format!("Check the way to the {owner}: packets of 1,200 bytes and more must pass, and answers must leave from the address that was asked")
+        }
+        FailureCode::QuicVersionRefused => {
+            "Check which versions of QUIC both sides have".to_owned()
         }
         FailureCode::WindowClosed => format!("Check why the {owner}'s program no longer reads: blocked, or stopped"),
     }

@@ -81,21 +81,30 @@ impl CaptureFilter {
     /// Whether a packet passes.
     #[inline]
     pub fn accepts(&self, packet: &TcpPacket<'_>) -> bool {
-        *self == CaptureFilter::default() || self.matches_packet(packet)
+        self.accepts_ends(packet.time_ns, packet.source, packet.destination)
     }
 
-    fn matches_packet(&self, packet: &TcpPacket<'_>) -> bool {
+    /// Whether a packet passes that was seen then and has these ends.
+    #[inline]
+    pub fn accepts_ends(
+        &self,
+        time_ns: i64,
+        source: TcpEndpoint,
+        destination: TcpEndpoint,
+    ) -> bool {
+        *self == CaptureFilter::default() || self.matches_packet(time_ns, source, destination)
+    }
+
+    fn matches_packet(&self, time_ns: i64, source: TcpEndpoint, destination: TcpEndpoint) -> bool {
         let is = |end: &TcpEndpoint, pattern: &EndpointPattern| {
             pattern.address.is_none_or(|address| address == end.address)
                 && pattern.port.is_none_or(|port| port == end.port)
         };
-        let is_one = |group: &Vec<TcpEndpoint>| {
-            group.contains(&packet.source) || group.contains(&packet.destination)
-        };
-        let time_ns = packet.time_ns;
+        let is_one =
+            |group: &Vec<TcpEndpoint>| group.contains(&source) || group.contains(&destination);
         self.from_ns.is_none_or(|from| time_ns >= from)
             && self.to_ns.is_none_or(|to| time_ns <= to)
-            && self.ends.iter().all(|end| is(&packet.source, end) || is(&packet.destination, end))
+            && self.ends.iter().all(|end| is(&source, end) || is(&destination, end))
             && self.groups.iter().all(is_one)
     }
 }

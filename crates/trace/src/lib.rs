@@ -6,6 +6,7 @@
 pub mod address;
 pub mod analysis;
 pub mod attribution;
+pub mod capture_facts;
 pub mod compare;
 pub mod conversation;
 pub mod diagnosis;
@@ -26,6 +27,7 @@ pub mod output;
 pub mod packet;
 pub mod payload;
 pub mod progress;
+pub mod quic;
 pub mod render;
 pub mod report;
 pub mod report_builder;

@@ -1,4 +1,4 @@
-//! Strips link layers and tunnels from a frame down to TCP.
+//! Strips link layers and tunnels from a frame down to TCP or UDP.
 //!
 //! VLAN tags, PPPoE sessions, tunnels and their keys are folded into one number that is the same in both directions. So
 //! equal addresses on different paths are distinct. MPLS labels differ by direction and are skipped. Fragments other
@@ -23,9 +23,16 @@ pub use layer::NonTcpFrame;
 /// Deeper nesting is a damaged or hostile capture.
 const MAX_LAYERS: usize = 24;
 
-/// The TCP packet in a frame.
+/// The packet in a frame.
+#[derive(Clone, Copy, Debug)]
+pub enum CarriedSegment<'a> {
+    Tcp(IpSegment<'a>),
+    Udp(IpSegment<'a>),
+}
+
+/// The packet of TCP or UDP in a frame.
 #[inline]
-pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFrame> {
+pub fn find_segment<'a>(frame: &CapturedFrame<'a>) -> Result<CarriedSegment<'a>, NonTcpFrame> {
     let NextLayer { mut layer, skip } = link_header::first_layer(frame)?;
     let mut bytes = frame.bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
     // The rest of the packet on the wire; used only where IP has no length.
@@ -38,12 +45,20 @@ pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFr
             }
             FrameLayer::Type(number) => ethertype_layer(number, bytes, &mut path)?,
             FrameLayer::Gre => gre_layer(bytes, &mut path)?,
-            FrameLayer::Udp => overlay::udp_layer(bytes, &mut path)?,
             FrameLayer::Llc => link_header::llc_layer(bytes)?,
             FrameLayer::Ppp => link_header::ppp_layer(bytes)?,
             FrameLayer::Wireless => link_header::wireless_layer(bytes)?,
             FrameLayer::Ip => match ip::parse_ip(bytes, wire, &mut path)? {
-                IpPayload::Tcp(carried) => return Ok(carried),
+                IpPayload::Tcp(carried) => return Ok(CarriedSegment::Tcp(carried)),
+                IpPayload::Udp(carried) => {
+                    let Some(next) = overlay::udp_layer(carried.bytes, &mut path) else {
+                        return Ok(CarriedSegment::Udp(carried));
+                    };
+                    path.tunnel(&carried.source, &carried.destination);
+                    bytes = carried.bytes;
+                    wire = carried.length as usize;
+                    next
+                }
                 IpPayload::Tunnel(next) => next,
             },
         };

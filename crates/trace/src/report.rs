@@ -10,6 +10,7 @@ pub use connection::{
 };
 pub use failure::{FailureEndpoint, FailureEvidence, FailureFinding, FirstCause};
 pub use finding::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
+pub use quic::{QuicConnectionReport, QuicEndReport, QuicReport};
 pub use transaction::{CauseReport, PhaseReport, TransactionReport};
 
 pub(crate) mod bands;
@@ -17,6 +18,7 @@ pub(crate) mod connection;
 pub(crate) mod failure;
 pub(crate) mod finding;
 pub(crate) mod number;
+pub(crate) mod quic;
 pub(crate) mod transaction;
 
 /// The schema's name and version.
@@ -38,6 +40,7 @@ pub struct TraceReport {
     /// Findings over all connections.
     pub verdict: TimeDiagnosis,
     pub connections: Vec<ConnectionReport>,
+    pub quic: QuicReport,
 }
 
 /// Facts of a capture.
@@ -48,6 +51,8 @@ pub struct CaptureReport {
     pub captured_bytes: u64,
     /// TCP packets, copies included.
     pub tcp_packets: u64,
+    /// Datagrams of connections of QUIC whose beginning was captured.
+    pub quic_datagrams: u64,
     /// The first frame, seconds since the epoch.
     pub start_epoch_seconds: f64,
     /// From the first to the last frame.
@@ -96,9 +101,9 @@ pub struct UnreadReport {
 }
 
 impl CaptureReport {
-    /// Whether it has frames, and TCP in none of them.
+    /// Whether it has frames, and TCP and QUIC in none of them.
     pub fn is_unreadable(&self) -> bool {
-        self.frames > 0 && self.tcp_packets == 0 && self.filtered == 0
+        self.frames > 0 && self.tcp_packets == 0 && self.filtered == 0 && self.quic_datagrams == 0
     }
 
     /// What was seen instead of TCP, as text.
@@ -111,7 +116,8 @@ impl CaptureReport {
 impl TimeDiagnosis {
     /// Number of the connection that shows the first failure, or the most significant bottleneck best.
     pub fn shown(&self) -> Option<u32> {
-        let failed = self.failures.first().map(|failure| failure.evidence.connection);
+        let failed = self.failures.iter().find(|failure| !failure.code.is_quic());
+        let failed = failed.map(|failure| failure.evidence.connection);
         failed.or(self.most_significant.as_ref().map(|finding| finding.evidence.connection))
     }
 }

@@ -2,12 +2,17 @@
 //!
 //! Connections are sorted by their users' wait; when there are too many, the slowest stay.
 
+use crate::address;
 use crate::analysis::AnalysedCapture;
 use crate::diagnosis::diagnose;
 use crate::failure_tally::FailureTally;
 use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
+use crate::quic::QuicConnection;
 use crate::report::number::seconds;
-use crate::report::{CaptureReport, ConnectionReport, SCHEMA, TraceReport};
+use crate::report::{
+    CaptureReport, ConnectionReport, QuicConnectionReport, QuicEndReport, QuicReport, SCHEMA,
+    TraceReport,
+};
 
 /// Facts about the files beside their frames.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +36,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     for AnalysedConnection { conversation, ledger } in &analysed.connections {
         tally.add_tally(&ledger.tally);
         if let Some(failure) = &ledger.failure {
-            failures.add(failure, conversation, ledger.number);
+            failures.add(failure, conversation.ends, ledger.number);
         }
     }
     keep_slowest_overall(&mut analysed.connections, MAX_REPORTED);
@@ -50,7 +55,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
         let mut failures = FailureTally::default();
         let AnalysedConnection { conversation, ledger } = &connections[at];
         if let Some(failure) = &ledger.failure {
-            failures.add(failure, conversation, ledger.number);
+            failures.add(failure, conversation.ends, ledger.number);
         }
         let verdict = diagnose(&ledger.tally, failures.findings(1), connections.as_slice());
         let AnalysedConnection { conversation, ledger } = &mut connections[at];
@@ -59,6 +64,9 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
         ConnectionReport::from_conversation(conversation, ledger, verdict, &transactions)
     };
     let reported = reported.into_iter().map(one).collect();
+    let mut all_failures = failures.findings(connections_total as u64);
+    all_failures.extend(analysed.quic_failures.findings(u64::from(analysed.quic.begun)));
+    all_failures.sort_by_key(|failure| std::cmp::Reverse(failure.connections));
     TraceReport {
         schema: SCHEMA,
         capture: capture_report(&analysed, &source),
@@ -66,12 +74,41 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
         connections_total,
         connections_left_out,
         transactions_total: tally.transactions,
-        verdict: diagnose(
-            &tally,
-            failures.findings(connections_total as u64),
-            analysed.connections.as_slice(),
-        ),
+        verdict: diagnose(&tally, all_failures, analysed.connections.as_slice()),
         connections: reported,
+        quic: quic_report(&analysed),
+    }
+}
+
+fn quic_report(analysed: &AnalysedCapture) -> QuicReport {
+    let one = |connection: &QuicConnection| {
+        let [client, server] = [0, 1].map(|at| QuicEndReport {
+            address: address::ip(connection.ends[at].address).to_string(),
+            port: connection.ends[at].port,
+            datagrams: connection.datagrams[at],
+            bytes: connection.bytes[at],
+        });
+        QuicConnectionReport {
+            number: connection.number,
+            client,
+            server,
+            version: connection.version,
+            start_seconds: seconds(connection.begun_ns()),
+            seconds: seconds(connection.last_ns() - connection.begun_ns()),
+            handshake_seconds: connection.handshake_ns().map(seconds),
+            handshake_server_seconds: connection.handshake_server_ns().map(seconds),
+            handshake_client_seconds: connection.handshake_client_ns().map(seconds),
+            rtt_s: connection.round_trip_ns().map(seconds),
+            retried: connection.retried,
+            early_data: connection.early_data,
+            failure: connection.failure.as_ref().map(|failure| failure.code),
+        }
+    };
+    QuicReport {
+        datagrams: analysed.quic.datagrams,
+        beyond_limit: analysed.quic.beyond_limit,
+        connections_total: analysed.quic.begun,
+        connections: analysed.quic.connections().iter().map(one).collect(),
     }
 }
 
@@ -81,6 +118,7 @@ fn capture_report(analysed: &AnalysedCapture, source: &CaptureSource) -> Capture
         frames: facts.frames,
         captured_bytes: facts.captured_bytes,
         tcp_packets: facts.tcp_packets,
+        quic_datagrams: analysed.quic.datagrams,
         start_epoch_seconds: seconds(facts.first_ns),
         seconds: seconds(facts.last_ns),
         duplicates: facts.duplicates,

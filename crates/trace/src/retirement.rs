@@ -30,7 +30,7 @@ impl RetiredConnections {
         self.connections += 1;
         self.tally.add_tally(&ledger.tally);
         if let Some(failure) = &ledger.failure {
-            self.failures.add(failure, conversation, ledger.number);
+            self.failures.add(failure, conversation.ends, ledger.number);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::packet::IpSegment;
 /// The payload of an IP packet.
 pub enum IpPayload<'a> {
     Tcp(IpSegment<'a>),
+    Udp(IpSegment<'a>),
     /// Another packet.
     Tunnel(NextLayer),
 }
@@ -20,7 +21,7 @@ const TCP: u8 = 6;
 const V4: u8 = 4;
 const V6: u8 = 41;
 const GRE: u8 = 47;
-pub const UDP: u8 = 17;
+const UDP: u8 = 17;
 
 /// Extension headers that are skipped at most (RFC 8200, 4.1).
 /// The RFC recommends each at most once, and destination options twice.
@@ -67,16 +68,18 @@ fn parse_ipv4<'a>(
     };
     let source = address(12);
     let destination = address(16);
-    if bytes[9] != TCP {
+    let protocol = bytes[9];
+    if !matches!(protocol, TCP | UDP) {
         path.tunnel(&source, &destination);
-        return tunnel_payload(bytes[9], header);
+        return tunnel_payload(protocol, header);
     }
     let inner = captured_payload(bytes, header, total)?;
     let length = (total - header) as u32;
     let ip_id = Some(u16_at(bytes, 4, true));
     let path = path.number();
     let ttl = bytes[8];
-    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length }))
+    let segment = IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length };
+    Ok(if protocol == TCP { IpPayload::Tcp(segment) } else { IpPayload::Udp(segment) })
 }
 
 fn parse_ipv6<'a>(
@@ -103,7 +106,7 @@ fn parse_ipv6<'a>(
         next = bytes.get(at).copied().ok_or(NonTcpFrame::Broken)?;
         at += length;
     }
-    if next != TCP {
+    if !matches!(next, TCP | UDP) {
         path.tunnel(&source, &destination);
         return tunnel_payload(next, at);
     }
@@ -115,7 +118,8 @@ fn parse_ipv6<'a>(
     let ip_id = None;
     let path = path.number();
     let ttl = bytes[7];
-    Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length }))
+    let segment = IpSegment { source, destination, ip_id, ttl, path, bytes: inner, length };
+    Ok(if next == TCP { IpPayload::Tcp(segment) } else { IpPayload::Udp(segment) })
 }
 
 /// The length of an extension header. `None` if the header is not an extension header (RFC 8200, 4).
@@ -136,7 +140,6 @@ fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcp
     match protocol {
         V4 | V6 => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Ip, skip })),
         GRE => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Gre, skip })),
-        UDP => Ok(IpPayload::Tunnel(NextLayer { layer: FrameLayer::Udp, skip })),
         _ => Err(NonTcpFrame::NotTcp(protocol)),
     }
 }

@@ -23,7 +23,6 @@ pub enum FrameLayer {
     /// An IP header of either version.
     Ip,
     Gre,
-    Udp,
     /// Logical link control of IEEE 802.2.
     Llc,
     /// The protocol field of PPP.

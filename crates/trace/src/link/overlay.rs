@@ -1,6 +1,5 @@
 //! Tunnels of whole networks: VXLAN and Geneve in UDP, ERSPAN in GRE.
 
-use super::ip::UDP;
 use super::layer::{FrameLayer, NextLayer, NonTcpFrame};
 use super::tags::{self, PathTags};
 use crate::bytes::{u16_at, u32_at};
@@ -11,24 +10,24 @@ const GENEVE: u16 = 6_081;
 /// The header of UDP.
 const UDP_HEADER: usize = 8;
 
-/// What a datagram of UDP carries.
-pub fn udp_layer(bytes: &[u8], path: &mut PathTags) -> Result<NextLayer, NonTcpFrame> {
+/// The frame in a datagram of UDP. `None`: it is no tunnel.
+pub fn udp_layer(bytes: &[u8], path: &mut PathTags) -> Option<NextLayer> {
     if bytes.len() < UDP_HEADER + 8 {
-        return Err(NonTcpFrame::NotTcp(UDP));
+        return None;
     }
     let port = u16_at(bytes, 2, true);
     let network = || u64::from(u32_at(bytes, UDP_HEADER + 4, true) >> 8);
     if VXLAN.contains(&port) {
         path.add(tags::OVERLAY, network());
-        return Ok(NextLayer { layer: FrameLayer::Ethernet, skip: UDP_HEADER + 8 });
+        return Some(NextLayer { layer: FrameLayer::Ethernet, skip: UDP_HEADER + 8 });
     }
     if port == GENEVE {
         path.add(tags::OVERLAY, network());
         let options = usize::from(bytes[UDP_HEADER] & 63) * 4;
         let number = u16_at(bytes, UDP_HEADER + 2, true);
-        return Ok(NextLayer { layer: FrameLayer::Type(number), skip: UDP_HEADER + 8 + options });
+        return Some(NextLayer { layer: FrameLayer::Type(number), skip: UDP_HEADER + 8 + options });
     }
-    Err(NonTcpFrame::NotTcp(UDP))
+    None
 }
 
 /// The header of ERSPAN behind GRE (draft-foschiano-erspan): type II has eight bytes and needs GRE's sequence numbers, type

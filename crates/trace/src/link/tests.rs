@@ -49,7 +49,10 @@ fn udp(port: u16, head: &[u8], inside: &[u8]) -> Vec<u8> {
 /// Finds the TCP packet; returns its payload length and path.
 fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
     let frame = CapturedFrame { time_ns: 0, link, bytes, original_len: bytes.len() as u32 };
-    let carried = find_tcp(&frame)?;
+    let carried = match find_segment(&frame)? {
+        CarriedSegment::Tcp(carried) => carried,
+        CarriedSegment::Udp(_) => return Err(NonTcpFrame::NotTcp(17)),
+    };
     let packet = TcpPacket::read(&carried, 0, 1).map_err(|_| NonTcpFrame::Broken)?;
     assert_eq!(packet.source.port.min(packet.destination.port), 80);
     Ok((packet.length, packet.path))

@@ -23,6 +23,19 @@ const COLUMNS: [&str; 11] = [
     "first cause",
 ];
 
+const QUIC_COLUMNS: [&str; 10] = [
+    "connection",
+    "client",
+    "server",
+    "start",
+    "handshake",
+    "of the server",
+    "of the client",
+    "round trip",
+    "bytes",
+    "failure",
+];
+
 pub fn write_connections(page: &mut String, report: &TraceReport) {
     let mut all: Vec<&ConnectionReport> = report.connections.iter().collect();
     all.sort_by(|a, b| {
@@ -41,6 +54,46 @@ pub fn write_connections(page: &mut String, report: &TraceReport) {
     }
     page.push_str("</tbody></table>\n");
     let hidden = report.connections_total - all.len().min(MAX_ROWS);
+    if hidden > 0 {
+        let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
+    }
+}
+
+/// Connections of QUIC, if there are any.
+pub fn write_quic(page: &mut String, report: &TraceReport) {
+    let all = &report.quic.connections;
+    if all.is_empty() {
+        return;
+    }
+    page.push_str("<h2>Connections of QUIC</h2>\n<table><thead><tr>");
+    for name in QUIC_COLUMNS {
+        let _ = write!(page, "<th>{name}</th>");
+    }
+    page.push_str("</tr></thead><tbody>\n");
+    let seconds = |value: Option<f64>| value.map_or(String::new(), axis::format_seconds);
+    for one in all.iter().take(MAX_ROWS) {
+        let _ = write!(page, "<tr><td data-value=\"{0}\">{0}</td>", one.number);
+        for end in [&one.client, &one.server] {
+            let _ = write!(page, "<td>{} port {}</td>", escaped(&end.address), end.port);
+        }
+        let times = [
+            Some(one.start_seconds),
+            one.handshake_seconds,
+            one.handshake_server_seconds,
+            one.handshake_client_seconds,
+            one.rtt_s,
+        ];
+        for time in times {
+            let value = time.unwrap_or(0.0);
+            let _ = write!(page, "<td data-value=\"{value}\">{}</td>", seconds(time));
+        }
+        let bytes = (one.client.bytes + one.server.bytes) as f64;
+        let _ = write!(page, "<td data-value=\"{bytes}\">{}</td>", axis::format_bytes(bytes));
+        let failure = one.failure.map_or("", |code| code.name());
+        let _ = writeln!(page, "<td>{failure}</td></tr>");
+    }
+    page.push_str("</tbody></table>\n");
+    let hidden = all.len().saturating_sub(MAX_ROWS);
     if hidden > 0 {
         let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
     }

@@ -85,6 +85,7 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
         write_table(&mut page, connection);
     }
     connection_list::write_connections(&mut page, report);
+    connection_list::write_quic(&mut page, report);
     let from = time.first_seconds();
     let to = time.last_seconds();
     let [_, script] = inline_assets();

@@ -12,6 +12,7 @@ mod failure_rows;
 mod failures;
 mod host;
 mod model;
+mod quic;
 mod rules;
 mod script;
 mod spoken;

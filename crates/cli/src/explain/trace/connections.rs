@@ -1,6 +1,9 @@
-//! Connections of a capture as a table: the failed ones first, then those whose users waited longest.
+//! Connections of a capture as tables: the failed ones first, then those whose users waited longest; those of QUIC by
+//! their handshakes.
 
-use trace::report::{ConnectionReport, DirectionReport, EndReport, TraceReport};
+use trace::report::{
+    ConnectionReport, DirectionReport, EndReport, QuicConnectionReport, QuicEndReport, TraceReport,
+};
 use trace::sentence::format_span;
 
 use crate::show::paint::Paint;
@@ -64,7 +67,50 @@ pub fn render_connections(report: &TraceReport, width: usize, paint: Paint) -> S
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
+/// Connections of QUIC: failed ones first, then those with the longest handshakes.
+pub fn render_quic(report: &TraceReport, width: usize, paint: Paint) -> String {
+    let mut all: Vec<&QuicConnectionReport> = report.quic.connections.iter().collect();
+    all.sort_by(|a, b| {
+        let is_well = |one: &QuicConnectionReport| one.failure.is_none();
+        let handshake = |one: &QuicConnectionReport| one.handshake_seconds.unwrap_or(0.0);
+        is_well(a).cmp(&is_well(b)).then(handshake(b).total_cmp(&handshake(a)))
+    });
+    let mut table = TextTable::new(&[
+        right("QUIC"),
+        left("CLIENT"),
+        left("SERVER"),
+        right("HANDSHAKE"),
+        right("OF SERVER"),
+        right("OF CLIENT"),
+        right("ROUND TRIP"),
+        right("BYTES"),
+        left("FAILURE"),
+    ]);
+    let seconds = |value: Option<f64>| {
+        value.map_or("-".to_owned(), |seconds| format_span((seconds * 1e9) as i64))
+    };
+    for one in all.into_iter().take(SHOWN) {
+        let end = |end: &QuicEndReport| socket_text(&end.address, end.port);
+        table.row(vec![
+            one.number.to_string().into(),
+            end(&one.client).into(),
+            end(&one.server).into(),
+            seconds(one.handshake_seconds).into(),
+            seconds(one.handshake_server_seconds).into(),
+            seconds(one.handshake_client_seconds).into(),
+            seconds(one.rtt_s).into(),
+            count(one.client.bytes + one.server.bytes).into(),
+            one.failure.map_or(String::new(), |code| code.name().to_owned()).into(),
+        ]);
+    }
+    let text = table.render(width, paint);
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
 fn describe_end(end: &EndReport) -> String {
-    let EndReport { address, port, .. } = end;
+    socket_text(&end.address, end.port)
+}
+
+fn socket_text(address: &str, port: u16) -> String {
     if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
 }

@@ -7,7 +7,7 @@ use trace::report::{
     TransactionReport,
 };
 
-use super::connections::render_connections;
+use super::connections::{render_connections, render_quic};
 use crate::show::paint::{Colour, Paint};
 use crate::show::paragraph::wrapped;
 use crate::show::plain::plain;
@@ -30,16 +30,22 @@ pub fn render_report(report: &TraceReport, width: usize, paint: Paint) -> String
     out.push_str(&render_findings(&report.verdict, report, width, paint));
     out.push_str(&render_slowest(report, width, paint));
     out.push_str(&render_connections(report, width, paint));
+    out.push_str(&render_quic(report, width, paint));
     out
 }
 
 fn render_head(report: &TraceReport, paint: Paint) -> String {
     let capture = &report.capture;
+    let of_quic = match capture.quic_datagrams {
+        0 => String::new(),
+        datagrams => format!(" and {} of QUIC", count(datagrams)),
+    };
     let mut out = format!(
-        "{}\n{} packets, {} of TCP, in {}; {} connections, {} transactions; users waited {}\n",
+        "{}\n{} packets, {} of TCP{}, in {}; {} connections, {} transactions; users waited {}\n",
         paint.text(Colour::Strong, &plain(&report.files.join(", "))),
         count(capture.frames),
         count(capture.tcp_packets),
+        of_quic,
         span(capture.seconds),
         count(report.connections_total as u64),
         count(report.transactions_total),
@@ -137,6 +143,10 @@ fn describe_no_finding(report: &TraceReport) -> String {
     let hidden = verdict.owners.unknown > 0.0;
     let text = match report.transactions_total {
         _ if !verdict.failures.is_empty() => return String::new(),
+        0 if report.connections_total == 0 && !report.quic.connections.is_empty() => {
+            "No connection of TCP was captured, and of QUIC only handshakes can be judged: none failed."
+                .to_owned()
+        }
         0 if report.connections_total == 0 => {
             "Nothing to judge: the capture has no connection.".to_owned()
         }
@@ -164,9 +174,12 @@ fn render_failure(
     let mut text = format!("{}, cause: {owner}\n", paint.text(Colour::Bad, &title));
     let evidence = &failure.evidence;
     let mut sentence = failure.sentence.clone();
-    if report.connections_total > 1 {
+    let of_quic = failure.code.is_quic();
+    let all = if of_quic { report.quic.connections.len() } else { report.connections_total };
+    let name = if of_quic { "QUIC connection" } else { "connection" };
+    if all > 1 {
         sentence.push_str(&format!(
-            " First seen in connection {}, packets {} to {}.",
+            " First seen in {name} {}, packets {} to {}.",
             evidence.connection, evidence.from_packet, evidence.to_packet
         ));
     }
