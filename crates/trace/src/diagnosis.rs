@@ -6,6 +6,7 @@ use model::limit::{Limit, TimeOwner};
 
 use crate::attribution::window_flag::WindowFlag;
 use crate::conversation::Conversation;
+use crate::display_filter::{self, FilteredTransport};
 use crate::event::ConnectionSide;
 use crate::ledger::{AnalysedConnection, ConnectionLedger};
 use crate::limit_tally::{LimitCell, LimitTally, TransactionPlace};
@@ -144,6 +145,18 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
         flag,
     };
     let evidence = &cell.evidence;
+    let filter = shown.map_or_else(
+        || display_filter::frame_filter(evidence.from, evidence.to),
+        |shown| {
+            let ends = shown.conversation.ends;
+            display_filter::connection_filter(
+                FilteredTransport::Tcp,
+                ends,
+                evidence.from,
+                evidence.to,
+            )
+        },
+    );
     BottleneckFinding {
         phase: cell.place.name(),
         code: cell.limit,
@@ -167,6 +180,7 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
             start_seconds: seconds(evidence.from_ns),
             longest_seconds: seconds(evidence.longest_ns),
             times: evidence.times,
+            filter,
         },
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::limit::TimeOwner;
 
 use crate::address;
+use crate::display_filter::{self, FilteredTransport};
 use crate::failure::ConnectionFailure;
 use crate::failure_text::{self, FailureWords};
 use crate::packet::TcpEndpoint;
@@ -28,8 +29,9 @@ pub struct FailureTally {
 struct FailureGroup {
     /// The first of them.
     first: ConnectionFailure,
-    /// Number of that connection.
+    /// Number of that connection, and its ends.
     connection: u32,
+    ends: [TcpEndpoint; 2],
     connections: u64,
     last_ns: i64,
     longest_ns: i64,
@@ -44,13 +46,14 @@ impl FailureTally {
             group.first.code == failure.code && group.first.owner == failure.owner
         };
         let at = self.groups.iter().position(same).unwrap_or_else(|| {
-            self.groups.push(FailureGroup::begin(failure, number));
+            self.groups.push(FailureGroup::begin(failure, ends, number));
             self.groups.len() - 1
         });
         let group = &mut self.groups[at];
         if failure.since.time_ns < group.first.since.time_ns {
             group.first = failure.clone();
             group.connection = number;
+            group.ends = ends;
         }
         group.connections += 1;
         group.last_ns = group.last_ns.max(failure.since.time_ns);
@@ -75,10 +78,11 @@ fn count_end(ends: &mut BTreeMap<TcpEndpoint, u64>, end: TcpEndpoint) {
 }
 
 impl FailureGroup {
-    fn begin(failure: &ConnectionFailure, connection: u32) -> FailureGroup {
+    fn begin(failure: &ConnectionFailure, ends: [TcpEndpoint; 2], connection: u32) -> FailureGroup {
         FailureGroup {
             first: failure.clone(),
             connection,
+            ends,
             connections: 0,
             last_ns: failure.since.time_ns,
             longest_ns: 0,
@@ -92,6 +96,8 @@ impl FailureGroup {
         let clients = shown_ends(&self.clients);
         let owner: TimeOwner = self.first.owner;
         let code: FailureCode = self.first.code;
+        let transport =
+            if code.is_quic() { FilteredTransport::Udp } else { FilteredTransport::Tcp };
         let words = FailureWords {
             first: &self.first,
             connections: self.connections,
@@ -119,6 +125,12 @@ impl FailureGroup {
                 connection: self.connection,
                 from_packet: self.first.since.number,
                 to_packet: self.first.to,
+                filter: display_filter::connection_filter(
+                    transport,
+                    self.ends,
+                    self.first.since.number,
+                    self.first.to,
+                ),
             },
         }
     }

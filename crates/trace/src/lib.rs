@@ -11,6 +11,7 @@ pub mod compare;
 pub mod conversation;
 pub mod diagnosis;
 pub mod direction;
+pub mod display_filter;
 pub mod duplicate;
 pub mod event;
 pub mod failure;

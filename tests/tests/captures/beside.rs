@@ -122,3 +122,23 @@ fn the_study_s_counts_are_exact() {
         agrees(&plain, !plain.to_string_lossy().contains("midstream"));
     }
 }
+
+#[test]
+fn the_filter_of_a_finding_shows_its_packets_in_tshark() {
+    if !have_tools() {
+        return;
+    }
+    for packed in study() {
+        let report = analysed(&packed);
+        let finding = &report["verdict"]["most_significant"];
+        let evidence = &finding["evidence"];
+        let Some(filter) = evidence["filter"].as_str() else { continue };
+        let mut tshark = Command::new(lab::net::find("tshark"));
+        tshark.arg("-n").arg("-r").arg(&packed).args(["-Y", filter]);
+        let said =
+            lab::net::run_command(tshark.args(["-T", "fields", "-e", "frame.number"])).unwrap();
+        let frames: Vec<u64> = said.lines().map(|line| line.trim().parse().unwrap()).collect();
+        let [first, last] = ["from_packet", "to_packet"].map(|key| evidence[key].as_u64());
+        assert_eq!([frames.first().copied(), frames.last().copied()], [first, last], "{filter}");
+    }
+}

@@ -174,12 +174,14 @@ fn write_head(
 fn write_failure(page: &mut String, failure: &FailureFinding) {
     let _ = writeln!(
         page,
-        "<div class=\"failure\"><b>Failed: {}</b> <small>{} · cause: {}</small><p>{}</p><p>{}.</p></div>",
+        "<div class=\"failure\" id=\"{0}\"><b>Failed: {1}</b> <small>{2} · cause: {3}</small><p>{4}</p><p>{5}.</p>{6}</div>",
+        failure.code.name(),
         failure.code.title(),
         failure.code.name(),
         failure.owner.name(),
         escaped(&failure.sentence),
         escaped(&failure.check),
+        evidence_links(failure.code.name(), &failure.evidence.filter),
     );
 }
 
@@ -189,12 +191,13 @@ fn write_finding(page: &mut String, rank: usize, finding: &BottleneckFinding) {
         1 => "Next",
         _ => "After it",
     };
+    let id = format!("{}-{}", finding.code.code(), finding.phase);
     let more = [finding.hint.as_deref(), finding.alternative.as_deref()];
     let more: String =
         more.iter().flatten().map(|text| format!("<p>{}</p>", escaped(text))).collect();
     let _ = writeln!(
         page,
-        "<div class=\"finding {}\" data-rank=\"{rank}\" data-start=\"{}\" data-length=\"{}\"><b>{name}: {}</b> <small>{} · {}'s time</small><p>{}</p>{more}<p>{}</p></div>",
+        "<div class=\"finding {}\" id=\"{id}\" data-rank=\"{rank}\" data-start=\"{}\" data-length=\"{}\"><b>{name}: {}</b> <small>{} · {}'s time</small><p>{}</p>{more}<p>{}</p>{}</div>",
         finding.owner.name(),
         finding.evidence.start_seconds,
         finding.evidence.longest_seconds,
@@ -203,7 +206,16 @@ fn write_finding(page: &mut String, rank: usize, finding: &BottleneckFinding) {
         finding.owner.name(),
         escaped(&finding.sentence),
         escaped(&finding.fix),
+        evidence_links(&id, &finding.evidence.filter),
     );
+}
+
+/// The filter for Wireshark, and a link to this place of the page that can be passed on.
+fn evidence_links(id: &str, filter: &str) -> String {
+    format!(
+        "<p><small>Wireshark: <code>{}</code> · <a href=\"#{id}\">link to this</a></small></p>",
+        escaped(filter)
+    )
 }
 
 fn write_table(page: &mut String, connection: &ConnectionReport) {

@@ -44,12 +44,14 @@ pub struct FailureEndpoint {
 }
 
 /// Where to see a failure.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FailureEvidence {
     /// Number of the first such connection.
     pub connection: u32,
     pub from_packet: u32,
     pub to_packet: u32,
+    /// The display filter of Wireshark that shows these packets.
+    pub filter: String,
 }
 
 /// The first thing to look at: a failure, else the most significant bottleneck.

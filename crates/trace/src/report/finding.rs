@@ -62,7 +62,7 @@ pub struct BottleneckFinding {
 }
 
 /// Where to see a finding.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EvidenceReport {
     /// Number of the connection that shows it best.
     pub connection: u32,
@@ -76,4 +76,6 @@ pub struct EvidenceReport {
     pub longest_seconds: f64,
     /// How often it happened.
     pub times: u32,
+    /// The display filter of Wireshark that shows these packets.
+    pub filter: String,
 }
