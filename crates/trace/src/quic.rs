@@ -55,7 +55,7 @@ struct QuicKey {
 
 /// What was seen of a connection.
 #[derive(Clone, Debug)]
-pub struct QuicConnection {
+pub struct TracedQuicConnection {
     /// Number of the connection among those of QUIC, from 1.
     pub number: u32,
     key: QuicKey,
@@ -93,7 +93,7 @@ pub struct QuicConnection {
 #[derive(Clone, Debug, Default)]
 pub struct QuicTable {
     places: HashMap<QuicKey, usize>,
-    connections: Vec<QuicConnection>,
+    connections: Vec<TracedQuicConnection>,
     /// Datagrams of known connections, and of beginnings beyond the limit.
     pub datagrams: u64,
     /// Beginnings of connections beyond the limit.
@@ -130,7 +130,7 @@ impl QuicTable {
             }
             None => {
                 self.begun = self.begun.saturating_add(1);
-                self.connections.push(QuicConnection::begin(self.begun, datagram, &packets));
+                self.connections.push(TracedQuicConnection::begin(self.begun, datagram, &packets));
                 self.places.insert(key, self.connections.len() - 1);
                 self.connections.len() - 1
             }
@@ -142,7 +142,7 @@ impl QuicTable {
         true
     }
 
-    pub fn connections(&self) -> &[QuicConnection] {
+    pub fn connections(&self) -> &[TracedQuicConnection] {
         &self.connections
     }
 
@@ -153,7 +153,8 @@ impl QuicTable {
 
     /// Gives up the half of the connections that was not heard of for longest; failures stay in the sums.
     pub fn give_up_half(&mut self, end: CaptureEnd) {
-        let mut last: Vec<i64> = self.connections.iter().map(QuicConnection::last_ns).collect();
+        let mut last: Vec<i64> =
+            self.connections.iter().map(TracedQuicConnection::last_ns).collect();
         let half = last.len() / 2;
         if half == 0 {
             return;
@@ -193,9 +194,13 @@ impl QuicTable {
     }
 }
 
-impl QuicConnection {
-    fn begin(number: u32, datagram: &UdpDatagram<'_>, packets: &QuicDatagram) -> QuicConnection {
-        QuicConnection {
+impl TracedQuicConnection {
+    fn begin(
+        number: u32,
+        datagram: &UdpDatagram<'_>,
+        packets: &QuicDatagram,
+    ) -> TracedQuicConnection {
+        TracedQuicConnection {
             number,
             key: QuicKey::of(datagram),
             ends: [datagram.source, datagram.destination],

@@ -7,7 +7,7 @@ use crate::analysis::AnalysedCapture;
 use crate::diagnosis::diagnose;
 use crate::failure_tally::FailureTally;
 use crate::ledger::{AnalysedConnection, MAX_REPORTED, keep_slowest_overall};
-use crate::quic::QuicConnection;
+use crate::quic::TracedQuicConnection;
 use crate::report::number::seconds;
 use crate::report::{
     CaptureReport, ConnectionReport, QuicConnectionReport, QuicEndReport, QuicReport, SCHEMA,
@@ -81,7 +81,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
 }
 
 fn quic_report(analysed: &AnalysedCapture) -> QuicReport {
-    let one = |connection: &QuicConnection| {
+    let one = |connection: &TracedQuicConnection| {
         let [client, server] = [0, 1].map(|at| QuicEndReport {
             address: address::ip(connection.ends[at].address).to_string(),
             port: connection.ends[at].port,

@@ -75,8 +75,8 @@ fn the_page_asks_nothing_of_any_network() {
     let text = std::fs::read_to_string(&page).unwrap();
     // Each finding has a link to itself.
     assert!(
-        text.contains("href=\"#SILLY_WINDOW-response\"")
-            && text.contains("id=\"SILLY_WINDOW-response\"")
+        text.contains("href=\"#SILLY_WINDOW-request\"")
+            && text.contains("id=\"SILLY_WINDOW-request\"")
     );
     let text = text.replace("href=\"#", "");
     for word in ["src=", "href=", "@import", "fetch(", "url("] {

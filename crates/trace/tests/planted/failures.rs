@@ -1,7 +1,8 @@
 //! Connections that fail: every way, with the planted cause, alone and among healthy ones.
 
 use crate::capture::{PlantedPacket, analyse, draw, first_cause};
-use crate::failure_rows::{FailureRow, HEALTHY, ROWS};
+use crate::failure_rows::{FailureRow, ROWS};
+use crate::healthy_rows::HEALTHY;
 use crate::script::{ONE_WAY_MS, ScriptedConnection};
 
 /// A connection of a row, and the end of the capture seconds later.

@@ -10,6 +10,7 @@ mod endless;
 mod ends;
 mod failure_rows;
 mod failures;
+mod healthy_rows;
 mod host;
 mod model;
 mod quic;
