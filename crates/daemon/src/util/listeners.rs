@@ -3,6 +3,7 @@
 //! Every socket is shared with the worker that accepts on it, so that it can be handed to the next process, kept by
 //! systemd and set anew. Which addresses there are to be is decided elsewhere.
 
+mod socket_ops;
 #[cfg(test)]
 mod tests;
 
@@ -16,119 +17,14 @@ use std::time::{Duration, Instant};
 use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
 use model::config::SocketOptions;
 
+pub use socket_ops::{DescriptorUse, KernelSockets, SocketOps};
+
 /// How long workers may use a closed listener, because they first accept its queue. Longer than the workers'
 /// `CLOSING_GRACE`, during which they accept connections that are being established.
 pub const CLOSING: Duration = Duration::from_secs(1);
 
-/// System calls on sockets: a seam, so that refusals can be tested.
-pub trait SocketOps: Send {
-    /// Bound sockets of one group, which do not listen yet.
-    ///
-    /// # Errors
-    /// The address cannot be had, or a setting was refused.
-    fn bind(
-        &mut self,
-        address: SocketAddr,
-        options: &SocketOptions,
-        count: usize,
-        claim: AddressClaim,
-    ) -> Result<Vec<OwnedFd>, ListenError>;
-
-    /// Sockets for packets of QUIC beside the bound ones of an address.
-    ///
-    /// # Errors
-    /// The address cannot be had, or a setting was refused.
-    fn bind_udp(
-        &mut self,
-        address: SocketAddr,
-        options: &SocketOptions,
-        count: usize,
-        claim: AddressClaim,
-        beside: &[OwnedFd],
-    ) -> Result<Vec<OwnedFd>, ListenError>;
-
-    /// Makes a bound socket listen.
-    ///
-    /// # Errors
-    /// Another process has begun to listen meanwhile.
-    fn listen(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        address: SocketAddr,
-        options: &SocketOptions,
-    ) -> Result<(), ListenError>;
-
-    /// Gives a listening socket other settings.
-    ///
-    /// # Errors
-    /// A setting was refused.
-    fn set_options(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        options: &SocketOptions,
-    ) -> Result<(), ListenError>;
-
-    /// Tries a pool's settings.
-    ///
-    /// # Errors
-    /// A setting or a source address was refused.
-    fn try_outgoing(
-        &mut self,
-        source: Option<IpAddr>,
-        options: &SocketOptions,
-    ) -> Result<(), OutgoingError>;
-}
-
-#[derive(Debug)]
-pub struct KernelSockets;
-
-impl SocketOps for KernelSockets {
-    fn bind(
-        &mut self,
-        address: SocketAddr,
-        options: &SocketOptions,
-        count: usize,
-        claim: AddressClaim,
-    ) -> Result<Vec<OwnedFd>, ListenError> {
-        socket::bind(address, options, count, claim)
-    }
-
-    fn bind_udp(
-        &mut self,
-        address: SocketAddr,
-        options: &SocketOptions,
-        count: usize,
-        claim: AddressClaim,
-        beside: &[OwnedFd],
-    ) -> Result<Vec<OwnedFd>, ListenError> {
-        socket::packets(address, options, count, claim, beside)
-    }
-
-    fn listen(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        address: SocketAddr,
-        options: &SocketOptions,
-    ) -> Result<(), ListenError> {
-        socket::listen(socket, address, options)
-    }
-
-    fn set_options(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        options: &SocketOptions,
-    ) -> Result<(), ListenError> {
-        socket::change_options(socket, options)
-    }
-
-    fn try_outgoing(
-        &mut self,
-        source: Option<IpAddr>,
-        options: &SocketOptions,
-    ) -> Result<(), OutgoingError> {
-        socket::check_outgoing(source, options)
-    }
-}
+/// From so many new sockets on it is worth to count first.
+const MANY_SOCKETS: u64 = 256;
 
 /// Stores listening sockets beyond the death of this process.
 pub trait SocketStore: Send {
@@ -221,6 +117,24 @@ impl ListenerSet {
             )?);
         }
         Ok(sockets.into_iter().map(Arc::new).collect())
+    }
+
+    /// Whether there are descriptors for new sockets of so many addresses, of which so many have UDP sockets too.
+    ///
+    /// # Errors
+    /// There are not; nothing was opened.
+    pub fn check_room(&self, addresses: usize, quic: usize) -> Result<(), ListenError> {
+        let sockets = ((addresses + quic) as u64).saturating_mul(self.workers as u64);
+        // A few are opened one after the other, whose refusal names the address.
+        if sockets < MANY_SOCKETS {
+            return Ok(());
+        }
+        let Some(DescriptorUse { limit, open }) = self.sockets.descriptors() else { return Ok(()) };
+        let room = limit.saturating_sub(open);
+        if sockets <= room {
+            return Ok(());
+        }
+        Err(ListenError::NoDescriptors { sockets, addresses, workers: self.workers, room, limit })
     }
 
     /// Makes bound sockets listen. Sockets that already listen get the backlog.
@@ -331,6 +245,11 @@ impl ListenerSet {
             self.store.remove_sockets(&fd_store_name(*address));
         }
         unwanted.into_keys().collect()
+    }
+
+    /// Whether sockets of an address were inherited.
+    pub fn is_inherited(&self, address: SocketAddr) -> bool {
+        self.inherited.contains_key(&address)
     }
 
     /// How many sockets are open at an address.

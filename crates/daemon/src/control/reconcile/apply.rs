@@ -141,6 +141,7 @@ fn prepare(
     steps: &[ListenerStep],
     new: &AppliedState,
 ) -> Result<Vec<(SocketAddr, PreparedListeners)>, ListenError> {
+    check_room(listeners, steps, new)?;
     let mut ready = Vec::new();
     let mut bound = Vec::new();
     let mut refused = Vec::new();
@@ -176,6 +177,20 @@ fn prepare(
     }
     set_socket_options(listeners, steps, new)?;
     Ok(ready)
+}
+
+/// Whether there are descriptors for all sockets that must be opened.
+fn check_room(
+    listeners: &ListenerSet,
+    steps: &[ListenerStep],
+    new: &AppliedState,
+) -> Result<(), ListenError> {
+    let opened = steps.iter().filter(|step| {
+        matches!(step, ListenerStep::Open { .. } | ListenerStep::Reopen { .. })
+            && !listeners.is_inherited(step.address())
+    });
+    let all: Vec<_> = opened.filter_map(|step| new.listeners.get(&step.address())).collect();
+    listeners.check_room(all.len(), all.iter().filter(|listener| listener.quic).count())
 }
 
 /// Changes settings of open sockets. If one fails, the earlier changes are reverted.

@@ -14,7 +14,7 @@ use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::WorkerSnapshot;
 
 use super::traffic_engine::TrafficEngine;
-use crate::util::listeners::{ListenerSet, NoSocketStore, SocketOps};
+use crate::util::listeners::{DescriptorUse, ListenerSet, NoSocketStore, SocketOps};
 
 /// Calls in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ struct FakeEngineState {
     calls: Mutex<Vec<RecordedCall>>,
     occupied: Mutex<BTreeMap<SocketAddr, u32>>,
     refuse_alter: AtomicU64,
+    descriptors: Mutex<Option<DescriptorUse>>,
     snapshot: Mutex<Option<Arc<WorkerSnapshot>>>,
     installed: AtomicU64,
 }
@@ -75,6 +76,11 @@ impl FakeEngine {
     /// The n-th alteration from now (1 is the next) is refused.
     pub fn refuse_nth_alter(&self, nth: u64) {
         self.inner.refuse_alter.store(nth, Ordering::Relaxed);
+    }
+
+    /// The process has so many descriptors from now on.
+    pub fn set_descriptors(&self, descriptors: DescriptorUse) {
+        *self.inner.descriptors.lock().unwrap() = Some(descriptors);
     }
 
     pub fn snapshot(&self) -> Option<Arc<WorkerSnapshot>> {
@@ -177,5 +183,9 @@ impl SocketOps for FakeEngine {
     ) -> Result<(), OutgoingError> {
         self.record_call(RecordedCall::TryOutgoing);
         Ok(())
+    }
+
+    fn descriptors(&self) -> Option<DescriptorUse> {
+        *self.inner.descriptors.lock().unwrap()
     }
 }

@@ -56,6 +56,13 @@ pub enum ListenError {
     /// Several addresses are not available.
     #[error("{}", write_several(.0))]
     Several(Vec<ListenError>),
+    /// There are too few descriptors for all sockets; none was opened.
+    #[error(
+        "{sockets} listening sockets are needed for {addresses} addresses ({workers} workers), and this process may open \
+         {room} descriptors more of its {limit}: raise the limit (LimitNOFILE= in the unit, `ulimit -Hn` in a shell), or lower \
+         global.workers"
+    )]
+    NoDescriptors { sockets: u64, addresses: usize, workers: usize, room: u64, limit: u64 },
     /// Any other system error.
     #[error("cannot {action} a socket for {address}: {source}{advice}")]
     System {
