@@ -22,7 +22,8 @@ mod refused_request;
 mod user_experience;
 
 pub use access_log::{
-    DownstreamProtocol, FIELD, FOUND, HOST, LogFields, LoggedServer, WallOrigin, write_line,
+    ClientOrigin, DownstreamProtocol, FIELD, FOUND, HOST, LogFields, LoggedServer, WallOrigin,
+    write_line,
 };
 pub use batch::LogBatch;
 pub use exchange_counters::{count_exchange, count_failed_attempt};

@@ -23,6 +23,7 @@ pub(crate) mod incoming_request;
 mod learn;
 pub(crate) mod load_report;
 pub(crate) mod local_reply;
+mod named_client;
 pub(crate) mod outlier_stats;
 mod protocol_upgrade;
 pub(crate) mod relay;
@@ -158,6 +159,9 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         counters.requests.add(1);
         if incoming.fields_dropped > 0 {
             counters.fields_dropped.add(incoming.fields_dropped.into());
+        }
+        if let Some(found) = &incoming.found_client {
+            named_client::count_named_client(counters, found);
         }
         let whole =
             view.config.timeout.whole.map_or(MonotonicTime::NEVER, |span| worker.rt.now() + span);
@@ -334,6 +338,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let ExchangeContext { worker, client, client_peer, service } = self.context;
         let want = UpstreamLeaseRequest {
             client_peer,
+            client: self.incoming.client(client_peer).ip(),
             key: self.hash_key(),
             tried_servers: &self.failed_servers,
             retry_server: self.retry_server,

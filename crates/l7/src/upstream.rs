@@ -322,7 +322,7 @@ fn choose_by_policy<N: NetDriver>(
     view: &PoolView,
     want: &UpstreamLeaseRequest<N>,
 ) -> PickResult {
-    let client = want.client_peer.peer.ip();
+    let client = want.client;
     let ask =
         PickRequest { client, hash_key: want.key, tried: want.tried_servers, now: worker.rt.now() };
     let choice = pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut());

@@ -260,13 +260,17 @@ impl<N: NetDriver> Worker<N> {
         let of_server = server.as_ref().map(|(_, server)| &server.stats.slots[self.index]);
         accounting::count_exchange(record, slot, of_server);
         accounting::count_user_experience(record, view, self.index, request.client.ip());
-        let slow = self.sample_exchange(view, record, request.client);
+        // A client that a proxy named has no port on the wire.
+        let port = if request.origin.is_some() { 0 } else { request.client.port() };
+        let client = SocketAddr::new(request.client.ip(), port);
+        let slow = self.sample_exchange(view, record, client);
         let names = accounting::LogFields {
             service: &view.config.name,
             server: server
                 .as_ref()
                 .map(|(pool, server)| accounting::LoggedServer { pool, name: &server.config.name }),
             client: request.client,
+            origin: request.origin,
             protocol: request.protocol,
             method: request.method,
             target: request.target,

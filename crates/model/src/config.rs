@@ -10,6 +10,7 @@ pub mod balance;
 pub mod body_limit;
 mod buffer;
 pub mod capture;
+pub mod client_from;
 pub mod compression;
 pub mod dns;
 pub mod error_pages;
@@ -109,6 +110,7 @@ pub use body_limit::BodyLimit;
 pub use buffer::{BufferConfig, BufferOverflow};
 pub use capture::{CaptureConfig, CaptureKey};
 pub use circuit_breaker::CircuitBreakerLimits;
+pub use client_from::ClientAddressField;
 pub use compression::{CompressionConfig, ContentCoding};
 pub use control::{
     ControlConfig, DEFAULT_SOCKET, RemoteApiConfig, StandardPaths, UserEnvironment, WriteBack,

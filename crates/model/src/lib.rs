@@ -11,6 +11,7 @@ pub mod capacity;
 pub mod capture;
 pub mod cause;
 pub mod circuit_breaker;
+pub mod client_address;
 pub mod compression;
 pub mod config;
 pub mod cookie;

@@ -144,6 +144,10 @@ counters! {
         trailers_dropped = "trailers-dropped";
         /// Fields of requests that were dropped for unusual characters in their names.
         fields_dropped = "fields-dropped";
+        /// Requests whose client a trusted proxy named.
+        clients_named = "clients-named";
+        /// Requests of trusted proxies whose field was absent, unreadable or too long.
+        clients_unnamed = "clients-unnamed";
         /// Edits that were made although they fit some readings of the request and not others.
         edits_ambiguous = "edits-ambiguous";
         /// Client connections in HTTP/2.

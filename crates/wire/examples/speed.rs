@@ -27,6 +27,7 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sat, 01 Aug 20
 fn main() {
     let edits = RequestEdits {
         client: "192.0.2.7:5555".parse().unwrap(),
+        hop: "192.0.2.7:5555".parse().unwrap(),
         local: "192.0.2.1:80".parse().unwrap(),
         scheme: "http",
         trusted: true,

@@ -18,6 +18,7 @@ mod hidden;
 mod hops;
 mod intercepted;
 mod lenient;
+mod named_clients;
 mod seen;
 mod tunnels;
 mod unix_sockets;

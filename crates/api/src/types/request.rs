@@ -17,7 +17,7 @@ pub struct RequestAsked {
     pub url: String,
     /// Fields, `name: value`.
     pub headers: Vec<String>,
-    /// The client; absent: one that no network of a rule holds, `192.0.2.1`.
+    /// The peer of the connection, which is the client unless a trusted proxy names another; absent: one that no network of a rule holds, `192.0.2.1`.
     pub from: Option<IpAddr>,
     /// The service, where the URL does not tell it.
     pub service: Option<String>,
@@ -35,6 +35,9 @@ pub struct RequestExplained {
     pub service: String,
     /// Why this one.
     pub because: String,
+    /// The client that a trusted proxy names in a field, and why it is that one; absent: the peer of the connection.
+    #[serde(default)]
+    pub client: Option<String>,
     /// The path that rules compare.
     pub path: String,
     /// Everything that servers may take the path for, where that is more than one thing and rules look at it.

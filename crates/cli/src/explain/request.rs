@@ -69,6 +69,9 @@ async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError>
 
 fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) -> String {
     let mut out = format!("service  {}: {}\n", explained.service, plain(&explained.because));
+    if let Some(client) = &explained.client {
+        out.push_str(&format!("client   {}\n", plain(client)));
+    }
     if !explained.path.is_empty() {
         out.push_str(&format!("path     {}\n", plain(&explained.path)));
     }
@@ -159,6 +162,7 @@ mod tests {
             generation: 3,
             service: "shop".into(),
             because: "it listens on port 80".into(),
+            client: Some("203.0.113.9 by x-forwarded-for: its address".into()),
             path: "/api/x".into(),
             readings: vec!["/api/x".into(), "/api;v/x".into()],
             passed: vec![RulePassed {

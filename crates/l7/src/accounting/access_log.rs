@@ -3,7 +3,8 @@
 //! All external text is escaped and truncated, so that any exchange results in one line of at most `MAX_LINE_BYTES`
 //! bytes. Absent values are left out (JSON) or written as `-`. Lines are written to a buffer only.
 //!
-//! JSON keys, in this order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` if
+//! JSON keys, in this order: `time`, `id`, `service`, `client` (then `connection`, `client-from`, `client-stop` and
+//! `client-hops` if a proxy named the client, or should have), `protocol`, `method`, `target` (`target-bytes` if
 //! truncated), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`. A rejected request
 //! adds `host`, `field`, `at` and `found`: the field that violated the rule, the offset of the violation, and the bytes
 //! there. Then `bytes-from-client`, `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, and times in
@@ -15,7 +16,8 @@
 //! Common: `client - - [time] "method target protocol" status bytes-to-client`. Appended:
 //! `id service POOL/NAME cause attempts head/queue/connect/first-byte/transfer/total`, with times in milliseconds.
 //! The cause of a malformed request is followed by `:` and the violated rule. The line of a malformed request ends with
-//! `host="…" field="…" at=BYTES found="…"`, as far as these are known.
+//! `host="…" field="…" at=BYTES found="…"`, as far as these are known. Where a proxy named the client,
+//! `connection="…" client-from="…" client-stop="…" client-hops=N` follow.
 //!
 //! For malformed input, the method and the target are taken from its first line. If that line has no method, the whole
 //! line is the target.
@@ -24,6 +26,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use model::client_address::display_client;
 use model::config::AccessLogFormat;
 use model::limit::TimeOwner;
 use model::monotonic_time::MonotonicTime;
@@ -54,7 +57,7 @@ pub const FIELD: usize = 64;
 pub const FOUND: usize = 64;
 /// Upper bound of a line's length: an escaped byte takes at most six bytes.
 pub(super) const MAX_LINE_BYTES: usize =
-    6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 1664;
+    6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 2304;
 
 /// Converts a worker's monotonic times to wall-clock times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub struct LogFields<'a> {
     /// The server of the last attempt.
     pub server: Option<LoggedServer<'a>>,
     pub client: SocketAddr,
+    /// How the client was found; `None`: by the connection.
+    pub origin: Option<ClientOrigin<'a>>,
     pub protocol: DownstreamProtocol,
     /// The method; empty if no head was read.
     pub method: &'a [u8],
@@ -101,6 +106,19 @@ pub struct LogFields<'a> {
     pub offence: DefectDetail<'a>,
     /// The side that took most of a slow exchange's time.
     pub slow: Option<TimeShare>,
+}
+
+/// How a client was found that is not the peer of its connection, or that a trusted peer should have named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientOrigin<'a> {
+    /// The peer of the connection.
+    pub connection: SocketAddr,
+    /// `proxy-header`, or the name of the field.
+    pub source: &'a str,
+    /// Why no further address was taken from the field.
+    pub stop: Option<&'static str>,
+    /// Addresses that were taken.
+    pub hops: u16,
 }
 
 /// A server as a line names it.
@@ -134,8 +152,11 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     }
     text("service", names.service.as_bytes(), NAME, out);
     // Writing to a Vec cannot fail.
-    let _ =
-        write!(out, ",\"client\":\"{}\",\"protocol\":\"{}\"", names.client, names.protocol.name());
+    let _ = write!(out, ",\"client\":\"{}\"", display_client(names.client));
+    if let Some(origin) = &names.origin {
+        write_origin(origin, out);
+    }
+    let _ = write!(out, ",\"protocol\":\"{}\"", names.protocol.name());
     write_request_line(names, out);
     if record.status > 0 {
         number("status", record.status.into(), out);
@@ -179,8 +200,18 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
             millis(time, out);
         }
     }
+    write_groups(record, out);
+    if let Some(bar) = names.slow {
+        text("owner", bar.owner.map_or("unknown", TimeOwner::name).as_bytes(), NAME, out);
+        text("limit", bar.limit.code().as_bytes(), NAME, out);
+    }
+    out.push(b'}');
+}
+
+/// Writes the groups of the key exchanges.
+fn write_groups(record: &ExchangeRecord, out: &mut Vec<u8>) {
     let groups = [
-        ("tls-group", opening.and_then(|it| it.group)),
+        ("tls-group", record.sample.connection_setup.and_then(|it| it.group)),
         ("server-tls-group", record.sample.server_group),
     ];
     for (key, group) in groups {
@@ -188,11 +219,16 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
             text(key, group.as_bytes(), NAME, out);
         }
     }
-    if let Some(bar) = names.slow {
-        text("owner", bar.owner.map_or("unknown", TimeOwner::name).as_bytes(), NAME, out);
-        text("limit", bar.limit.code().as_bytes(), NAME, out);
+}
+
+/// Writes the connection's peer, and how the client was found.
+fn write_origin(origin: &ClientOrigin, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"connection\":\"{}\"", origin.connection);
+    text("client-from", origin.source.as_bytes(), FIELD, out);
+    if let Some(stop) = origin.stop {
+        text("client-stop", stop.as_bytes(), FIELD, out);
+        number("client-hops", origin.hops.into(), out);
     }
-    out.push(b'}');
 }
 
 /// Writes what was received of a request line. A malformed request may have no method.
@@ -291,6 +327,13 @@ fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, ou
         }
     }
     write_common_offence(&names.offence, out);
+    if let Some(origin) = &names.origin {
+        let _ = write!(out, " connection=\"{}\"", origin.connection);
+        quoted("client-from", origin.source.as_bytes(), FIELD, out);
+        if let Some(stop) = origin.stop {
+            let _ = write!(out, " client-stop=\"{stop}\" client-hops={}", origin.hops);
+        }
+    }
 }
 
 /// A time of an exchange, under its JSON key.

@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use model::config::ForwardingMode;
 use wire::http1::DefectDetail;
 
-use crate::accounting::DownstreamProtocol;
+use crate::accounting::{ClientOrigin, DownstreamProtocol};
 
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRequest<'a> {
     pub client: SocketAddr,
+    /// How the client was found; `None`: by the connection.
+    pub origin: Option<ClientOrigin<'a>>,
     pub protocol: DownstreamProtocol,
     /// The method; empty if no head was read.
     pub method: &'a [u8],
@@ -23,6 +25,7 @@ impl LoggedRequest<'_> {
     fn from_client(client: SocketAddr, protocol: DownstreamProtocol) -> LoggedRequest<'static> {
         LoggedRequest {
             client,
+            origin: None,
             protocol,
             method: b"",
             target: b"",
@@ -31,8 +34,8 @@ impl LoggedRequest<'_> {
     }
 
     /// A connection of a `tcp` service.
-    pub fn tcp(client: SocketAddr) -> LoggedRequest<'static> {
-        LoggedRequest::from_client(client, DownstreamProtocol::Tcp)
+    pub fn tcp(client: SocketAddr, origin: Option<ClientOrigin<'_>>) -> LoggedRequest<'_> {
+        LoggedRequest { origin, ..LoggedRequest::from_client(client, DownstreamProtocol::Tcp) }
     }
 
     /// A multiplexed connection, or one of its requests, that could not be read.

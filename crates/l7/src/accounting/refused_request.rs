@@ -60,6 +60,7 @@ mod tests {
             service: "shop",
             server: None,
             client,
+            origin: None,
             protocol: DownstreamProtocol::Http11,
             method: &long,
             target: &long,

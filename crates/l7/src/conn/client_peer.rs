@@ -9,11 +9,15 @@ use std::rc::{Rc, Weak};
 
 use model::id::ServerId;
 
+use crate::accounting::ClientOrigin;
+
 /// The two addresses of a client's connection.
 #[derive(Debug)]
 pub struct ClientPeer {
     /// The client's address, from the connection or from a trusted PROXY protocol header.
     pub peer: SocketAddr,
+    /// The peer of the connection, where a header of the PROXY protocol named the client.
+    pub proxy: Option<SocketAddr>,
     /// The balancer's address that the client connected to.
     pub local: SocketAddr,
     /// Servers to which this client has or had a dedicated connection; few clients have any.
@@ -23,7 +27,20 @@ pub struct ClientPeer {
 impl ClientPeer {
     /// A newly accepted client connection.
     pub fn new(peer: SocketAddr, local: SocketAddr) -> ClientPeer {
-        ClientPeer { peer, local, dedicated_servers: OnceCell::new() }
+        ClientPeer { peer, proxy: None, local, dedicated_servers: OnceCell::new() }
+    }
+
+    /// The same, where this peer of the connection named the client in a header of the PROXY protocol.
+    #[must_use]
+    pub fn behind_proxy(mut self, proxy: Option<SocketAddr>) -> ClientPeer {
+        self.proxy = proxy;
+        self
+    }
+
+    /// How the client was found, where a header of the PROXY protocol named it.
+    pub fn proxy_origin(&self) -> Option<ClientOrigin<'static>> {
+        let connection = self.proxy?;
+        Some(ClientOrigin { connection, source: "proxy-header", stop: None, hops: 1 })
     }
 
     /// Adds a server to which this client has a dedicated connection.

@@ -224,10 +224,10 @@ fn admit<N: NetDriver>(
     let eviction = if may_wait { EvictionScope::IdleOnly } else { EvictionScope::Any };
     match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
         Ok(open) => {
-            begin_connection(worker, sock, ConnectionAddresses { peer, local }, service, open);
+            begin_connection(worker, sock, ConnectionAddresses::direct(peer, local), service, open);
         }
         Err(Cause::ConnectionLimit) if may_wait => {
-            wait_for_admission(worker, sock, ConnectionAddresses { peer, local }, service);
+            wait_for_admission(worker, sock, ConnectionAddresses::direct(peer, local), service);
         }
         Err(cause) => reject_client(worker, sock, peer, service, cause),
     }
@@ -273,7 +273,7 @@ fn begin_connection<N: NetDriver>(
 ) {
     let view = service.view.borrow().clone();
     // For a wildcard listener the connection has the actual local address.
-    let ConnectionAddresses { peer, local } = addresses;
+    let ConnectionAddresses { peer, local, .. } = addresses;
     let local = match local.ip().is_unspecified() {
         true => worker.rt.net.local_address(&sock).unwrap_or(local),
         false => local,
@@ -284,7 +284,7 @@ fn begin_connection<N: NetDriver>(
     };
     let worker_ = worker.clone();
     let service_ = service.clone();
-    let addresses = ConnectionAddresses { peer, local };
+    let addresses = ConnectionAddresses::direct(peer, local);
     let now = worker.rt.now();
     match view.config.forward {
         ForwardingMode::Http => {

@@ -106,10 +106,10 @@ async fn accept_client<N: NetDriver>(
     client.attach_current_task();
     open.set_task(worker.rt.current());
     let looked = worker.rt.now();
-    let ProxiedClient { stream: client, addresses: ConnectionAddresses { peer, local } } =
+    let ProxiedClient { stream: client, addresses: ConnectionAddresses { peer, local, proxy } } =
         proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await?;
     let client = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await?;
-    let client_peer = Rc::new(ClientPeer::new(peer, local));
+    let client_peer = Rc::new(ClientPeer::new(peer, local).behind_proxy(proxy));
     let tls = client.is_tls().then(|| worker.rt.now().since(looked));
     let accept = looked.since(accepted);
     let group = client.tls_group();

@@ -25,6 +25,15 @@ use crate::worker::admission::OpenConnection;
 pub struct ConnectionAddresses {
     pub peer: SocketAddr,
     pub local: SocketAddr,
+    /// The peer of the connection, where a header named the client.
+    pub proxy: Option<SocketAddr>,
+}
+
+impl ConnectionAddresses {
+    /// Those of a connection whose peer is the client.
+    pub fn direct(peer: SocketAddr, local: SocketAddr) -> ConnectionAddresses {
+        ConnectionAddresses { peer, local, proxy: None }
+    }
 }
 
 /// A client's connection after the header, if it has one.
@@ -74,7 +83,7 @@ pub async fn read_proxy_header<N: NetDriver>(
         Ok(header) => {
             view.stats.slots[worker.index].counters.proxy_headers.add(1);
             open.set_phase(AdmissionPhase::Fresh, worker.rt.now());
-            let Some(behind) = header_addresses(&header) else { return direct(client) };
+            let Some(behind) = header_addresses(&header, ends.peer) else { return direct(client) };
             if let Err(cause) = open.change_client(&worker.rt, &view, behind.peer.ip()) {
                 refuse_connection(worker, &view, behind.peer, cause, None);
                 client.reset();
@@ -93,11 +102,15 @@ pub async fn read_proxy_header<N: NetDriver>(
 }
 
 /// The addresses in the header.
-fn header_addresses(header: &ProxyProtocolHeader) -> Option<ConnectionAddresses> {
+fn header_addresses(
+    header: &ProxyProtocolHeader,
+    proxy: SocketAddr,
+) -> Option<ConnectionAddresses> {
     let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
     header.addresses.map(|ends| ConnectionAddresses {
         peer: plain(ends.source),
         local: plain(ends.destination),
+        proxy: Some(proxy),
     })
 }
 

@@ -58,10 +58,10 @@ pub async fn serve<N: NetDriver>(
     let opened =
         proxy_protocol::read_proxy_header(&worker, client, addresses, &service, &open).await;
     let Some(ProxiedClient { stream: client, addresses }) = opened else { return };
-    let ConnectionAddresses { peer, local } = addresses;
+    let ConnectionAddresses { peer, local, proxy } = addresses;
     let accepted_tls = downstream_tls::accept_tls(&worker, client, peer, &service, &open).await;
     let Some(client) = accepted_tls else { return };
-    let client_peer = Rc::new(ClientPeer::new(peer, local));
+    let client_peer = Rc::new(ClientPeer::new(peer, local).behind_proxy(proxy));
     let view = service.view.borrow().clone();
     let _exchange = worker.gauges.count_exchange(&view);
     view.stats.slots[worker.index].counters.requests.add(1);
@@ -73,7 +73,7 @@ pub async fn serve<N: NetDriver>(
     let RoutedConnection { pool, matched, first_bytes } = match routed {
         Ok(routed) => routed,
         Err(cause) => {
-            return close_refused(&worker, &view, None, record, client, peer, cause);
+            return close_refused(&worker, &view, None, record, client, &client_peer, cause);
         }
     };
     let tcp_route = TcpRoute::new(&view, &pool, &service, matched.as_ref());
@@ -83,7 +83,7 @@ pub async fn serve<N: NetDriver>(
         Ok(lease) => lease,
         Err(UpstreamLeaseError { cause, server }) => {
             let server = server.as_deref();
-            return close_refused(&worker, &view, server, record, client, peer, cause);
+            return close_refused(&worker, &view, server, record, client, &client_peer, cause);
         }
     };
     let server = lease.slot_guard.server.clone();
@@ -104,7 +104,7 @@ pub async fn serve<N: NetDriver>(
     sampling::begin_attempt(&worker.sampler, &mut record.sample, &client, upstream, begun);
     let ended = tunnel::run(&worker, context, meter, &mut record.sample).await;
     sampling::end_attempt(&worker.sampler, &view, &mut record, &client, upstream, worker.rt.now());
-    close_record(&worker, &view, &pool, &server, &mut record, &ended, peer);
+    close_record(&worker, &view, &pool, &server, &mut record, &ended, &client_peer);
     if ended.cause.is_some() {
         // Both sides are reset, so that each one notices the failure.
         let UpstreamLease { connection, .. } = lease;
@@ -132,11 +132,12 @@ fn close_refused<N: NetDriver>(
     server: Option<&LocalServer<N>>,
     mut record: ExchangeRecord,
     client: ProxyStream<N>,
-    peer: SocketAddr,
+    client_peer: &ClientPeer,
     cause: Cause,
 ) {
     record.cause = Some(cause);
-    worker.close(view, server, &mut record, &LoggedRequest::tcp(peer));
+    let request = LoggedRequest::tcp(client_peer.peer, client_peer.proxy_origin());
+    worker.close(view, server, &mut record, &request);
     client.reset();
 }
 
@@ -148,13 +149,14 @@ fn close_record<N: NetDriver>(
     server: &LocalServer<N>,
     record: &mut ExchangeRecord,
     ended: &tunnel::TunnelOutcome,
-    peer: SocketAddr,
+    client_peer: &ClientPeer,
 ) {
     record.first_byte = ended.first_byte;
     record.ended_at = Some(worker.rt.now());
     record.add_transfer(&ended.moved);
     record.cause = ended.cause;
-    worker.close(view, Some(server), record, &LoggedRequest::tcp(peer));
+    let request = LoggedRequest::tcp(client_peer.peer, client_peer.proxy_origin());
+    worker.close(view, Some(server), record, &request);
     let balance = pool.view.borrow().config.balance;
     accounting::record_pace(balance, record, &server.view.borrow().stats.latency, worker.rt.now());
 }
@@ -258,6 +260,7 @@ async fn lease_upstream<N: NetDriver>(
         let now = worker.rt.now();
         let choice = affinity.as_ref().and_then(|it| it.choose_server(pool, &failed, now));
         let want = UpstreamLeaseRequest {
+            client: client_peer.peer.ip(),
             client_peer,
             key: hash_key::connection_hash(&pool.view.borrow().config.hash_on, client_peer.peer),
             tried_servers: &failed,

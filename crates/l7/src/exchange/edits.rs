@@ -79,7 +79,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let EditContext { table, paths, sni, unix_seconds } = context;
         let head = self.incoming.view();
         let question = RuleContext {
-            client: self.context.client_peer.peer,
+            client: self.incoming.client(self.context.client_peer),
             sni: *sni,
             tos: None,
             head: Some(&head),
@@ -115,7 +115,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     ) -> RequestFacts<'f> {
         let ExchangeContext { client, client_peer, .. } = self.context;
         RequestFacts {
-            client: client_peer.peer,
+            client: self.incoming.client(client_peer),
             port: client_peer.local.port(),
             scheme: client.scheme(),
             sni,

@@ -147,7 +147,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let worker = self.context.worker;
         self.record_answer_latency();
         self.count_dropped_trailers(self.incoming.body.trailers_dropped);
-        let mut request = self.incoming.logged_request(self.context.client_peer.peer);
+        let mut request = self.incoming.logged_request(self.context.client_peer, &self.view.config);
         if self.record.cause.is_some_and(is_refusal) {
             request.offence.host = self.incoming.host();
         }

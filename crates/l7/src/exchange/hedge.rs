@@ -36,6 +36,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             worker: worker.clone(),
             pool: self.pool.clone(),
             client_peer: client_peer.clone(),
+            client: self.incoming.client(client_peer).ip(),
             key: self.hash_key(),
             class: self.class,
             settings: self.settings.clone(),

@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::ops::Range;
 
+use model::client_address::FoundClient;
 use model::compression::AcceptedEncodings;
 use model::config::value_template::join_values;
 use model::config::{FieldNamePolicy, ForwardedHeaderAction, RequestPriority, ServiceConfig};
@@ -23,6 +24,7 @@ use crate::conn::client_peer::ClientPeer;
 use crate::conn::connection_auth;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::flow::{BodyFraming, ByteFlow};
+use crate::exchange::named_client;
 use crate::exchange::resend::ResendBody;
 use crate::exchange::trace_span::TraceSpan;
 use crate::rt::NetDriver;
@@ -64,6 +66,8 @@ pub struct IncomingRequest<N: NetDriver> {
     pub original_target: Option<Vec<u8>>,
     /// What the client sent as X-Forwarded-For, joined, where a rule writes it.
     pub forwarded_for: Vec<u8>,
+    /// The client that a trusted proxy named; `None`: it is the connection's peer.
+    pub found_client: Option<Box<FoundClient>>,
     /// Its span, where tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
@@ -78,10 +82,20 @@ impl<N: NetDriver> IncomingRequest<N> {
         }
     }
 
+    /// The address of its client: the one that a trusted proxy named, or the peer of the connection.
+    pub fn client(&self, client_peer: &ClientPeer) -> SocketAddr {
+        self.found_client.as_ref().map_or(client_peer.peer, |found| found.address)
+    }
+
     /// The request for the log.
-    pub fn logged_request(&self, client: SocketAddr) -> LoggedRequest<'_> {
+    pub fn logged_request<'r>(
+        &'r self,
+        client_peer: &ClientPeer,
+        service: &'r ServiceConfig,
+    ) -> LoggedRequest<'r> {
         LoggedRequest {
-            client,
+            client: self.client(client_peer),
+            origin: named_client::client_origin(self.found_client.as_deref(), client_peer, service),
             protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
             target: self.original_target.as_deref().unwrap_or_else(|| self.target()),
@@ -169,8 +183,10 @@ pub fn read<N: NetDriver>(
     let protocol = downstream_protocol(client, &mut request);
     let place = TraceSpan::from_headers(worker, request.headers);
     let mut head = worker.buffers.take();
+    let found_client = named_client::find_named_client(service, client_peer.peer, request.headers);
     let edits = RequestEdits {
-        client: client_peer.peer,
+        client: found_client.as_ref().map_or(client_peer.peer, |found| found.address),
+        hop: client_peer.peer,
         local: client_peer.local,
         scheme: client.scheme(),
         trusted: service.trust.contains(client_peer.peer.ip()),
@@ -210,6 +226,7 @@ pub fn read<N: NetDriver>(
         target: target(&head),
         original_target: None,
         forwarded_for: forwarded_for(view, &request),
+        found_client,
         trace_span: place,
         head,
     };

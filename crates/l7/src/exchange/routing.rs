@@ -126,7 +126,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         let ExchangeContext { worker, client, client_peer, .. } = self.context;
         let head = self.incoming.view();
         let input = AffinityInput {
-            peer: client_peer.peer,
+            peer: self.incoming.client(client_peer),
             request_head: Some(&head),
             session: client.tls_session(),
         };
@@ -153,7 +153,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             service,
             &self.view,
             &ruling,
-            client_peer.peer,
+            self.incoming.client(client_peer),
             sni.as_deref(),
             Some(&head),
         );
@@ -214,7 +214,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             &self.incoming.head,
             self.incoming.target.start,
             self.incoming.target.end,
-            self.context.client_peer.peer,
+            self.incoming.client(self.context.client_peer),
         )
     }
 
@@ -308,7 +308,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     fn write_client_field(&mut self) {
         let Some(field) = &self.view.config.forwarded.client_field else { return };
         let ExchangeContext { worker, client_peer, .. } = self.context;
-        let client = client_peer.peer.ip();
+        let client = self.incoming.client(client_peer).ip();
         if !field.except.contains(client) {
             let mut out = worker.buffers.take();
             client_field::write_client_field(&self.incoming.head, field, client, &mut out);
@@ -356,6 +356,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             MirroredRequest {
                 message,
                 client_peer: client_peer.clone(),
+                client: self.incoming.client(client_peer).ip(),
                 live,
                 at_once: target.at_once,
             },

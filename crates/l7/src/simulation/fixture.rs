@@ -140,6 +140,7 @@ fn service() -> ServiceConfig {
         },
         socket: SocketOptions::default(),
         trust: Default::default(),
+        client_from: None,
         forwarded: ForwardedHeaders {
             x_forwarded: ForwardedHeaderAction::Append,
             forwarded: ForwardedHeaderAction::Keep,

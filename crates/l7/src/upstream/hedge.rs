@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub struct HedgeContext<N: NetDriver> {
     pub worker: Rc<Worker<N>>,
     pub pool: Rc<LocalPool<N>>,
     pub client_peer: Rc<ClientPeer>,
+    /// The client that policies hash.
+    pub client: IpAddr,
     /// The hash input of the pool's policy.
     pub key: Option<u64>,
     pub class: PriorityClass,
@@ -122,11 +125,13 @@ async fn run_hedge<N: NetDriver>(
     context: HedgeContext<N>,
     message: Vec<u8>,
 ) -> Option<HedgeWinner<N>> {
-    let HedgeContext { worker, pool, client_peer, key, class, settings, first_server } = context;
+    let HedgeContext { worker, pool, client_peer, client, key, class, settings, first_server } =
+        context;
     let never = Cell::new(MonotonicTime::NEVER);
     let tried = [first_server];
     let want = UpstreamLeaseRequest {
         client_peer: &client_peer,
+        client,
         key,
         tried_servers: &tried,
         retry_server: None,

@@ -1,5 +1,6 @@
 //! The content of a connection lease, and of a request for one.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -52,6 +53,8 @@ pub struct UpstreamLeaseError<N: NetDriver> {
 /// A request for a connection to a server.
 pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub client_peer: &'a Rc<ClientPeer>,
+    /// The client that policies hash.
+    pub client: IpAddr,
     /// The hash of what the pool's `hash-on` names. `None`: the address is hashed, or the request lacks the part.
     pub key: Option<u64>,
     /// Servers that have failed already.

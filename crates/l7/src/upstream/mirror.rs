@@ -5,6 +5,7 @@
 //! arrive with their head.
 
 use std::cell::Cell;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct MirroredRequest {
     /// The message for the server.
     pub message: Vec<u8>,
     pub client_peer: Rc<ClientPeer>,
+    /// The client that policies hash.
+    pub client: IpAddr,
     /// The counters of the rule that configures the mirror.
     pub live: Arc<RuleStats>,
     /// Most copies in flight per worker.
@@ -74,6 +77,7 @@ async fn run<N: NetDriver>(
     let settings = ExchangeSettings::default();
     let want = UpstreamLeaseRequest {
         client_peer: &copied.client_peer,
+        client: copied.client,
         key: None,
         tried_servers: &[],
         retry_server: None,

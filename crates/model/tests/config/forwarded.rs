@@ -31,6 +31,12 @@ const ROWS: &[MistakeRow] = &[
         "not a word",
         "\"list\"",
     ),
+    row(
+        service!("trust = \"10.0.0.0/8\"\nclient-from = \"Cookie\"\n"),
+        "service.s.client-from",
+        "no field for a client's address",
+    ),
+    row(service!("client-from = \"a b\"\n"), "service.s.client-from", ""),
     near(service!("field-names = \"drops\"\n"), "service.s.field-names", "not a word", "\"drop\""),
 ];
 

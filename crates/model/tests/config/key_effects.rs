@@ -101,6 +101,9 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("all-down", _) => "\"spread\"".into(),
         ("format", _) => "\"json\"".into(),
         ("forward", _) => return None,
+        // Inherited: the default of `[global]` is written again at each service.
+        ("client-from", "connection") => return None,
+        ("client-from", _) => "\"forwarded\"".into(),
         ("field-names", _) => "\"refuse\"".into(),
         ("unknown-name", _) => "\"require\"".into(),
         ("refuse", _) => "\"handshake\"".into(),

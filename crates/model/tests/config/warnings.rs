@@ -20,6 +20,9 @@ fn what_has_no_effect_is_named() {
         "service.shop.limit.connections",
         "never reached",
     );
+    let own = "client-from = \"x-forwarded-for\"\n[pool.other]\nservers = [\"a:1\"]\n";
+    let own = format!("[service.c]\nlisten = \":9\"\nforward = \"http\"\npool = \"other\"\n{own}");
+    expect_warning(&own, "service.c.client-from", "never read");
     expect_warning("weight = 0\n", "pool.web.servers", "takes new work");
     let nothing = findings("[pool.p]\nservers = [\"a:1\"]\n");
     assert!(nothing.iter().any(|f| f.key == "service" && f.message.contains("no service")));

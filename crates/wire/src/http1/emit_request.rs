@@ -18,7 +18,10 @@ pub use super::forwarded::ForwardedPolicy;
 /// The changes to a request head on its way to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestEdits<'a> {
+    /// The client, which replaces what is received.
     pub client: SocketAddr,
+    /// The peer of the connection, which is appended to what is received.
+    pub hop: SocketAddr,
     /// The balancer's address that the client connected to. It becomes the Host of an HTTP/1.0 request without Host.
     pub local: SocketAddr,
     /// `http` or `https`: the scheme of the client's connection.
@@ -36,6 +39,17 @@ pub struct RequestEdits<'a> {
     pub identity: Option<IdentityHeaders<'a>>,
     /// The balancer's place in the trace; `None`: the client's trace fields pass unchanged.
     pub tracing: Option<TracePropagation>,
+}
+
+impl RequestEdits<'_> {
+    /// What becomes of forwarding fields: those of an untrusted client never pass.
+    fn forwarding(&self, request: &ParsedRequestHead) -> ForwardedPolicies {
+        let wanted = ForwardedPolicies { x_forwarded: self.x_forwarded, forwarded: self.forwarded };
+        match self.trusted {
+            true => wanted,
+            false => wanted.for_untrusted_peer(request),
+        }
+    }
 }
 
 /// The trace context that a server receives.
@@ -68,11 +82,7 @@ pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut
     if request.rewrites_host {
         host(request, edits, out);
     }
-    let mut treatments =
-        ForwardedPolicies { x_forwarded: edits.x_forwarded, forwarded: edits.forwarded };
-    if !edits.trusted {
-        treatments = treatments.for_untrusted_peer(request);
-    }
+    let treatments = edits.forwarding(request);
     let mut skipped = request.dropped;
     for at in request.conditional.iter() {
         if !is_passed_on(request, treatments, at) {
@@ -111,8 +121,13 @@ pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut
         out.extend_from_slice(b"Expect: 100-continue\r\n");
     }
     connection(request, edits, out);
-    forwarded::append_x_forwarded(request, treatments.x_forwarded, edits.client, edits.scheme, out);
-    forwarded::append_forwarded(request, treatments.forwarded, edits.client, edits.scheme, out);
+    let written = |treatment| match treatment {
+        ForwardedPolicy::Append => edits.hop,
+        _ => edits.client,
+    };
+    let ForwardedPolicies { x_forwarded, forwarded } = treatments;
+    forwarded::append_x_forwarded(request, x_forwarded, written(x_forwarded), edits.scheme, out);
+    forwarded::append_forwarded(request, forwarded, written(forwarded), edits.scheme, out);
     if let Some(name) = edits.via {
         for part in ["Via: ", request.received, " ", name, "\r\n"] {
             out.extend_from_slice(part.as_bytes());

@@ -16,7 +16,7 @@ pub enum ForwardedPolicy {
     /// Received fields pass unchanged; nothing is added. For an untrusted client: the fields are replaced if any were
     /// received.
     Keep,
-    /// The client's address is appended to the received list, which becomes one line. For an untrusted client:
+    /// The address of the connection's peer is appended to the received list, which becomes one line. For an untrusted client:
     /// replaced.
     Append,
     /// Received fields are dropped; only the client's own address is sent.

@@ -22,6 +22,7 @@ pub struct Replay {
 pub fn request_edits() -> RequestEdits<'static> {
     RequestEdits {
         client: "192.0.2.7:5555".parse().unwrap(),
+        hop: "192.0.2.7:5555".parse().unwrap(),
         local: "192.0.2.1:80".parse().unwrap(),
         scheme: "http",
         trusted: true,

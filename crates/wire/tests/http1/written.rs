@@ -118,6 +118,7 @@ fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
 fn an_ipv4_client_on_an_ipv6_socket_is_written_as_ipv4() {
     let edits = RequestEdits {
         client: "[::ffff:192.0.2.7]:5555".parse().unwrap(),
+        hop: "[::ffff:192.0.2.7]:5555".parse().unwrap(),
         local: "[2001:db8::1]:8080".parse().unwrap(),
         scheme: "https",
         trusted: true,

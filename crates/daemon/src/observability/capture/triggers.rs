@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::capture::{CaptureReason, CaptureTrigger, FailureCounts};
+use model::client_address::display_client;
 use model::exchange_error::ErrorTally;
 use model::snapshot::{PoolView, ServerView, ServiceView};
 use model::time_attribution::{ExchangeMeasurement, attribute_time};
@@ -248,7 +249,7 @@ fn note(
         let owner = bar.owner.map_or("unknown", model::limit::TimeOwner::name);
         format!("; most of it {owner}: {}", bar.limit.code())
     });
-    let client = std::net::SocketAddr::new(facts.client, facts.client_port);
+    let client = display_client(std::net::SocketAddr::new(facts.client, facts.client_port));
     let took = Duration::from_nanos(facts.slowness());
     let status = if facts.status > 0 { format!(", {}", facts.status) } else { String::new() };
     format!(

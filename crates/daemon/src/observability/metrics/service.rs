@@ -115,6 +115,15 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Fields of requests that were dropped for unusual characters in their names.",
         &[ServiceCounterRow::new("", |c| &c.fields_dropped)],
     ),
+    labelled(
+        "clients_from_proxies",
+        "Requests of proxies in `trust`, by whether `client-from` named their client.",
+        "named",
+        &[
+            ServiceCounterRow::new("yes", |c| &c.clients_named),
+            ServiceCounterRow::new("no", |c| &c.clients_unnamed),
+        ],
+    ),
     plain(
         "edits_ambiguous",
         "Edits that were made although they fit some readings of the request and not others.",

@@ -101,6 +101,7 @@ fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<Name
         ("log-lines-dropped", count(|c| &c.log_dropped)),
         ("trailers-dropped", count(|c| &c.trailers_dropped)),
         ("fields-dropped", count(|c| &c.fields_dropped)),
+        ("clients-unnamed", count(|c| &c.clients_unnamed)),
         ("edits-ambiguous", count(|c| &c.edits_ambiguous)),
         ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
         ("accept-failed", count(|c| &c.accept_failed)),

@@ -1,5 +1,6 @@
 //! State snapshot → which service, rule, pool and servers would take a request. Pure: asking counts and takes nothing.
 
+mod request_client;
 mod request_edits;
 mod request_query;
 
@@ -19,6 +20,7 @@ use model::snapshot::rule_state::LiveRuleState;
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
 use crate::state::StateSnapshot;
+use request_client::{client_text, named_client};
 use request_edits::{QueryConnection, make_edits, rewrite_request};
 use request_query::{
     NormalizedRequest, RequestText, UrlParts, apply_request_policy, build_request_text, parse_url,
@@ -42,11 +44,12 @@ pub fn explain_request(
     let http = view.config.forward == ForwardingMode::Http;
     let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
     let NormalizedRequest { text: written, refused } = apply_request_policy(view, written);
-    let named = (place.scheme == "https").then_some(place.host);
-    let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
+    let host = (place.scheme == "https").then_some(place.host);
+    let sni = asked.sni.as_deref().or(host).map(str::to_ascii_lowercase);
     let from = asked.from.unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+    let named = named_client(view, SocketAddr::new(from, 40_000), written.as_ref());
     let connection = QueryConnection {
-        client: SocketAddr::new(from, 40_000),
+        client: named.as_ref().map_or(SocketAddr::new(from, 40_000), |found| found.address),
         port: view.config.listen.first().map_or(0, SocketAddr::port),
         scheme: if place.scheme == "https" { "https" } else { "http" },
         sni: sni.as_deref(),
@@ -59,6 +62,7 @@ pub fn explain_request(
         generation: snapshot.generation,
         service: view.config.name.clone(),
         because,
+        client: named.map(|found| client_text(view, found)),
         path: head.as_ref().map(|head| text(head.path())).unwrap_or_default(),
         readings: Vec::new(),
         passed: Vec::new(),

@@ -15,6 +15,7 @@ fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
         service: "shop",
         server: Some(LoggedServer { pool: "web", name: "a" }),
         client: "192.0.2.7:4711".parse().unwrap(),
+        origin: None,
         protocol: DownstreamProtocol::Http11,
         method,
         target,
@@ -86,6 +87,7 @@ fn a_refused_connection() {
     let names = LogFields {
         server: None,
         client: "[2001:db8::1]:5".parse().unwrap(),
+        origin: None,
         protocol: DownstreamProtocol::Tcp,
         ..names(b"", b"")
     };

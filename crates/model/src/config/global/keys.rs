@@ -8,7 +8,8 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 use crate::config::{
-    balance, body_limit, control, event_hook, history, pool, service, socket, telemetry,
+    balance, body_limit, client_from, control, event_hook, history, pool, service, socket,
+    telemetry,
 };
 
 /// The secret of affinity cookies.
@@ -104,6 +105,7 @@ pub static GLOBAL: TableSchema = TableSchema {
             "Default socket settings of services and pools.",
         ),
         service::TRUST,
+        client_from::CLIENT_FROM,
         KeySchema::new(
             "sample",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),

@@ -12,8 +12,8 @@ use crate::config::reserved_fields::ReservedFields;
 use crate::config::section::ConfigSection;
 use crate::config::socket::build_socket_options;
 use crate::config::{
-    affinity, buffer, compression, error_pages, http2, http3, objective, packets, proxy_protocol,
-    request_priority, rules, tls,
+    affinity, buffer, client_from, compression, error_pages, http2, http3, objective, packets,
+    proxy_protocol, request_priority, rules, tls,
 };
 
 pub fn build_service(section: &ConfigSection) -> ServiceConfig {
@@ -52,6 +52,8 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         }),
         socket: read_inner_table(section, "socket", build_socket_options),
         trust: NetworkSet::new(section.prefixes("trust")),
+        client_from: client_from::build_client_from(section)
+            .filter(|_| forward == ForwardingMode::Http),
         forwarded: read_inner_table(section, "forwarded", build_forwarded),
         packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),
         tls: section.table("tls").map(tls::build_service_tls),

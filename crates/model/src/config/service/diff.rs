@@ -12,6 +12,7 @@ changed_keys! {
     Limit = "limit" => limit,
     Socket = "socket" => socket,
     Trust = "trust" => trust,
+    ClientFrom = "client-from" => client_from,
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,

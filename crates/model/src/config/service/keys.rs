@@ -3,9 +3,9 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 use crate::config::{
-    affinity, body_limit, buffer, compression, error_pages, field_names, forwarded_headers, http2,
-    http3, objective, packets, path_normalization, proxy_protocol, request_priority, rules, socket,
-    tls,
+    affinity, body_limit, buffer, client_from, compression, error_pages, field_names,
+    forwarded_headers, http2, http3, objective, packets, path_normalization, proxy_protocol,
+    request_priority, rules, socket, tls,
 };
 
 /// One hour, in milliseconds.
@@ -68,6 +68,7 @@ pub static SERVICE: TableSchema = TableSchema {
         .inherited()
         .proxy_only(),
         TRUST.inherited().proxy_only(),
+        client_from::CLIENT_FROM.inherited(),
         forwarded_headers::FORWARDED,
         packets::PROTOCOL,
         packets::FIN_TIMEOUT,

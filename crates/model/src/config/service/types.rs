@@ -3,6 +3,7 @@
 use crate::config::affinity::AffinityConfig;
 use crate::config::body_limit::BodyLimit;
 use crate::config::buffer::BufferConfig;
+use crate::config::client_from::ClientAddressField;
 use crate::config::compression::CompressionConfig;
 use crate::config::error_pages::ErrorPageConfig;
 use crate::config::field_names::FieldNamePolicy;
@@ -41,6 +42,8 @@ pub struct ServiceConfig {
     pub socket: SocketOptions,
     /// Proxies in front whose forwarding fields are trusted.
     pub trust: NetworkSet,
+    /// The field in which proxies of `trust` name the client (`http`); `None`: the client is the connection's.
+    pub client_from: Option<ClientAddressField>,
     /// Header fields that describe the client to the server (`http`).
     pub forwarded: ForwardedHeaders,
     /// Settings for packet forwarding; `None` for proxied services.

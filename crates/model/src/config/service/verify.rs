@@ -6,8 +6,8 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::request_limits::verify_target_limit;
 use crate::config::section::ConfigSection;
 use crate::config::{
-    affinity, buffer, error_pages, forwarded_headers, http2, http3, objective, proxy_protocol,
-    socket, tls, unsupported_keys,
+    affinity, buffer, client_from, error_pages, forwarded_headers, http2, http3, objective,
+    proxy_protocol, socket, tls, unsupported_keys,
 };
 
 pub fn verify_service(
@@ -47,6 +47,7 @@ pub fn verify_service(
         }
     }
     tls::verify_service_tls(service, &path, sink);
+    client_from::verify_client_from(service, &path, sink);
     forwarded_headers::verify_forwarded(service, &path, sink);
     affinity::verify_affinity(service, sink);
     objective::verify_objective(service, &effective.global, sink);
