@@ -96,6 +96,8 @@ impl PendingExchange {
         let has_spoken = told.since.is_some();
         let is_tls = conversation.talk.protocol == PayloadProtocol::Tls;
         let server_to = conversation.reached_offset(ConnectionSide::Server);
+        // A client that has closed may throw away the end of TLS.
+        let unneeded = if is_tls { CONTROL_BYTES.cast_signed() } else { 0 };
         let open_record = |side| {
             let reached = conversation.reached_offset(side);
             let record = conversation.talk.open_record(side, reached)?;
@@ -114,7 +116,9 @@ impl PendingExchange {
         }
         match progress.last_speaker {
             None => PendingExchange::nothing(OpenPart::Unknown, told),
-            Some(ConnectionSide::Server) if conversation.directions[0].acked < server_to => {
+            Some(ConnectionSide::Server)
+                if conversation.directions[0].acked + unneeded < server_to =>
+            {
                 PendingExchange::nothing(OpenPart::Unread, told)
             }
             Some(ConnectionSide::Server) => PendingExchange::nothing(OpenPart::Unknown, told),

@@ -21,6 +21,15 @@ pub const HEALTHY: &[FailureRow] = &[
         },
     },
     FailureRow {
+        name: "the end of TLS comes for a client that has closed",
+        cause: "",
+        script: |one| {
+            one.handshake().hello().records(true, 200, 205).wait(20);
+            one.records(false, 9_000, 9_005).client(ACK, b"").client(FIN | ACK, b"").wait(20);
+            one.records(false, 19, 24).client(RST, b"");
+        },
+    },
+    FailureRow {
         name: "reset by the client behind the last record",
         cause: "",
         script: |one| {

@@ -27,7 +27,9 @@ fn every_address_that_cannot_be_had_is_named() {
 fn too_few_descriptors_are_said_once_before_anything_is_opened() {
     let pool = "\n[pool.web]\nservers = [\"127.0.0.1:9001\"]\n";
     let service = |port: usize| {
-        format!("[service.s{port}]\nlisten = [\"127.0.0.1:{port}\"]\nforward = \"tcp\"\npool = \"web\"\n")
+        format!(
+            "[service.s{port}]\nlisten = [\"127.0.0.1:{port}\"]\nforward = \"tcp\"\npool = \"web\"\n"
+        )
     };
     let first = service(8_000) + pool;
     let mut world = ReconcileWorld::new(&first);
