@@ -64,13 +64,55 @@ pub const WORDS: &[&[u8]] = &[
     b"GET / HTTP/1.1\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
     b"\x16\x03\x01\x00\x05",
+    b"\x17\x03\x03\x00\x20",
+    b"\xc0\x00\x00\x00\x01\x08",
+    b"\xf0\x6b\x33\x43\xcf\x00",
     b"\x00\x00\x00\x00",
     b"\xff\xff\xff\xff",
 ];
 
 pub fn pcap_seeds() -> Vec<Vec<u8>> {
     let first = study();
-    vec![first[..3_000].to_vec(), first]
+    vec![first[..3_000].to_vec(), quic(), first]
+}
+
+/// A handshake of QUIC, twice from other ports, in raw IP.
+fn quic() -> Vec<u8> {
+    let long = |first: u8, bytes: usize| {
+        let mut out = vec![first, 0, 0, 0, 1, 4, 1, 2, 3, 4, 4, 5, 6, 7, 8];
+        if first & 0x30 == 0 {
+            out.push(0);
+        }
+        out.extend((0x4000 | bytes as u16).to_be_bytes());
+        out.resize(out.len() + bytes, 9);
+        out
+    };
+    let mut out: Vec<u8> =
+        [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for port in [40_000_u16, 40_001] {
+        let payloads = [
+            (true, long(0xc0, 1_200)),
+            (false, [long(0xc0, 90), long(0xe0, 300)].concat()),
+            (true, [long(0xe0, 60), vec![0x61; 30]].concat()),
+            (false, vec![0x41; 40]),
+        ];
+        for (at, (is_from_client, payload)) in payloads.into_iter().enumerate() {
+            let mut frame = vec![0x45, 0];
+            frame.extend((28 + payload.len() as u16).to_be_bytes());
+            frame.extend([0, 0, 0, 0, 64, 17, 0, 0]);
+            let ends = if is_from_client { [1, 2] } else { [2, 1] };
+            frame.extend(ends.map(|end| [10, 0, 0, end]).concat());
+            let ports = if is_from_client { [port, 443] } else { [443, port] };
+            frame.extend(ports.map(u16::to_be_bytes).concat());
+            frame.extend((8 + payload.len() as u16).to_be_bytes());
+            frame.extend([0, 0]);
+            frame.extend(payload);
+            let length = frame.len() as u32;
+            out.extend([7, at as u32, length, length].map(u32::to_le_bytes).concat());
+            out.extend(frame);
+        }
+    }
+    out
 }
 
 pub fn pcapng_seeds() -> Vec<Vec<u8>> {
