@@ -29,14 +29,19 @@ pub fn run(
 ) -> Result<ShadowReport, ShadowError> {
     let proving = std::env::var("STEELYARD_LONG").is_ok();
     let steelyard = program();
-    let envoy = tests::e2e::target::tool("venv/bin/envoy");
+    // Debian has neither.
+    let original = match converted.from {
+        Dialect::Envoy => Some(tests::e2e::target::tool("venv/bin/envoy")),
+        Dialect::Traefik => Some(tests::e2e::target::tool("venv/bin/traefik")),
+        _ => None,
+    };
     let input = ShadowInput {
         source,
         dialect: converted.from,
         converted: text,
         notes: &converted.notes,
         program: Path::new(&steelyard),
-        original: (converted.from == Dialect::Envoy).then_some(envoy.as_path()),
+        original: original.as_deref(),
         size: if proving { CorpusSize::Full } else { CorpusSize::Quick },
     };
     run_shadow(input, &AtomicBool::new(false), &mut |_| {})
@@ -126,11 +131,16 @@ fn examples_of_envoy_behave_as_envoy() {
 }
 
 #[test]
+fn examples_of_traefik_behave_as_traefik() {
+    behave_as_their_originals(Dialect::Traefik);
+}
+
+#[test]
 fn enough_examples_of_each_program_are_run_and_every_exception_has_a_reason() {
     for dialect in [Dialect::Haproxy, Dialect::Nginx] {
         assert!(started(dialect).len() >= 30, "{dialect:?}");
     }
-    for dialect in [Dialect::Apache, Dialect::Caddy, Dialect::Envoy] {
+    for dialect in [Dialect::Apache, Dialect::Caddy, Dialect::Envoy, Dialect::Traefik] {
         assert!(started(dialect).len() >= 8, "{dialect:?}");
     }
     for one in NOT_STARTED.iter().chain(MOSTLY_DIFFERENT) {

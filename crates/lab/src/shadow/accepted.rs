@@ -1,7 +1,7 @@
 //! The reviewed table of differences that are right: each with its reason.
 //!
 //! Nothing in it lets a client reach a server that the original refuses, but for the null byte, which is no access
-//! control.
+//! control, and for a path that the original lets through in its usual spelling.
 
 use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
 use super::comparison::DifferenceTopic;
@@ -47,7 +47,7 @@ const FIELDS: [AcceptedRow; 11] = [
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
 pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    if let Some(reason) = null_byte(seen) {
+    if let Some(reason) = null_byte(seen).or_else(|| usual_spelling(seen)) {
         return Some(reason);
     }
     if opens_access(seen) {
@@ -90,6 +90,12 @@ fn target<'a>(seen: DifferenceContext<'a>) -> &'a str {
 fn null_byte(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (target(seen).contains("%00") && seen.theirs.status == 400)
         .then_some("nginx refuses %00 in every path; here it passes to rules and servers")
+}
+
+/// The original compares paths letter by letter, and lets the same path through in its usual spelling.
+fn usual_spelling(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (seen.is_let_through && is_encoded_needlessly(target(seen)) && !is_ambiguous(target(seen)))
+        .then_some("a letter that is written as %XX is that letter (RFC 3986 section 6.2.2.2)")
 }
 
 fn refused_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -146,7 +152,9 @@ fn served_file(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (sends(seen, "upgrade") && (seen.ours.status == 101 || is_own_error(seen.ours, 501)))
+    let both_refuse = is_own_error(seen.theirs, 400) && is_own_error(seen.ours, 400);
+    let goes_on = seen.ours.status == 101 || is_own_error(seen.ours, 501);
+    (sends(seen, "upgrade") && (goes_on || both_refuse))
         .then_some("upgrades go to the servers, or are refused where those speak HTTP/2")
 }
 
@@ -289,6 +297,7 @@ mod tests {
                 theirs: &step,
                 ours: &step,
                 has_limits: false,
+                is_let_through: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
         }
@@ -338,6 +347,7 @@ mod tests {
                 theirs,
                 ours,
                 has_limits: false,
+                is_let_through: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }

@@ -2,7 +2,7 @@
 //!
 //! Each looks at what was seen and never at the program's name, so that a habit that ends is seen.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::comparison::DifferenceTopic;
 use super::difference_context::{
@@ -12,9 +12,16 @@ use super::observation::StepObservation;
 use super::request::ORDER;
 
 /// Rows about who answers, and with what status.
-pub const ROUTING_HABITS: [AcceptedRow; 3] = [part_of_answer, avoided_after_failure, failed_server];
+pub const ROUTING_HABITS: [AcceptedRow; 5] =
+    [part_of_answer, avoided_after_failure, failed_server, refused_call, dotted_name];
 /// Rows about fields.
-pub const FIELD_HABITS: [AcceptedRow; 7] = [
+pub const FIELD_HABITS: [AcceptedRow; 13] = [
+    idle_vary,
+    reached_port,
+    socket_scheme,
+    added_value,
+    client_port,
+    answer_of_host,
     loopback_client,
     asks_compressed,
     replaced_forwarded,
@@ -48,6 +55,22 @@ fn failed_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
     };
     (seen.difference.topic == DifferenceTopic::Status && failed(seen.theirs) && failed(seen.ours))
         .then_some("each program has its own status for a server that fails")
+}
+
+/// Refusals of gRPC are answers whose trailers say so.
+fn refused_call(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let says_so = seen.theirs.status == 200 && !seen.theirs.values("grpc-status").is_empty();
+    let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
+    (says_so && own && seen.ours.status >= 400)
+        .then_some("refusals of gRPC have the status of HTTP")
+}
+
+/// Where the file refuses names with underscores, other characters are refused too.
+fn dotted_name(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    let dotted = fields.iter().any(|field| field.name.contains('.'));
+    (dotted && seen.ours.status == 400 && seen.ours.server().is_none())
+        .then_some("a name of a field with other characters than letters, digits and - is refused")
 }
 
 /// A client on the loopback is named by an address of the machine.
@@ -113,9 +136,70 @@ fn upgraded_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
 
 fn bodyless_type(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let bodyless = matches!(seen.ours.status, 204 | 304);
-    let field = seen.difference.topic == DifferenceTopic::ClientField("content-type".to_owned());
+    let field = matches!(client_field(seen), "content-type" | "etag");
     (field && bodyless && seen.difference.theirs == "none")
         .then_some("fields of an answer without a body pass as the server wrote them")
+}
+
+/// What is added to a server's own field stands before or behind it.
+fn added_value(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let sorted = |written: &str| {
+        let mut values: Vec<String> =
+            written.trim_matches('`').split(',').map(|one| one.trim().to_owned()).collect();
+        values.sort_unstable();
+        values
+    };
+    let [theirs, ours] = [&seen.difference.theirs, &seen.difference.ours].map(|one| sorted(one));
+    let several = theirs.len() > 1 && theirs == ours;
+    (!client_field(seen).is_empty() && seen.theirs.is_of_server() && several)
+        .then_some("what is added to a field of an answer stands behind the server's own")
+}
+
+/// An answer that is compressed for nobody.
+fn idle_vary(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
+    let bodyless = seen.ours.body.is_empty() || matches!(seen.ours.status, 204 | 304);
+    let added = seen.difference.theirs.eq_ignore_ascii_case("`accept-encoding`");
+    (client_field(seen) == "vary" && added && seen.difference.ours == "none" && (own || bodyless))
+        .then_some("answers that are never compressed do not vary")
+}
+
+/// The port that the client reached, and not the one that its Host names.
+fn reached_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let reached = seen.difference.ours == format!("`{}`", seen.request.to.port());
+    (server_field(seen) == "x-forwarded-port" && reached && !sends(seen, "x-forwarded-port"))
+        .then_some("X-Forwarded-Port is the port that the client has reached")
+}
+
+/// The scheme of a WebSocket is that of its HTTP.
+fn socket_scheme(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let difference = seen.difference;
+    let same = [["`wss`", "`https`"], ["`ws`", "`http`"]]
+        .iter()
+        .any(|pair| difference.theirs == pair[0] && difference.ours == pair[1]);
+    (server_field(seen) == "x-forwarded-proto" && same && sends(seen, "upgrade"))
+        .then_some("a WebSocket has the scheme of HTTP")
+}
+
+/// Each connection of a client has another port.
+fn client_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let address = |written: &str| written.trim_matches('`').parse::<SocketAddr>().ok();
+    let theirs = address(&seen.difference.theirs);
+    let same = theirs.zip(address(&seen.difference.ours));
+    (!server_field(seen).is_empty() && same.is_some_and(|pair| pair.0.ip() == pair.1.ip()))
+        .then_some("each connection of a client has a port of its own")
+}
+
+/// An answer of the balancer itself for a host that only a final dot, a port or letter case tells from a known one.
+fn answer_of_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
+    let host = seen.request.http().map_or("", |http| http.host.as_str());
+    let topic = matches!(
+        seen.difference.topic,
+        DifferenceTopic::ClientField(_) | DifferenceTopic::Body | DifferenceTopic::Location
+    );
+    (own && topic && (host.ends_with('.') || host.contains(':')))
+        .then_some("hosts are compared without case, port and final dot")
 }
 
 #[cfg(test)]
@@ -160,6 +244,7 @@ mod tests {
             theirs: &step(statuses[0]),
             ours: &step(statuses[1]),
             has_limits: false,
+            is_let_through: false,
         };
         let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
         rows.any(|row| row(seen).is_some())
@@ -219,6 +304,9 @@ mod tests {
             (at_client("x-a"), "`1`", "none", [101; 2], none.clone(), false),
             (at_client("content-type"), "none", "`text/html`", [304; 2], none.clone(), true),
             (at_client("content-type"), "none", "`text/html`", [200; 2], none.clone(), false),
+            (at_client("x-a"), "`1, 2`", "`1`", [200; 2], none.clone(), false),
+            (at_server("x-a"), "`10.0.0.7:1`", "`10.0.0.7:2`", [200; 2], none.clone(), true),
+            (at_server("x-a"), "`10.0.0.7:1`", "`10.0.0.8:1`", [200; 2], none.clone(), false),
         ] {
             let described = format!("{topic:?} {theirs} {ours}");
             let difference =

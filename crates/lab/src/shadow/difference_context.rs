@@ -13,6 +13,8 @@ pub struct DifferenceContext<'a> {
     pub ours: &'a StepObservation,
     /// The original's file limits rates or connections.
     pub has_limits: bool,
+    /// The original lets a request for the usual spelling of this one's path through to a server.
+    pub is_let_through: bool,
 }
 
 /// A row of the table: it gives its reason if it holds.

@@ -180,6 +180,7 @@ mod tests {
                 theirs: &theirs,
                 ours: &ours,
                 has_limits: false,
+                is_let_through: false,
             };
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)

@@ -29,6 +29,7 @@ pub fn write_files(
     for NamedFile { path, content } in files {
         let text = match content {
             FileContent::Certificate => &identity.pair,
+            FileContent::CertificateWithKey => &identity.single,
             FileContent::Key => &identity.key,
             FileContent::Authority => &identity.authority,
             FileContent::RevocationList => &identity.revoked,

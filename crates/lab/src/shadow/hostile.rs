@@ -152,6 +152,24 @@ pub fn is_encoded_needlessly(target: &str) -> bool {
     path.split('%').skip(1).any(|rest| byte(rest).is_some_and(plain))
 }
 
+/// The target with such characters of its path as themselves (RFC 3986 section 6.2.2.2).
+pub fn decode_unreserved(target: &str) -> String {
+    let end = target.find('?').unwrap_or(target.len());
+    let mut parts = target[..end].split('%');
+    let mut out = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let byte = part.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                out.push_str(&part[2..]);
+            }
+            None => out.push_str(&format!("%{part}")),
+        }
+    }
+    out + &target[end..]
+}
+
 pub fn field(name: &str, value: &str) -> SeenField {
     SeenField { name: name.to_owned(), value: value.to_owned() }
 }
@@ -179,6 +197,7 @@ mod tests {
             "/admin/x%00",
         ];
         assert_eq!(all, expected);
+        assert_eq!(decode_unreserved("/%61dm%2Fin%?%61"), "/adm%2Fin%?%61");
         assert!(is_encoded_needlessly("/%61dmin") && !is_encoded_needlessly("/a%20b?%61"));
         assert!(is_ambiguous("/admin%2Fx") && !is_ambiguous("/admin/x?a=//"));
     }

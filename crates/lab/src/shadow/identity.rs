@@ -46,6 +46,8 @@ pub struct ShadowIdentity {
     pub authority: String,
     /// Certificate, authority and key in one text, PEM.
     pub pair: String,
+    /// Certificate and key in one text, PEM.
+    pub single: String,
     /// The key alone, PEM.
     pub key: String,
     /// A list of revoked certificates that lists none, PEM.
@@ -77,6 +79,7 @@ impl ShadowIdentity {
         server.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(ShadowIdentity {
             authority: authority.issuer.pem(),
+            single: format!("{}{}", leaf.chain, leaf.key),
             pair,
             key: leaf.key,
             revoked: authority.empty_list()?,

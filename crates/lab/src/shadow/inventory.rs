@@ -1,6 +1,6 @@
 //! What a shadow run needs to know of the original's file: hosts, paths, servers and files that it names.
 //!
-//! Pure. `statement` has the words; `inventory_caddy` and `inventory_envoy` read their dialects.
+//! Pure. `statement` has the words; `inventory_caddy`, `inventory_envoy` and `inventory_traefik` read their dialects.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,6 +17,8 @@ const LISTED: usize = 400;
 pub enum FileContent {
     /// Certificate, chain and key.
     Certificate,
+    /// Certificate and key, as what shows itself to servers must have them.
+    CertificateWithKey,
     Key,
     Authority,
     RevocationList,
@@ -75,6 +77,11 @@ impl SourceInventory {
             if found.plain_http2 == PlainHttp2::Unknown {
                 found.plain_http2 = PlainHttp2::Detected;
             }
+            return found;
+        }
+        if dialect == Dialect::Traefik {
+            found.read_traefik(text);
+            found.plain_http2 = PlainHttp2::Detected;
             return found;
         }
         let statements = split_statements(text, dialect);
@@ -255,8 +262,8 @@ impl SourceInventory {
             "ssl_certificate"
             | "proxy_ssl_certificate"
             | "grpc_ssl_certificate"
-            | "sslcertificatefile"
-            | "sslproxymachinecertificatefile" => FileContent::Certificate,
+            | "sslcertificatefile" => FileContent::Certificate,
+            "sslproxymachinecertificatefile" => FileContent::CertificateWithKey,
             "ssl_certificate_key"
             | "proxy_ssl_certificate_key"
             | "grpc_ssl_certificate_key"

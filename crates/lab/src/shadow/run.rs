@@ -28,7 +28,7 @@ use super::plan::ShadowPlan;
 use super::private_root::PROGRAM;
 use super::report::ShadowReport;
 use super::request::ShadowRequest;
-use super::review::DifferenceReview;
+use super::review::{DifferenceReview, ServedResources};
 use super::side::{ShadowSide, SideError, SideStart};
 use super::source_route::ObjectLines;
 use super::steelyard::{configuration, wait_known};
@@ -101,16 +101,21 @@ pub fn run_shadow(
     let setup =
         ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity, stop };
     let mut sides = setup.start_both(&original, dir.path(), 0)?;
-    let mut requests = build_corpus(&plan, input.converted, &inventory, input.size);
-    let corpus = requests.clone();
-    let mut seen = ask_both(sides.both(), &identity, &requests, stop, progress)?;
-    let mut skipped = plan.skipped.clone();
+    let corpus = build_corpus(&plan, input.converted, &inventory, input.size);
+    let mut report = ShadowReport {
+        original: original.name.to_owned(),
+        skipped: plan.skipped.clone(),
+        ..ShadowReport::default()
+    };
+    let mut seen = ask_both(sides.both(), &identity, &corpus, stop, progress)?;
+    setup.review(&sides.our_dir, &corpus, &seen, &mut report);
     let settles = settle_time(input.converted);
     let mut phases = plan_failures(&plan);
     if settles > SETTLES_WITHIN {
         phases.clear();
         let seconds = settles.as_secs();
-        skipped.push(format!("dead servers: health checks need {seconds} s to find them"));
+        let longer = format!("dead servers: health checks need {seconds} s to find them");
+        report.skipped.push(longer);
     }
     for (at, phase) in phases.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -122,33 +127,14 @@ pub fn run_shadow(
         sides.ours.stop_servers(&phase.dead);
         wait_settled(settles, stop);
         let asked = failure_requests(&corpus, phase, input.size);
-        let found = ask_both(sides.both(), &identity, &asked, stop, progress)?;
+        seen = ask_both(sides.both(), &identity, &asked, stop, progress)?;
         // What is left of a run that was ended early cannot be told apart by its place any more.
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        requests.extend(asked);
-        for (all, more) in seen.iter_mut().zip(found) {
-            all.extend(more);
-        }
+        setup.review(&sides.our_dir, &asked, &seen, &mut report);
     }
-    let mut report = ShadowReport {
-        original: original.name.to_owned(),
-        skipped,
-        interrupted: stop.load(Ordering::Relaxed),
-        ..ShadowReport::default()
-    };
-    let review = DifferenceReview {
-        input,
-        dir: &sides.our_dir,
-        pools: plan.pools(),
-        objects: ObjectLines::read(input.converted),
-        has_limits: LIMITS.iter().any(|word| input.source.contains(word)),
-    };
-    let [theirs, ours] = &seen;
-    for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
-        review.add(request, their, our, &mut report);
-    }
+    report.interrupted = stop.load(Ordering::Relaxed);
     report.sort();
     Ok(report)
 }
@@ -235,6 +221,28 @@ impl RunningSides {
 }
 
 impl ShadowSetup<'_> {
+    /// Adds what differs in a part of the run to the report, while its balancers still run. `our_dir`: Steelyard's.
+    fn review(
+        &self,
+        our_dir: &Path,
+        requests: &[ShadowRequest],
+        seen: &[Vec<Vec<StepObservation>>; 2],
+        report: &mut ShadowReport,
+    ) {
+        let [theirs, ours] = seen;
+        let review = DifferenceReview {
+            input: self.input,
+            dir: our_dir,
+            pools: self.plan.pools(),
+            objects: ObjectLines::read(self.input.converted),
+            has_limits: LIMITS.iter().any(|word| self.input.source.contains(word)),
+            let_through: ServedResources::read(requests, theirs),
+        };
+        for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
+            review.add(request, their, our, report);
+        }
+    }
+
     /// Starts both, for the part of the run with this number.
     fn start_both(
         &self,
@@ -280,6 +288,7 @@ impl ShadowSetup<'_> {
             command: &command,
             dir,
             program,
+            ready: start.ready,
             stop: self.stop,
         })
     }
@@ -297,6 +306,7 @@ impl ShadowSetup<'_> {
             command: &command,
             dir,
             program,
+            ready: None,
             stop: self.stop,
         })
     }

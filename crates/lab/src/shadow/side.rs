@@ -47,6 +47,8 @@ pub struct SideStart<'a> {
     pub dir: &'a Path,
     /// The balancer's program.
     pub program: &'a Path,
+    /// Where it answers something else than 404 as soon as it has read its files.
+    pub ready: Option<SocketAddr>,
     /// Ends the start early.
     pub stop: &'a AtomicBool,
 }
@@ -91,6 +93,9 @@ impl ShadowSide {
         let mut side = ShadowSide { process, servers, _resolvers: resolvers, place, record };
         let listeners: Vec<_> = plan.listeners.iter().map(|listener| listener.to).collect();
         side.process.wait_listening(&side.place.balancer, &listeners, start.stop)?;
+        if let Some(ready) = start.ready {
+            side.process.wait_ready(&side.place.balancer, ready, start.stop)?;
+        }
         Ok(side)
     }
 
