@@ -125,6 +125,10 @@ fn convert_options(
     tcp::note_udp(root, &points, notes);
     points.retain(|point| !point.is_udp);
     let http = root.find(&["http", "routers"]);
+    if let Some(routers) = http {
+        let reason = "servers are not told the name of this machine in X-Forwarded-Server, and clients' own is removed";
+        notes.changed(routers.place(), "http.routers", reason, "`rewrite.set`");
+    }
     let http = read_routers(http, RouterLayer::Http, &mut shared.checker);
     let tcp = root.find(&["tcp", "routers"]);
     let tcp = read_routers(tcp, RouterLayer::Tcp, &mut shared.checker);

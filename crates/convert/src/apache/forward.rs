@@ -49,6 +49,7 @@ impl HostWriter<'_, '_> {
         if url == "!" {
             return self.unforwarded(one, &path);
         }
+        let mut out = self.exact_path(one, &path, words);
         let mut fields = self.server_fields();
         let is_match = one.name == "proxypassmatch" && path.prefix.is_none();
         let bare = if is_match { url.split('$').next().unwrap_or(url) } else { url };
@@ -92,7 +93,31 @@ impl HostWriter<'_, '_> {
         }
         let parameters = words.get(1..).unwrap_or(&[]);
         let rule = self.forward(target, parameters, path.when.clone(), one, &mut fields);
-        vec![ForwardRule { path, rule, fields, is_forwarded: true }]
+        out.push(ForwardRule { path, rule, fields, is_forwarded: true });
+        out
+    }
+
+    /// The rule for exactly the path of a `ProxyPass`, where the URL has another path without a slash at its end: no slash
+    /// comes behind it then.
+    fn exact_path(
+        &mut self,
+        one: &ConfigStatement,
+        path: &SectionPath,
+        words: &[String],
+    ) -> Vec<ForwardRule> {
+        let target = words.first().and_then(|url| ProxyPassUrl::read(url));
+        let prefix = path.prefix.as_deref().filter(|prefix| !prefix.is_empty() && !path.is_folder);
+        let (Some(target), Some(prefix)) = (target, prefix) else { return Vec::new() };
+        if target.path.is_empty() || target.path.ends_with('/') || target.path == prefix {
+            return Vec::new();
+        }
+        let mut fields = self.server_fields();
+        fields.edits.set_key("path", value::quote(&target.path));
+        let when = RuleCondition::texts("path", &[prefix]);
+        let exact = SectionPath { when: when.clone(), ..path.clone() };
+        let rest = words.get(1..).unwrap_or(&[]);
+        let rule = self.forward(Some(target), rest, when, one, &mut fields);
+        vec![ForwardRule { path: exact, rule, fields, is_forwarded: true }]
     }
 
     /// `ProxyPass PATH !`: redirects of the server apply to the path, and the rest is files.

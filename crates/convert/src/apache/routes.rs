@@ -37,7 +37,10 @@ impl<'t> HostWriter<'_, 't> {
         let mut later = Vec::new();
         out.extend(self.trace_rule());
         self.rewrite_rules(&mut out, &mut later);
+        let refused = out.len();
         self.access_rules(&sections, &mut out);
+        let own = self.own_fields();
+        out.iter_mut().skip(refused).for_each(|rule| rule.keys.extend(own.clone()));
         out.extend(self.section_redirects(&sections));
         let forwards = self.forward_rules(&sections, later);
         for forward in forwards {

@@ -120,10 +120,20 @@ fn respond(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> RespondAnswer {
         statement.leave_out(reason, "`answer` with a fixed body", notes);
         return RespondAnswer::status(code);
     }
-    let keys =
-        [KeyValue::new("status", code.to_string()), KeyValue::new("body", value::quote(&body))];
+    let keys = [
+        KeyValue::new("status", code.to_string()),
+        KeyValue::new("body", value::quote(&body)),
+        KeyValue::new("type", value::quote(body_type(&body))),
+    ];
     let keys = vec![KeyValue::new("answer", value::table(&keys))];
     RespondAnswer { keys, is_permission: code < 400 }
+}
+
+/// The type that Caddy writes to a body: that of JSON where it looks like an object or a list.
+fn body_type(body: &str) -> &'static str {
+    let encloses = |open: char, close: char| body.starts_with(open) && body.ends_with(close);
+    let is_json = encloses('{', '}') || encloses('[', ']');
+    if is_json { "application/json" } else { "text/plain; charset=utf-8" }
 }
 
 fn error(step: &RouteStep<'_>, notes: &mut ConversionNotes) -> RespondAnswer {

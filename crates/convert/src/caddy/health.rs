@@ -90,6 +90,8 @@ fn write_probe(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut Co
     pool.set("probe", value::table(&pairs), source);
     // Caddy takes servers for healthy until a check fails.
     pool.set("initial", value::quote("up"), SourcePlace::NONE);
+    // It asks none of them once all checks fail.
+    pool.set("all-down", value::quote("refuse"), SourcePlace::NONE);
     for line in statement.inner() {
         match line.name.as_str() {
             "health_follow_redirects" => {

@@ -51,7 +51,18 @@ impl SiteServiceWriter<'_, '_> {
             rules.extend(self.member_rules(group, member));
         }
         if !group.members.iter().any(|member| member.hosts.iter().any(String::is_empty)) {
-            rules.push(SiteRule::answer(RuleCondition::Is(true), 200, SourcePlace::NONE, ""));
+            let redirect = group.members.iter().find_map(|member| member.redirect);
+            let when = RuleCondition::Is(true);
+            rules.push(match redirect {
+                // Beside redirects for its names, Caddy has one for all others.
+                Some(port) => SiteRule {
+                    when,
+                    keys: vec![https_redirect(port)],
+                    source: SourcePlace::NONE,
+                    text: "automatic HTTPS".to_owned(),
+                },
+                None => SiteRule::answer(when, 200, SourcePlace::NONE, ""),
+            });
         }
         let host = group.members.iter().flat_map(|one| &one.hosts).find(|host| !host.is_empty());
         let label = host.map_or("web", String::as_str);
@@ -91,15 +102,7 @@ impl SiteServiceWriter<'_, '_> {
         let statement = site.statement;
         let text = statement.text();
         if let Some(port) = member.redirect {
-            let port = if port == 443 { String::new() } else { format!(":{port}") };
-            let keys = [
-                KeyValue::new(
-                    "to",
-                    value::quote(&format!("https://{{host-name}}{port}{{path}}{{query}}")),
-                ),
-                KeyValue::new("status", "308"),
-            ];
-            let keys = vec![KeyValue::new("redirect", value::table(&keys))];
+            let keys = vec![https_redirect(port)];
             return vec![SiteRule { when, keys, source: statement.source, text }];
         }
         if group.tls && site.tls.is_refused || self.is_other_client(group, site) {
@@ -322,6 +325,14 @@ impl SiteServiceWriter<'_, '_> {
         }
         self.document.push(tls);
     }
+}
+
+/// A redirect to the same URL with TLS at this port.
+fn https_redirect(port: u16) -> KeyValue {
+    let port = if port == 443 { String::new() } else { format!(":{port}") };
+    let to = value::quote(&format!("https://{{host-name}}{port}{{path}}{{query}}"));
+    let keys = [KeyValue::new("to", to), KeyValue::new("status", "308")];
+    KeyValue::new("redirect", value::table(&keys))
 }
 
 /// The `encode` directives of a site and of the blocks in it.

@@ -274,7 +274,11 @@ fn write_limits(node: &ConfigNode, service: &mut HttpService, notes: &mut Conver
     let source =
         common.get("headers_with_underscores_action").map_or(common.source, |field| field.source);
     match names {
-        "REJECT_REQUEST" | "1" => service.set("", "field-names", value::quote("refuse"), source),
+        "REJECT_REQUEST" | "1" => {
+            service.set("", "field-names", value::quote("refuse"), source);
+            let reason = "names with other characters than letters, digits and - are refused too";
+            notes.changed(source, "headers_with_underscores_action", reason, "`field-names`");
+        }
         "DROP_HEADER" | "2" => service.set("", "field-names", value::quote("drop"), source),
         _ => {}
     }

@@ -11,7 +11,7 @@ use super::header_edits::HeaderEditList;
 use super::reader::{note_changed, take_flag};
 
 /// What Envoy takes out of requests: before its routes where clients connect to it, and else when it has read them.
-const TAKEN_OUT: [&str; 18] = [
+const TAKEN_OUT: [&str; 19] = [
     "x-envoy-attempt-count",
     "x-envoy-decorator-operation",
     "x-envoy-downstream-service-cluster",
@@ -21,6 +21,7 @@ const TAKEN_OUT: [&str; 18] = [
     "x-envoy-hedge-on-per-try-timeout",
     "x-envoy-is-timeout-retry",
     "x-envoy-max-retries",
+    "x-envoy-original-host",
     "x-envoy-original-path",
     "x-envoy-original-url",
     "x-envoy-retriable-header-names",
@@ -48,7 +49,7 @@ pub fn report_own_fields(
         note_changed(field, "no identifier of requests is passed on", TELEMETRY, notes);
     }
     let reason = "nothing is said in Envoy's own fields: servers get no x-request-id, \
-        x-envoy-expected-rq-timeout-ms, x-envoy-original-path and x-envoy-external-address, clients no \
+        x-envoy-expected-rq-timeout-ms, x-envoy-original-path, x-envoy-original-host, x-envoy-internal and x-envoy-external-address, clients no \
         x-envoy-upstream-service-time; times and retries that requests ask for, as by \
         x-envoy-upstream-rq-timeout-ms, are removed";
     notes.changed(

@@ -242,6 +242,8 @@ pub fn client_fields(effect: &mut ChainEffect) {
     {
         effect.fields.set_request(name, format!("{name}: {variable}"));
     }
+    // Traefik writes the name of its machine there, and servers may believe what they find.
+    effect.fields.remove_request("X-Forwarded-Server");
 }
 
 /// The keys of `rewrite` as one value. `None` without any.

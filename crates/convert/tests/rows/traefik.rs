@@ -84,7 +84,11 @@ fn middlewares_become_keys_of_rules() {
             "path = \"/b/{1}\"",
             false,
         ),
-        ("{ headers: { customRequestHeaders: { X-A: b, X-C: \"\" } } }", "remove = \"X-C\"", false),
+        (
+            "{ headers: { customRequestHeaders: { X-A: b, X-C: \"\" } } }",
+            "remove = [\"X-Forwarded-Server\", \"X-C\"]",
+            false,
+        ),
         ("{ headers: { customResponseHeaders: { X-A: b } } }", "answer-set = \"X-A: b\"", false),
         ("{ headers: { stsSeconds: 60, forceSTSHeader: true } }", "max-age=60", false),
         ("{ headers: { allowedHosts: [b.example] } }", "not = { host = \"b.example\" }", false),
