@@ -5,10 +5,10 @@ use crate::notes::UnsupportedReason;
 
 use super::criterion_parts::{CriterionParts, MatchMethod};
 
-/// Whether a test of the whole target says the same of its path: its values begin with `/` and stop before a query.
+/// Whether a test of the whole target says the same of its path: its values begin a target and stop
+/// before a query.
 pub fn compares_paths(parts: &CriterionParts<'_>) -> bool {
-    let begins = matches!(parts.how, MatchMethod::Prefix | MatchMethod::Directory);
-    begins && parts.values.iter().all(|value| !value.contains('?'))
+    parts.how == MatchMethod::Prefix && parts.values.iter().all(|value| !value.contains('?'))
 }
 
 pub fn path_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
@@ -29,8 +29,13 @@ pub fn path_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsup
             }
             MatchMethod::Suffix => expressions.push(format!("{case}.*{own}")),
             MatchMethod::Contains => expressions.push(format!("{case}.*{own}.*")),
-            MatchMethod::Directory | MatchMethod::Domain => {
-                expressions.push(format!("{case}(?:.*/)?{own}(?:/.*)?"))
+            MatchMethod::Directory => {
+                let word = escape_regex(value.trim_matches(['/', '?']));
+                expressions.push(format!("{case}(?:.*/)?{word}(?:/.*)?"));
+            }
+            MatchMethod::Domain => {
+                let word = escape_regex(value.trim_matches(['/', '?', '.', ':']));
+                expressions.push(format!("{case}(?:.*[/.:])?{word}(?:[/.:].*)?"));
             }
             MatchMethod::Regex => expressions.push(whole_path(value, parts.ignore_case)),
             MatchMethod::Present => return Ok(RuleCondition::Is(true)),

@@ -192,7 +192,8 @@ fn authenticates(name: &str) -> bool {
     let plain = matches!(name, "auth_jwt" | "auth_request");
     let own =
         plain || name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
-    own && name != "auth_http" || name.starts_with("access_by_lua") || name == "js_access"
+    let programs = matches!(name, "js_access" | "modsecurity" | "ModSecurityEnabled");
+    own && name != "auth_http" || name.starts_with("access_by_lua") || programs
 }
 
 /// Words of a `limit_except` that decide who may use other methods.

@@ -272,11 +272,7 @@ impl<'t> ContentWriter<'_, 't> {
         let server = &self.server_scope.clone();
         place.directive.mark_converted();
         let level = place.directive.inner();
-        let mut around = server.clone();
-        for outer in &place.outer {
-            around = around.nested(outer.inner());
-        }
-        let scope = around.nested(level);
+        let scope = self.location_scope(place);
         note_unsupported(level, self.notes);
         compression::note_location_overrides(level, server, self.notes);
         note_silence(&scope, self.notes);
@@ -309,6 +305,15 @@ impl<'t> ContentWriter<'_, 't> {
         self.assigned = assigned;
         body_limit::limit_rules(&mut out, body_bytes, self.client_terms.body_bytes);
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
+    }
+
+    /// What counts in a location: its own directives, and those around it.
+    pub fn location_scope(&self, place: &LocationBlock<'t>) -> DirectiveScope<'t> {
+        let mut around = self.server_scope.clone();
+        for outer in &place.outer {
+            around = around.nested(outer.inner());
+        }
+        around.nested(place.directive.inner())
     }
 
     /// Denials and returns of a location, which precede forwarding.

@@ -25,7 +25,7 @@ use super::pools::UpstreamPools;
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::server_name::{self, ServerNameGroup};
-use super::tls;
+use super::tls::{self, RefusalEnding};
 use super::tree::Directive;
 use super::variable_notes;
 use super::vhost::ServerBlock;
@@ -252,7 +252,8 @@ impl HttpWriter<'_, '_> {
         http_service::write_timeouts(&path, &default.scope, &client_terms, tunnel, document);
         if tls {
             let source = shared.listens.first().map_or(SourcePlace::NONE, |listen| listen.source);
-            tls::write(&path, source, &scopes, document, self.notes);
+            let ending = RefusalEnding::Answer;
+            tls::write(&path, source, &scopes, ending, document, self.notes);
         }
         rule::write(&name, rules, tls, document);
     }

@@ -19,6 +19,7 @@ use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::server_name;
 use super::stream_server::{StreamServer, by_listener, sni_condition};
+use super::tls::{self, RefusalEnding};
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
 use super::variable_notes;
@@ -130,7 +131,8 @@ impl<'t> StreamWriter<'_, 't> {
             let others = others.filter(|(place, other)| *place != at && other.is_taken_as(leader));
             let others = others.map(|(_, other)| &other.scope);
             let scopes: Vec<_> = std::iter::once(&leader.scope).chain(others).collect();
-            super::tls::write(&path, first.source, &scopes, document, self.notes);
+            let ending = RefusalEnding::Handshake;
+            tls::write(&path, first.source, &scopes, ending, document, self.notes);
         }
         rule::write(&name, rules.rules, tls, document);
     }

@@ -13,12 +13,22 @@ use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
 
+/// What a client gets whose certificate is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalEnding {
+    /// nginx completes the handshake and answers with 400.
+    Answer,
+    /// A `stream` has no answers: the connection ends.
+    Handshake,
+}
+
 /// Writes the `tls` table. `scopes`: the servers, the default server first. Without a certificate, validation removes
 /// the service.
 pub fn write(
     path: &str,
     source: SourcePlace,
     scopes: &[&DirectiveScope<'_>],
+    ending: RefusalEnding,
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
@@ -69,7 +79,7 @@ pub fn write(
             value::table(&[KeyValue::new("verify", value::quote("required"))]),
             verify.source,
         );
-    } else if let Some(client) = client_verification(scopes, notes) {
+    } else if let Some(client) = client_verification(scopes, ending, notes) {
         tls.set_required("client", client.value, client.source);
     }
     document.push(tls);
@@ -168,6 +178,7 @@ pub fn client_variables(
 /// than accepted.
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
+    ending: RefusalEnding,
     notes: &mut ConversionNotes,
 ) -> Option<SourcedValue> {
     for verify in scopes.iter().filter_map(|scope| scope.get("ssl_verify_client")) {
@@ -197,9 +208,10 @@ fn client_verification(
     let mut pairs = vec![
         KeyValue::new("ca", value::quote(&first.ca)),
         KeyValue::new("verify", value::quote(verify)),
-        // nginx completes the handshake and answers with 400.
-        KeyValue::new("refuse", value::quote("answer")),
     ];
+    if ending == RefusalEnding::Answer {
+        pairs.push(KeyValue::new("refuse", value::quote("answer")));
+    }
     if let Some(crl) = &first.crl {
         pairs.push(KeyValue::new("crl", value::quote(crl)));
     }

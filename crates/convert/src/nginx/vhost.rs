@@ -1,5 +1,7 @@
 //! One `server` block of `http`: its names and its rules.
 
+use std::collections::HashSet;
+
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
@@ -82,7 +84,7 @@ impl<'t> ServerBlock<'t> {
         for place in exact {
             out.extend(context.location(place));
         }
-        out.extend(slash_redirects(others));
+        out.extend(slash_redirects(others, context));
         for place in others {
             out.extend(context.location(place));
         }
@@ -103,16 +105,20 @@ impl<'t> ServerBlock<'t> {
 
 /// nginx redirects a request for `/a` to `/a/` if a location `/a/` forwards it. Only a location of exactly `/a` has
 /// priority.
-fn slash_redirects(places: &[location::LocationBlock<'_>]) -> Vec<NginxRule> {
-    let mut known: Vec<&str> = places.iter().filter_map(location::LocationBlock::prefix).collect();
+fn slash_redirects<'t>(
+    places: &[location::LocationBlock<'t>],
+    context: &mut ContentWriter<'_, 't>,
+) -> Vec<NginxRule> {
+    let mut known: HashSet<&str> =
+        places.iter().filter_map(location::LocationBlock::prefix).collect();
     let mut out = Vec::new();
     for place in places {
         let path = place.prefix().and_then(|path| path.strip_suffix('/'));
         if let Some(path) = path.filter(|path| !known.contains(path))
             && let Some(rule) = slash_redirect(path, place)
         {
-            known.push(path);
-            out.push(rule);
+            known.insert(path);
+            out.extend(context.with_added_fields(vec![rule], &context.location_scope(place)));
         }
     }
     out

@@ -217,3 +217,25 @@ fn quic_is_http3_beside_tls_alone() {
     let alone = convert(&file(quic), "x", Dialect::Haproxy);
     assert!(!alone.text.unwrap_or_default().contains("443"), "{:?}", alone.notes);
 }
+
+#[test]
+fn words_of_a_path_end_where_haproxy_ends_them() {
+    for (criterion, expression) in [
+        ("path_dir admin", "(?:.*/)?admin(?:/.*)?"),
+        ("path_dir /admin/", "(?:.*/)?admin(?:/.*)?"),
+        ("path_dom admin", "(?:.*[/.:])?admin(?:[/.:].*)?"),
+        ("path_dom .admin.", "(?:.*[/.:])?admin(?:[/.:].*)?"),
+        ("path -m dom admin", "(?:.*[/.:])?admin(?:[/.:].*)?"),
+    ] {
+        let text = converted(&format!(
+            "listen a\n mode http\n bind 10.0.0.1:80\n http-request deny if {{ {criterion} }}\n server s 10.0.0.2:80\n"
+        ));
+        let rule = format!("when = {{ path-regex = \"{expression}\" }} deny = true");
+        assert!(text.contains(&rule), "{criterion}: {text}");
+    }
+    // The query counts, too, which no rule looks at.
+    let text = converted(
+        "listen a\n mode http\n bind 10.0.0.1:80\n http-request deny if { url_dir admin }\n server s 10.0.0.2:80\n",
+    );
+    assert!(text.contains("[[service.a.rule]] deny = true"), "{text}");
+}

@@ -76,6 +76,7 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("location /a { auth_ldap x; proxy_pass http://c; }", "answer = 401", true),
+    ("location /a { modsecurity on; proxy_pass http://c; }", "answer = 401", true),
     ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "answer = 401", true),
     (
         "location = /a { return 200 \"a\\tb\\n\"; }",

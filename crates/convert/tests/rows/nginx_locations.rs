@@ -284,3 +284,18 @@ const BLOCKS: &[ConversionCase] = &[
 fn blocks() {
     rows(Dialect::Nginx, BLOCKS);
 }
+
+#[test]
+fn the_redirect_to_a_location_with_a_slash_has_the_fields_of_the_location() {
+    let text = "http { server { listen 127.0.0.1:80; location /a/ { add_header X-A 1; \
+                location /a/b/ { add_header X-B 2; proxy_pass http://10.0.0.1; } \
+                proxy_pass http://10.0.0.1; } } }";
+    let toml = convert(text, "x", Dialect::Nginx).text.unwrap();
+    model::config::load(&toml, "x").unwrap();
+    for (path, field) in [("/a", "X-A: 1"), ("/a/b", "X-B: 2")] {
+        let begin = format!("when = {{ path = \"{path}\" }}\nredirect");
+        let rule = toml.split(&begin).nth(1).unwrap_or_else(|| panic!("{path} in\n{toml}"));
+        let rule = rule.split("\n\n").next().unwrap();
+        assert!(rule.contains(&format!("response-add = [{{ field = \"{field}\"")), "{rule}");
+    }
+}

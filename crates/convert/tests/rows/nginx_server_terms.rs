@@ -1,6 +1,7 @@
 //! What nginx tells servers and clients beside the path: certificates, times, copies, dates and further fields.
 
 use convert::dialect::Dialect;
+use convert::notes::NoteKind;
 use convert::run::convert;
 
 use super::{ConversionCase, rows};
@@ -251,4 +252,15 @@ fn servers_of_a_stream_share_a_listener_by_their_names() {
         assert_eq!(result.left_out > 0, left, "{text}: {:?}", result.notes);
         assert_eq!(result.unsettled, 0, "{text}: {:?}", result.notes);
     }
+}
+
+#[test]
+fn a_stream_demands_certificates_in_the_handshake() {
+    let text = "stream { server { listen 10.0.0.1:5432 ssl; ssl_certificate /a.pem; ssl_certificate_key /a.pem; \
+                ssl_verify_client on; ssl_client_certificate /ca.pem; proxy_pass 10.0.0.3:5432; } }";
+    let result = convert(text, "x", Dialect::Nginx);
+    let toml = result.text.unwrap();
+    model::config::load(&toml, "x").unwrap();
+    assert!(toml.contains("client = { ca = \"/ca.pem\", verify = \"required\" }"), "{toml}");
+    assert!(result.notes.iter().all(|note| note.kind != NoteKind::LeftOut), "{:?}", result.notes);
 }
