@@ -3,6 +3,7 @@
 //! `plan`, `corpus`, `comparison`, `accepted` and `explanation` are pure; `side` owns namespaces, processes and sockets.
 
 pub mod accepted;
+mod accepted_defaults;
 mod accepted_programs;
 mod client;
 mod client_http2;

@@ -3,11 +3,15 @@
 //! Nothing in it lets a client reach a server that the original refuses, but for the null byte, which is no access
 //! control, and for a path that the original lets through in its usual spelling.
 
+use std::collections::BTreeSet;
+
+use super::accepted_defaults::DEFAULTS;
 use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
 use super::comparison::DifferenceTopic;
 use super::difference_context::{
     AcceptedRow, DifferenceContext, client_field, sends, server_field,
 };
+use super::failing_servers::meets_dead_servers;
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
 use super::request::{RequestBody, ServerNameChoice};
@@ -59,12 +63,22 @@ pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
         }
         _ => [&FIELDS, &FIELD_HABITS],
     };
-    rows.iter().chain(habits).find_map(|reason| reason(seen))
+    rows.iter().chain(habits).chain(&DEFAULTS).find_map(|reason| reason(seen))
 }
 
-/// Whether a client reaches a server that the original refuses it.
+/// Whether a client reaches a server that the original refuses it. A connection that ends while servers are dead is no
+/// refusal: the same request is sent while they live, too.
 pub fn opens_access(seen: DifferenceContext<'_>) -> bool {
-    is_refusal(seen.theirs) && seen.ours.server().is_some()
+    if seen.theirs.end == ExchangeEnd::Closed && meets_dead_servers(seen.request) {
+        return false;
+    }
+    let refuses = is_refusal(seen.theirs) || hides(seen.theirs);
+    refuses && seen.ours.server().is_some()
+}
+
+/// An answer of the balancer's own that there is nothing, which hides what servers have.
+fn hides(step: &StepObservation) -> bool {
+    step.server().is_none() && matches!(step.status, 404 | 410)
 }
 
 /// A refusal of the balancer's own: a status that refuses, or no answer at all.
@@ -185,8 +199,9 @@ fn own_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 fn certificate_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    server_field(seen)
-        .starts_with("x-client-cert-")
+    let name = server_field(seen);
+    let own = seen.difference.theirs == "none" || sends(seen, name);
+    (name.starts_with("x-client-cert-") && own)
         .then_some("fields about certificates of clients are the balancer's own")
 }
 
@@ -198,15 +213,25 @@ fn edited_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 fn forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (server_field(seen) == "forwarded" && sends(seen, "forwarded"))
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    let sent = field_values(fields, "forwarded");
+    let gone = !sent.is_empty() && !sent.iter().any(|one| seen.difference.ours.contains(one));
+    (server_field(seen) == "forwarded" && gone)
         .then_some("a client's own Forwarded does not reach servers")
 }
 
 fn vary(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let ours = seen.ours.values("vary");
-    (client_field(seen) == "vary"
-        && ours.iter().any(|value| value.to_ascii_lowercase().contains("accept-encoding")))
-    .then_some("answers that may be compressed say so")
+    let names = |step: &StepObservation| {
+        let values = step.values("vary").join(",").to_ascii_lowercase();
+        let names = values.split(',').map(|name| name.trim().to_owned());
+        names.filter(|name| !name.is_empty()).collect::<BTreeSet<String>>()
+    };
+    let mut ours = names(seen.ours);
+    let told = ours.remove("accept-encoding");
+    let mut theirs = names(seen.theirs);
+    theirs.remove("accept-encoding");
+    (client_field(seen) == "vary" && told && ours == theirs)
+        .then_some("answers that may be compressed say so")
 }
 
 fn compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -222,7 +247,14 @@ fn final_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 fn passed_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (server_field(seen) == "host" && host_form(seen).is_some())
+    let difference = seen.difference;
+    let name = |written: &str| {
+        let host = written.trim_matches('`').to_ascii_lowercase();
+        let bare = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+        bare.map_or(host.as_str(), |(bare, _)| bare).trim_end_matches('.').to_owned()
+    };
+    let is_same = name(&difference.theirs) == name(&difference.ours);
+    (server_field(seen) == "host" && is_same && host_form(seen).is_some())
         .then_some("the Host reaches servers as it came")
 }
 
@@ -298,6 +330,7 @@ mod tests {
                 ours: &step,
                 has_limits: false,
                 is_let_through: false,
+                offers_by_default: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
         }
@@ -348,6 +381,7 @@ mod tests {
                 ours,
                 has_limits: false,
                 is_let_through: false,
+                offers_by_default: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }

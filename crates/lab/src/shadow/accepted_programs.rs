@@ -88,7 +88,8 @@ fn loopback_client(seen: DifferenceContext<'_>) -> Option<&'static str> {
             && !chains.0.last.is_loopback()
             && chains.1.last.is_loopback()
     });
-    (server_field(seen) == "x-forwarded-for" && is_same_client)
+    let on_loopback = seen.request.from.is_none_or(|from| from.is_loopback());
+    (server_field(seen) == "x-forwarded-for" && is_same_client && on_loopback)
         .then_some("a client on the loopback is named by its own address")
 }
 
@@ -245,6 +246,7 @@ mod tests {
             ours: &step(statuses[1]),
             has_limits: false,
             is_let_through: false,
+            offers_by_default: false,
         };
         let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
         rows.any(|row| row(seen).is_some())

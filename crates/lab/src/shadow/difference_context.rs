@@ -15,6 +15,8 @@ pub struct DifferenceContext<'a> {
     pub has_limits: bool,
     /// The original lets a request for the usual spelling of this one's path through to a server.
     pub is_let_through: bool,
+    /// The original's file does not say which versions of HTTP the listener offers in TLS.
+    pub offers_by_default: bool,
 }
 
 /// A row of the table: it gives its reason if it holds.

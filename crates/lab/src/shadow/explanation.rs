@@ -181,6 +181,7 @@ mod tests {
                 ours: &ours,
                 has_limits: false,
                 is_let_through: false,
+                offers_by_default: false,
             };
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)

@@ -9,6 +9,14 @@ use super::input::CorpusSize;
 use super::plan::ShadowPlan;
 use super::request::{ShadowPayload, ShadowRequest};
 
+const FIRST_DEAD: &str = "the first server of each pool is dead";
+const ALL_DEAD: &str = "all servers but those for backup are dead";
+
+/// Whether a request is sent while servers refuse connections. The corpus has it besides, while none does.
+pub fn meets_dead_servers(request: &ShadowRequest) -> bool {
+    [FIRST_DEAD, ALL_DEAD].contains(&request.purpose.as_str())
+}
+
 /// A part of the run in which servers refuse connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailurePhase {
@@ -34,8 +42,8 @@ pub fn plan_failures(plan: &ShadowPlan) -> Vec<FailurePhase> {
         list.dedup();
     }
     let phases = [
-        FailurePhase { purpose: "the first server of each pool is dead", dead: first },
-        FailurePhase { purpose: "all servers but those for backup are dead", dead: all },
+        FailurePhase { purpose: FIRST_DEAD, dead: first },
+        FailurePhase { purpose: ALL_DEAD, dead: all },
     ];
     phases.into_iter().filter(|phase| !phase.dead.is_empty()).collect()
 }

@@ -86,10 +86,28 @@ pub fn relieve_ours(converted: &str) -> String {
     let Ok(mut table) = toml::from_str::<Table>(converted) else { return converted.to_owned() };
     let lifted =
         table.iter_mut().map(|(_, value)| lift_rates(value)).fold(false, |any, one| any | one);
-    if !lifted & !replace_orders(&mut table) {
+    if !lifted & !lift_budgets(&mut table) & !replace_orders(&mut table) {
         return converted.to_owned();
     }
     toml::to_string(&table).unwrap_or_else(|_| converted.to_owned())
+}
+
+/// Lets pools retry as often as their `retries` say, since a run orders more failures than happen; true: there was one.
+fn lift_budgets(table: &mut Table) -> bool {
+    let pools = table.get_mut("pool").and_then(Value::as_table_mut);
+    let all = pools.into_iter().flat_map(|pools| pools.iter_mut());
+    let mut any = false;
+    for pool in all.filter_map(|(_, pool)| pool.as_table_mut()) {
+        if pool.get("retries").and_then(Value::as_integer).is_some_and(|retries| retries > 0) {
+            let retry = pool.entry("retry").or_insert_with(|| Value::Table(Table::new()));
+            let budget = ("budget".to_owned(), Value::String("off".to_owned()));
+            any |= retry.as_table_mut().is_some_and(|retry| {
+                retry.extend([budget]);
+                true
+            });
+        }
+    }
+    any
 }
 
 /// Names the run's certificate where one is ordered of an authority, which cannot be reached; true: there was one.
@@ -163,6 +181,12 @@ mod tests {
         assert_eq!(relieve_ours("a = 1 # b\n"), "a = 1 # b\n");
         let ejected = "eject = { rate = 85 } # b\n";
         assert_eq!(relieve_ours(ejected), ejected);
+        let retries = "[pool.a]\nretries = 2\n[pool.b]\nretries = 0\n[pool.c]\nretries = 1\nretry = { backup = true }\n";
+        let table: Table = toml::from_str(&relieve_ours(retries)).unwrap();
+        let budget = |pool: &str| table["pool"][pool].get("retry").map(|retry| &retry["budget"]);
+        let off = Value::String("off".to_owned());
+        assert_eq!(["a", "b", "c"].map(budget), [Some(&off), None, Some(&off)]);
+        assert_eq!(table["pool"]["c"]["retry"]["backup"], Value::Boolean(true));
         let ordered = relieve_ours("[service.a.tls]\nacme = { names = \"x.example\" }\n");
         assert_eq!(ordered, format!("[service.a.tls]\ncertificates = \"{ORDERED}\"\n"));
     }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::accepted::{LIMITED, accept};
+use super::accepted_defaults::offers_by_default;
 use super::comparison::{DifferenceTopic, ServerPools, compare};
 use super::difference_context::DifferenceContext;
 use super::explanation::find_note;
@@ -95,6 +96,7 @@ impl DifferenceReview<'_> {
                 ours: our,
                 has_limits: self.has_limits,
                 is_let_through: self.let_through.has_usual_spelling(request),
+                offers_by_default: offers_by_default(self.input.source, request.to.port()),
             };
             report.add(self.row(seen, &matched));
         }
