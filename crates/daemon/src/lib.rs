@@ -8,6 +8,7 @@ pub mod control;
 mod discovery;
 mod error_page_store;
 mod health;
+mod network_file_store;
 mod observability;
 mod planes;
 pub mod state;

@@ -63,6 +63,7 @@ fn snapshot(config: &Config) -> WorkerSnapshot {
         pool: PoolId(0),
         tls: None,
         error_pages: None,
+        file_networks: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         edits: None,

@@ -8,12 +8,12 @@
 mod hop;
 mod list;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hop::HopForm;
 use list::BackwardList;
 
-use crate::config::{ClientAddressField, NetworkSet};
+use crate::config::ClientAddressField;
 
 /// Most addresses that are read of a field.
 /// Chains of proxies have fewer than ten; a client may write as many addresses of a public CDN as fit into a head.
@@ -73,21 +73,21 @@ impl ClientStop {
 /// peer is not trusted, so it is the client whatever it sends.
 pub fn find_client<'v>(
     peer: SocketAddr,
-    trust: &NetworkSet,
+    is_trusted: impl Fn(IpAddr) -> bool,
     field: &ClientAddressField,
     mut values: impl DoubleEndedIterator<Item = &'v [u8]>,
 ) -> Option<FoundClient> {
-    if !trust.contains(peer.ip()) {
+    if !is_trusted(peer.ip()) {
         return None;
     }
     Some(match field {
         ClientAddressField::XForwardedFor => {
             let hops = values.rev().flat_map(BackwardList::plain);
-            walk_back(peer, trust, hops.map(|text| hop::parse_hop(text, HopForm::Plain)))
+            walk_back(peer, is_trusted, hops.map(|text| hop::parse_hop(text, HopForm::Plain)))
         }
         ClientAddressField::Forwarded => {
             let hops = values.rev().flat_map(BackwardList::quoting);
-            walk_back(peer, trust, hops.map(hop::parse_forwarded))
+            walk_back(peer, is_trusted, hops.map(hop::parse_forwarded))
         }
         ClientAddressField::Named(_) => {
             let first = values.next();
@@ -99,7 +99,7 @@ pub fn find_client<'v>(
 /// Goes from the last address to the first, while they are trusted.
 fn walk_back(
     peer: SocketAddr,
-    trust: &NetworkSet,
+    is_trusted: impl Fn(IpAddr) -> bool,
     hops: impl Iterator<Item = Option<SocketAddr>>,
 ) -> FoundClient {
     let mut found = FoundClient { address: peer, hops: 0, stop: ClientStop::Absent };
@@ -113,7 +113,7 @@ fn walk_back(
             return found;
         };
         found = FoundClient { address, hops: found.hops + 1, stop: ClientStop::AllTrusted };
-        if !trust.contains(address.ip()) {
+        if !is_trusted(address.ip()) {
             found.stop = ClientStop::Untrusted;
             return found;
         }

@@ -183,7 +183,7 @@ pub use rules::{
 };
 pub use schedule::ScheduleRule;
 pub use server::{ServerConfig, ServerKey, ServerWeight};
-pub use service::{ServiceConfig, ServiceKey, ServiceLimits, ServiceTimeouts};
+pub use service::{ServiceConfig, ServiceKey, ServiceLimits, ServiceTimeouts, TrustedProxies};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use status_range::StatusRange;
 pub use status_ranges::StatusRanges;

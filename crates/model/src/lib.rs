@@ -33,6 +33,7 @@ pub mod load_report;
 pub mod load_shedding;
 pub mod lru_map;
 pub mod monotonic_time;
+pub mod network_file;
 pub mod outlier_detection;
 pub mod path;
 pub mod preflight;

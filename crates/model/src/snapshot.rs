@@ -8,14 +8,16 @@ pub mod rule_state;
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
 use crate::affinity::cookie::AffinitySecrets;
-use crate::config::{PoolConfig, ServerConfig, ServerEndpoint, ServerWeight, ServiceConfig};
+use crate::config::{
+    NetworkSet, PoolConfig, ServerConfig, ServerEndpoint, ServerWeight, ServiceConfig,
+};
 use crate::error_pages::ErrorPages;
 use crate::id::{PoolId, ServerId, ServiceId};
 use crate::rules::edits::EditTable;
@@ -51,6 +53,8 @@ pub struct ServiceView {
     pub tls: Option<OpaqueMaterial>,
     /// Own pages for errors; `None`: the configuration has none.
     pub error_pages: Option<Arc<ErrorPages>>,
+    /// Networks of trusted proxies from files; `None`: the configuration names no file.
+    pub file_networks: Option<Arc<NetworkSet>>,
     pub stats: Arc<ServiceStats>,
     /// The rules; `None`: no rules.
     pub rules: Option<Arc<ServiceRules>>,
@@ -60,6 +64,14 @@ pub struct ServiceView {
     pub affinity: Option<Arc<affinity::AffinityTable>>,
     /// SLO counters; `None`: no objective is configured.
     pub slo: Option<Arc<SloTable>>,
+}
+
+impl ServiceView {
+    /// Whether a proxy at this address is trusted to name its client.
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        self.config.trust.networks.contains(address)
+            || self.file_networks.as_ref().is_some_and(|networks| networks.contains(address))
+    }
 }
 
 #[derive(Clone, Debug)]

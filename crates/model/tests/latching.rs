@@ -26,6 +26,7 @@ fn service(count: &str) -> ServiceView {
         pool: PoolId(4),
         tls: None,
         error_pages: None,
+        file_networks: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: ruling.map(Arc::new),
         edits: None,

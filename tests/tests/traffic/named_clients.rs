@@ -1,16 +1,19 @@
 //! Clients that trusted proxies name in fields: beside nginx and HAProxy, over each protocol, and everything that uses them.
 
 use std::net::SocketAddr;
+use std::process::Command;
 
 use serde_json::Value;
-use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer::{TestBalancer, program};
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::client::HttpClient;
+use tests::e2e::dir::TestDir;
 use tests::e2e::h2client::{H2Request, send_all};
 use tests::e2e::haproxy::Haproxy;
 use tests::e2e::nginx::Nginx;
 use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers;
+use tests::e2e::wait;
 
 /// The table that the unit tests of the walk read as well.
 const CHAINS: &str = include_str!("../../../crates/model/tests/vectors/client/chains.txt");
@@ -259,4 +262,33 @@ fn a_proxy_header_and_fields_work_together_and_tcp_logs_both_addresses() {
     assert_eq!(line["client"], "198.51.100.8:5000");
     assert_eq!(line["client-from"], "proxy-header");
     assert!(line["connection"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
+}
+
+#[test]
+fn a_file_of_networks_is_followed_while_it_is_good() {
+    let recorder = RecordingServer::start();
+    let dir = TestDir::new();
+    let file = dir.write("cdn.cidr", "# nobody here\n192.0.2.0/24\n");
+    let own =
+        format!("trust = \"file:{}\"\nclient-from = \"x-forwarded-for\"\n{SHOW}", file.display());
+    let setup = BalancerConfig::http(&[recorder.address()]).service(&own);
+    let balancer = TestBalancer::start(&setup);
+    let found = || ask(balancer.front(), "X-Forwarded-For", &["203.0.113.9"]);
+    assert_eq!(found().as_deref(), Some("127.0.0.1"));
+    dir.write("cdn.cidr", "192.0.2.0/24\n127.0.0.0/8\n");
+    wait::until("the proxy is trusted", || found().as_deref() == Some("203.0.113.9"));
+    wait::until("an event", || balancer.count_events("networks-renewed") == 1);
+
+    dir.write("cdn.cidr", "192.0.2.0/24\n127.0.0.0/1");
+    wait::until("an event", || balancer.count_events("networks-refused") == 1);
+    assert_eq!(found().as_deref(), Some("203.0.113.9"), "as before");
+    let written = balancer.dir().join("steelyard.toml");
+    let mut command = Command::new(program());
+    command.arg("check").arg("-c").arg(&written).env("NO_COLOR", "1");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in ["service.shop.trust", "line 2: `127.0.0.0/1` has bits behind its prefix"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Everything that services and pools speak TLS with, what their files looked like when it was made, the secrets of
-//! cookies, which `sticky_secrets` reads, and error pages, which `error_page_store` reads.
+//! cookies, which `sticky_secrets` reads, and error pages, which `error_page_store` reads,
+//! and networks, which `network_file_store` reads.
 //!
 //! All files of a configuration must be valid before the configuration becomes active. A file that changes later is
 //! loaded if it is valid. Otherwise its previous content stays active, and the status has the reason.
@@ -16,7 +17,7 @@ use std::time::SystemTime;
 
 use l7::tls::identity::TlsIdentity;
 use model::affinity::cookie::AffinitySecrets;
-use model::config::Config;
+use model::config::{Config, NetworkSet};
 use model::error_pages::ErrorPages;
 use model::snapshot::OpaqueMaterial;
 
@@ -25,7 +26,8 @@ pub use self::refresh_result::RefreshResult;
 use self::refresh_result::TlsFailure;
 use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
-use crate::error_page_store::ErrorPageStore;
+use crate::error_page_store::{ErrorPageStore, PreparedPages};
+use crate::network_file_store::{NetworkFileStore, PreparedNetworks};
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
@@ -40,6 +42,8 @@ pub struct CertificateStore {
     pub cookies: StickySecrets,
     /// The error pages of services.
     pages: ErrorPageStore,
+    /// The files of networks that services trust.
+    pub networks: NetworkFileStore,
 }
 
 /// The TLS settings of workers, by the names of services and pools.
@@ -51,6 +55,8 @@ pub struct TlsMaterials {
     pub cookies: Arc<AffinitySecrets>,
     /// Error pages by the names of services.
     pub error_pages: BTreeMap<String, Arc<ErrorPages>>,
+    /// Trusted networks from files, by the names of services.
+    pub networks: BTreeMap<String, Arc<NetworkSet>>,
 }
 
 /// The certificates of a configuration.
@@ -63,6 +69,8 @@ pub struct PreparedStore {
     pub reloaded: Vec<String>,
     /// The same of error pages.
     pub pages: Vec<String>,
+    /// The same of files of networks.
+    pub networks: Vec<String>,
 }
 
 /// The certificates of a configuration, and every error that was found in them.
@@ -124,10 +132,10 @@ impl CertificateStore {
             errors.push(error);
             self.cookies.clone()
         });
-        let pages = self.pages.prepare(config);
-        let faults = pages.errors.into_iter();
-        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        let pages = self.prepare_pages(config, &mut errors);
         next.pages = pages.store;
+        let networks = self.prepare_networks(config, &mut errors);
+        next.networks = networks.store;
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
             let before = self.services.get(name);
@@ -174,9 +182,32 @@ impl CertificateStore {
             }
         }
         warnings.extend(probe_files::probe_file_errors(config, now));
-        let prepared =
-            PreparedStore { store: next, warnings, reloaded: news.reloaded, pages: pages.reloaded };
+        let prepared = PreparedStore {
+            store: next,
+            warnings,
+            reloaded: news.reloaded,
+            pages: pages.reloaded,
+            networks: networks.reloaded,
+        };
         CertificateCheck { prepared, errors }
+    }
+
+    fn prepare_pages(&self, config: &Config, errors: &mut Vec<TlsConfigError>) -> PreparedPages {
+        let mut pages = self.pages.prepare(config);
+        let faults = pages.errors.drain(..);
+        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        pages
+    }
+
+    fn prepare_networks(
+        &self,
+        config: &Config,
+        errors: &mut Vec<TlsConfigError>,
+    ) -> PreparedNetworks {
+        let mut networks = self.networks.prepare(config);
+        let faults = networks.errors.drain(..);
+        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        networks
     }
 
     fn prepare_cookies(&self, config: &Config) -> Result<StickySecrets, TlsConfigError> {
@@ -236,6 +267,7 @@ impl CertificateStore {
             pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             cookies: self.cookies.secrets(),
             error_pages: self.pages.pages(),
+            networks: self.networks.networks(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Has the files of certificates, of error pages and of the secret of cookies, looked at again and
+//! Has the files of certificates, of error pages, of networks and of the secret of cookies, looked at again and
 //! again. It reads none itself.
 
 use std::time::Duration;
@@ -20,7 +20,9 @@ pub async fn run(control: ControlHandle) {
         let pools = config.pools.values().any(|pool| pool.tls.is_some());
         let mut error_pages = config.services.values().flat_map(|service| &service.error_pages);
         let has_page_file = error_pages.any(|page| page.file().is_some());
-        if services || pools || has_page_file || config.global.sticky_secret_file.is_some() {
+        let has_network_file = config.services.values().any(|it| !it.trust.files.is_empty());
+        let has_file = has_page_file || has_network_file;
+        if services || pools || has_file || config.global.sticky_secret_file.is_some() {
             control.reload_certificates().await;
         } else if snapshots.changed().await.is_err() {
             return;

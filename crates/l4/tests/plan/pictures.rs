@@ -109,6 +109,7 @@ impl PlannerFixture {
                     pool: ids[&config.pool],
                     tls: None,
                     error_pages: None,
+                    file_networks: None,
                     rules: None,
                     edits: None,
                     affinity: None,

@@ -183,13 +183,13 @@ pub fn read<N: NetDriver>(
     let protocol = downstream_protocol(client, &mut request);
     let place = TraceSpan::from_headers(worker, request.headers);
     let mut head = worker.buffers.take();
-    let found_client = named_client::find_named_client(service, client_peer.peer, request.headers);
+    let found_client = named_client::find_named_client(view, client_peer.peer, request.headers);
     let edits = RequestEdits {
         client: found_client.as_ref().map_or(client_peer.peer, |found| found.address),
         hop: client_peer.peer,
         local: client_peer.local,
         scheme: client.scheme(),
-        trusted: service.trust.contains(client_peer.peer.ip()),
+        trusted: view.trusts(client_peer.peer.ip()),
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
         via: service.forwarded.via.then_some(worker.options.node.as_str()),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use model::client_address::{FoundClient, find_client};
 use model::config::ServiceConfig;
+use model::snapshot::ServiceView;
 use model::stats::ServiceCounters;
 use wire::http1::Header;
 
@@ -13,15 +14,15 @@ use crate::conn::client_peer::ClientPeer;
 
 /// The client by the fields of a request; `None`: it is the connection's peer.
 pub fn find_named_client(
-    service: &ServiceConfig,
+    view: &ServiceView,
     peer: SocketAddr,
     headers: &[Header],
 ) -> Option<Box<FoundClient>> {
-    let field = service.client_from.as_ref()?;
+    let field = view.config.client_from.as_ref()?;
     let name = field.name();
     let own = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
     let values = own.map(|header| header.value.trim_ascii());
-    find_client(peer, &service.trust, field, values).map(Box::new)
+    find_client(peer, |address| view.trusts(address), field, values).map(Box::new)
 }
 
 /// How the client was found, where that is not by the connection alone.

@@ -26,6 +26,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> WorkerSnapshot {
         pool: PoolId(0),
         tls: None,
         error_pages: None,
+        file_networks: None,
         stats: Arc::new(ServiceStats::new(1)),
         rules: None,
         edits: None,

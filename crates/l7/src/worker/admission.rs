@@ -70,7 +70,7 @@ struct AdmittedConnection {
 
 /// The client at this address; `None`: a trusted proxy, whose connections are not limited per client.
 fn client_for_address(view: &ServiceView, address: IpAddr) -> Option<ClientKey> {
-    let exempt = view.config.trust.contains(address)
+    let exempt = view.trusts(address)
         || view.config.accept_proxy.as_ref().is_some_and(|accept| accept.trusts(address));
     (!exempt).then(|| ClientKey::from_address(address))
 }

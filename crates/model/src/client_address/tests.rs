@@ -26,7 +26,8 @@ fn field(name: &str) -> ClientAddressField {
 
 fn find(peer: &str, name: &str, lines: &[&[u8]]) -> Option<FoundClient> {
     let peer: SocketAddr = peer.parse().unwrap();
-    find_client(peer, &trusted(), &field(name), lines.iter().copied())
+    let trusted = trusted();
+    find_client(peer, |ip| trusted.contains(ip), &field(name), lines.iter().copied())
 }
 
 #[test]

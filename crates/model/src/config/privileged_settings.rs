@@ -1,5 +1,5 @@
 //! Settings whose effect reaches beyond the product: programs to run, files of secrets to send, Unix sockets of other
-//! programs, the access log's file, and access to the API with its audit log.
+//! programs, the access log's file, files of networks, and access to the API with its audit log.
 //!
 //! A user who can change such a setting can run, disclose or write what the daemon's user can, grant access, or erase
 //! the audit log. The daemon decides where such changes are allowed.
@@ -80,6 +80,10 @@ impl Config {
             }
         }
         for (name, service) in &self.services {
+            for file in &service.trust.files {
+                // Errors show a line of a file that has no networks.
+                add(format!("service.{name}.trust"), "reads the file", display_path(file));
+            }
             for page in &service.error_pages {
                 if let Some(file) = page.file() {
                     let key = format!("service.{name}.error-page.file");
@@ -196,6 +200,15 @@ mod tests {
                 "pool.p.server.c"
             ]
         );
+    }
+
+    #[test]
+    fn a_file_of_networks_is_named() {
+        let text = "[service.s]\nlisten = \":80\"\nforward = \"http\"\npool = \"p\"\n\
+                    trust = [\"10.0.0.0/8\", \"file:/etc/shadow\"]\n[pool.p]\nservers = [\"10.0.0.1:80\"]\n";
+        let config = load(text, "f").unwrap().config;
+        let found = config.privileged_settings();
+        assert!(found.iter().any(|it| it.key == "service.s.trust"), "{found:?}");
     }
 
     #[test]

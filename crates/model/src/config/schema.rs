@@ -121,6 +121,8 @@ pub enum ValueKind {
     AddressesOr(&'static str),
     /// Networks: one or a list.
     Prefixes,
+    /// Networks, and files of networks: one or a list.
+    PrefixesOrFiles,
     /// A port or a range of ports.
     PortRange,
     /// A daily time window.

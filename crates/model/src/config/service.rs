@@ -16,5 +16,5 @@ pub(super) use keys::{
 };
 pub(super) use listeners::verify_listeners;
 pub(super) use resolve::resolve_service;
-pub use types::{ServiceConfig, ServiceLimits, ServiceTimeouts};
+pub use types::{ServiceConfig, ServiceLimits, ServiceTimeouts, TrustedProxies};
 pub(super) use verify::verify_service;

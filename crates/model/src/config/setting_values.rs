@@ -98,7 +98,15 @@ impl ConfigSection {
 
     pub fn prefixes(&self, key: &str) -> &[IpPrefix] {
         match self.value(key) {
-            Some(ConfigValue::Prefixes(list)) => list,
+            Some(ConfigValue::Prefixes(list) | ConfigValue::PrefixesAndFiles(list, _)) => list,
+            _ => &[],
+        }
+    }
+
+    /// Files of networks.
+    pub fn network_files(&self, key: &str) -> &[String] {
+        match self.value(key) {
+            Some(ConfigValue::PrefixesAndFiles(_, files)) => files,
             _ => &[],
         }
     }

@@ -13,6 +13,9 @@ use super::port_range::PortRange;
 use super::status_range::StatusRange;
 use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 
+/// What stands before the path of a file where networks are expected.
+pub const FILE_PREFIX: &str = "file:";
+
 /// A decoded value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigValue {
@@ -37,6 +40,8 @@ pub enum ConfigValue {
     /// Several validated texts.
     Texts(Vec<String>),
     Prefixes(Vec<IpPrefix>),
+    /// Networks, and the paths of files of networks.
+    PrefixesAndFiles(Vec<IpPrefix>, Vec<String>),
     /// An inclusive range of ports.
     PortRange(PortRange),
     DailyWindow(DailyWindow),
@@ -62,32 +67,23 @@ impl fmt::Display for ConfigValue {
             ConfigValue::Rate(rate) => write!(to, "\"{}\"", BitsPerSecond(*rate)),
             ConfigValue::Share(share) => write!(to, "\"{}\"", Percentage(*share)),
             ConfigValue::Text(text) => write_toml_string(text, to),
-            ConfigValue::Texts(texts) => {
-                to.write_str("[")?;
-                for (at, text) in texts.iter().enumerate() {
-                    to.write_str(if at == 0 { "" } else { ", " })?;
-                    write_toml_string(text, to)?;
-                }
-                to.write_str("]")
-            }
+            ConfigValue::Texts(texts) => write_texts(texts.iter().cloned(), to),
             ConfigValue::Mode(mode) => write!(to, "\"{mode:04o}\""),
             ConfigValue::Listen(list) => write_list(list, to),
             ConfigValue::ListenRanges(list) => write_list(list, to),
             ConfigValue::Keywords(list) => write_list(list, to),
             ConfigValue::Prefixes(list) => write_list(list, to),
+            ConfigValue::PrefixesAndFiles(networks, files) => {
+                let networks = networks.iter().map(ToString::to_string);
+                let files = files.iter().map(|path| format!("{FILE_PREFIX}{path}"));
+                write_texts(networks.chain(files), to)
+            }
             ConfigValue::PortRange(PortRange { first, last }) => write!(to, "\"{first}-{last}\""),
             ConfigValue::DailyWindow(hours) => write!(to, "\"{hours}\""),
             ConfigValue::Socket(address) => write!(to, "\"{address}\""),
             ConfigValue::Addresses(list) => write_list(list, to),
             ConfigValue::Server(address) => write!(to, "\"{address}\""),
-            ConfigValue::Files(files) => {
-                to.write_str("[")?;
-                for (at, file) in files.iter().enumerate() {
-                    to.write_str(if at == 0 { "" } else { ", " })?;
-                    write_toml_string(file, to)?;
-                }
-                to.write_str("]")
-            }
+            ConfigValue::Files(files) => write_texts(files.iter().cloned(), to),
             ConfigValue::Status(ranges) => write_list(ranges, to),
         }
     }
@@ -104,6 +100,15 @@ pub fn write_toml_string(text: &str, to: &mut dyn fmt::Write) -> fmt::Result {
         }
     }
     to.write_char('"')
+}
+
+fn write_texts(texts: impl Iterator<Item = String>, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+    to.write_str("[")?;
+    for (at, text) in texts.enumerate() {
+        to.write_str(if at == 0 { "" } else { ", " })?;
+        write_toml_string(&text, to)?;
+    }
+    to.write_str("]")
 }
 
 fn write_list(list: &[impl fmt::Display], to: &mut fmt::Formatter<'_>) -> fmt::Result {

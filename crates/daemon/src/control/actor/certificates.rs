@@ -1,4 +1,4 @@
-//! Files of certificates, of error pages and of the cookie secret, at the start and when they have changed: workers get the good ones,
+//! Files of certificates, of error pages, of networks and of the cookie secret, at the start and when they have changed: workers get the good ones,
 //! and the result is reported.
 
 use std::sync::Arc;
@@ -40,6 +40,9 @@ impl ControlActor {
         }
         for sentence in prepared.pages {
             self.events.info("error-page-renewed", sentence);
+        }
+        for sentence in prepared.networks {
+            self.events.info("networks-renewed", sentence);
         }
     }
 
@@ -91,8 +94,8 @@ impl ControlActor {
             }
             None => {}
         }
-        let pages = self.reload_error_pages();
-        if news.changed || matches!(cookies, Some(Ok(()))) || pages {
+        let files = self.reload_error_pages() | self.reload_networks();
+        if news.changed || matches!(cookies, Some(Ok(()))) || files {
             let before = self.applied.clone();
             self.applied = with_tls_materials(before.clone(), &self.vault.materials());
             self.active.certificates = Arc::new(self.vault.certificates());
@@ -112,6 +115,24 @@ impl ControlActor {
             }
             Some(Err(why)) => {
                 self.events.error("error-page-refused", format!("{why}; as before"));
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Looks at the files of networks; whether workers need other ones.
+    fn reload_networks(&mut self) -> bool {
+        match self.vault.networks.reload() {
+            Some(Ok(sentences)) => {
+                for sentence in sentences {
+                    self.events.info("networks-renewed", sentence);
+                }
+                true
+            }
+            Some(Err(fault)) => {
+                let sentence = format!("{}: {}; as before", fault.key, fault.error);
+                self.events.error("networks-refused", sentence);
                 false
             }
             None => false,

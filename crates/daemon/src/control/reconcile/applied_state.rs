@@ -315,6 +315,7 @@ impl AppliedState {
             pool,
             tls,
             error_pages: old.and_then(|old| old.error_pages.clone()),
+            file_networks: old.and_then(|old| old.file_networks.clone()),
             stats: live,
             rules,
             affinity,

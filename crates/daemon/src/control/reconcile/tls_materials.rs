@@ -1,4 +1,4 @@
-//! Puts TLS material of services and pools, error pages and the cookie secrets into a state. Pure: views whose material did not
+//! Puts TLS material of services and pools, error pages, networks of files and the cookie secrets into a state. Pure: views whose material did not
 //! change stay the same allocation.
 
 use std::collections::BTreeMap;
@@ -15,13 +15,17 @@ pub fn with_tls_materials(mut applied: AppliedState, materials: &TlsMaterials) -
         let tls = replacement(&view.tls, &materials.services, name);
         let error_pages = materials.error_pages.get(name);
         let has_pages = view.error_pages.as_ref().map(Arc::as_ptr) == error_pages.map(Arc::as_ptr);
-        if tls.is_some() || !has_pages {
+        let networks = materials.networks.get(name);
+        let has_networks =
+            view.file_networks.as_ref().map(Arc::as_ptr) == networks.map(Arc::as_ptr);
+        if tls.is_some() || !has_pages || !has_networks {
             *view = Arc::new(ServiceView {
                 id: view.id,
                 config: Arc::clone(&view.config),
                 pool: view.pool,
                 tls: tls.unwrap_or_else(|| view.tls.clone()),
                 error_pages: error_pages.cloned(),
+                file_networks: networks.cloned(),
                 stats: Arc::clone(&view.stats),
                 rules: view.rules.clone(),
                 edits: view.edits.clone(),

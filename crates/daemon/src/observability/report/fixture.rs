@@ -142,6 +142,7 @@ fn snapshot(
             pool: ids[&service.pool],
             tls: None,
             error_pages: None,
+            file_networks: None,
             stats: Arc::new(ServiceStats::new(workers)),
             rules: None,
             edits: None,

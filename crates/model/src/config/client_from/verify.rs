@@ -36,7 +36,7 @@ pub fn verify_client_from(
         let trouble = FindingDetails::new(format!("`{name}` is no field for a client's address"))
             .with_expected("\"x-forwarded-for\", \"forwarded\", or a field with one address");
         sink.error(span, &path, trouble);
-    } else if service.prefixes("trust").is_empty() {
+    } else if service.prefixes("trust").is_empty() && service.network_files("trust").is_empty() {
         let message = "nobody is in `trust`, so this field is never read";
         sink.warning(span, &path, FindingDetails::new(message));
     }

@@ -7,6 +7,9 @@ use super::super::schema::ValueKind;
 use super::super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 use super::text_format;
 
+const PREFIXES_OR_FILES: &str = "a network such as \"10.0.0.0/8\", a file of networks such as \
+    \"file:/etc/steelyard/cdn.cidr\", or a list of them";
+
 /// Describes the valid values of this kind; the reference prints the same text.
 pub fn describe_expected(kind: &ValueKind) -> String {
     let text = match kind {
@@ -48,6 +51,7 @@ pub fn describe_expected(kind: &ValueKind) -> String {
         ValueKind::Prefixes => {
             "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or a list of them".to_owned()
         }
+        ValueKind::PrefixesOrFiles => PREFIXES_OR_FILES.to_owned(),
         ValueKind::PortRange => "a port or a range: 1024, \"1024-65535\"".to_owned(),
         ValueKind::DailyWindow => "a part of the day: \"22:00-06:00\" or \"22-5\"".to_owned(),
         ValueKind::Lines { form, most } => {

@@ -17,6 +17,7 @@ fn is_list_kind(kind: &ValueKind) -> bool {
         | ValueKind::Addresses
         | ValueKind::AddressesOr(_)
         | ValueKind::Prefixes
+        | ValueKind::PrefixesOrFiles
         | ValueKind::Status
         | ValueKind::Files
         | ValueKind::List { .. } => true,

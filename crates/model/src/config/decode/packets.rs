@@ -9,7 +9,7 @@ use super::super::finding::FindingDetails;
 use super::super::ip_prefix::IpPrefix;
 use super::super::listen_range::ListenRange;
 use super::super::port_range::PortRange;
-use super::super::value::ConfigValue;
+use super::super::value::{ConfigValue, FILE_PREFIX};
 
 /// Limit for the port ranges of one service, and for the networks of one list.
 const MAX_RANGES: usize = 1_024;
@@ -75,6 +75,31 @@ fn parse_port_range(text: &str) -> Option<PortRange> {
 
 /// One network or a list; an address alone is a network of one address.
 pub fn decode_prefixes(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
+    let list = network_texts(node)?.into_iter().map(parse_prefix);
+    Ok(ConfigValue::Prefixes(list.collect::<Result<_, _>>()?))
+}
+
+/// One network or file of networks, or a list.
+pub fn decode_prefixes_or_files(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
+    let mut networks = Vec::new();
+    let mut files = Vec::new();
+    for text in network_texts(node)? {
+        match text.strip_prefix(FILE_PREFIX) {
+            Some(path) if path.is_empty() || path.len() > 4_096 || path.contains('\0') => {
+                let trouble = FindingDetails::new(format!("`{FILE_PREFIX}` has no path"));
+                return Err(trouble.with_expected("such as \"file:/etc/steelyard/cdn.cidr\""));
+            }
+            Some(path) => files.push(path.to_owned()),
+            None => networks.push(parse_prefix(text)?),
+        }
+    }
+    Ok(match files.is_empty() {
+        true => ConfigValue::Prefixes(networks),
+        false => ConfigValue::PrefixesAndFiles(networks, files),
+    })
+}
+
+fn network_texts<'n>(node: &'n DeValue<'_>) -> Result<Vec<&'n str>, FindingDetails> {
     let nodes: Vec<&DeValue<'_>> = match node {
         DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
         other => vec![other],
@@ -84,14 +109,10 @@ pub fn decode_prefixes(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails
             FindingDetails::new(format!("more than {MAX_RANGES} networks")).with_expected(PREFIX)
         );
     }
-    let mut list = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let text = node
-            .as_str()
-            .ok_or_else(|| FindingDetails::new("not a network").with_expected(PREFIX))?;
-        list.push(parse_prefix(text)?);
-    }
-    Ok(ConfigValue::Prefixes(list))
+    let text = |node: &&'n DeValue<'_>| {
+        node.as_str().ok_or_else(|| FindingDetails::new("not a network").with_expected(PREFIX))
+    };
+    nodes.iter().map(text).collect()
 }
 
 fn parse_prefix(text: &str) -> Result<IpPrefix, FindingDetails> {

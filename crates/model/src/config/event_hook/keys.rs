@@ -12,7 +12,7 @@ pub const HOOK: KeySchema = KeySchema::new(
 );
 
 /// Events that can start a hook.
-pub static EVENTS: [Keyword; 86] = [
+pub static EVENTS: [Keyword; 88] = [
     Keyword::new("all"),
     Keyword::new("server-up"),
     Keyword::new("server-down"),
@@ -40,6 +40,8 @@ pub static EVENTS: [Keyword; 86] = [
     Keyword::new("certificate-refused"),
     Keyword::new("error-page-renewed"),
     Keyword::new("error-page-refused"),
+    Keyword::new("networks-renewed"),
+    Keyword::new("networks-refused"),
     Keyword::new("sticky-secret"),
     Keyword::new("sticky-secret-renewed"),
     Keyword::new("sticky-secret-refused"),

@@ -1,6 +1,8 @@
 //! Builds a service of the checked configuration.
 
-use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts};
+use std::path::PathBuf;
+
+use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts, TrustedProxies};
 use crate::config::body_limit::build_body_limit;
 use crate::config::field_names::FieldNamePolicy;
 use crate::config::forwarded_headers::build_forwarded;
@@ -51,7 +53,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
             connection_bytes: limit.count_or_zero("connection-bytes"),
         }),
         socket: read_inner_table(section, "socket", build_socket_options),
-        trust: NetworkSet::new(section.prefixes("trust")),
+        trust: build_trust(section),
         client_from: client_from::build_client_from(section)
             .filter(|_| forward == ForwardingMode::Http),
         forwarded: read_inner_table(section, "forwarded", build_forwarded),
@@ -84,5 +86,12 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         priority: read_inner_table(section, "priority", request_priority::build_request_priority),
         objective: section.table("objective").map(objective::build_objective),
         reserved: ReservedFields::default(),
+    }
+}
+
+fn build_trust(section: &ConfigSection) -> TrustedProxies {
+    TrustedProxies {
+        networks: NetworkSet::new(section.prefixes("trust")),
+        files: section.network_files("trust").iter().map(PathBuf::from).collect(),
     }
 }

@@ -173,9 +173,10 @@ static LIMIT: TableSchema = TableSchema {
 /// Whose word about earlier hops is believed.
 pub const TRUST: KeySchema = KeySchema::new(
     "trust",
-    ValueKind::Prefixes,
+    ValueKind::PrefixesOrFiles,
     DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
-    "Networks of proxies in front, such as a CDN's. Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
+    "Networks of proxies in front, such as a CDN's, and files of networks (`\"file:/etc/steelyard/cdn.cidr\"`: one a line, read \
+     again when they change). Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
      from these addresses alone; by default from none. Limits of one client's connections and handshakes do not hold \
      for them, since many clients stand behind each.",
 );

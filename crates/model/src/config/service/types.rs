@@ -23,6 +23,7 @@ use crate::config::socket::SocketOptions;
 use crate::config::tls::ServiceTls;
 use serde::Serialize;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A virtual address, and the handling of its traffic.
@@ -41,7 +42,7 @@ pub struct ServiceConfig {
     /// Socket options of listeners and client connections.
     pub socket: SocketOptions,
     /// Proxies in front whose forwarding fields are trusted.
-    pub trust: NetworkSet,
+    pub trust: TrustedProxies,
     /// The field in which proxies of `trust` name the client (`http`); `None`: the client is the connection's.
     pub client_from: Option<ClientAddressField>,
     /// Header fields that describe the client to the server (`http`).
@@ -81,6 +82,15 @@ pub struct ServiceConfig {
     /// Header fields that its clients may not send.
     #[serde(skip)]
     pub reserved: ReservedFields,
+}
+
+/// The networks of proxies in front.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TrustedProxies {
+    pub networks: NetworkSet,
+    /// Files of further networks.
+    pub files: Vec<PathBuf>,
 }
 
 /// Timeouts on the client's side. `None` means off.

@@ -16,7 +16,7 @@ pub(super) fn named_client(
 ) -> Option<FoundClient> {
     let field = view.config.client_from.as_ref()?;
     let values: Vec<&[u8]> = fields(&written?.bytes, field.name().as_bytes()).collect();
-    find_client(peer, &view.config.trust, field, values.into_iter())
+    find_client(peer, |address| view.trusts(address), field, values.into_iter())
 }
 
 /// The client and how it was found.
