@@ -10,7 +10,7 @@ use crate::tree::{RuleBreach, SourceTree};
 /// Crate folders, lowest floor first. The list may also name planned crates.
 pub const FLOORS: [&[&str]; 5] = [
     &["files"],
-    &["wire", "model", "bpf"],
+    &["credentials", "wire", "model", "bpf"],
     &["l4", "l7", "ha", "links", "names", "api", "trace", "probe", "convert"],
     &["lab", "daemon"],
     &["cli"],

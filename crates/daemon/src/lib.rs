@@ -6,12 +6,11 @@ pub mod api_server;
 pub mod app;
 pub mod control;
 mod discovery;
-mod error_page_store;
 mod health;
-mod network_file_store;
 mod observability;
 mod planes;
 pub mod state;
+mod stores;
 pub mod tls;
 mod util;
 

@@ -77,6 +77,7 @@ fn snapshot(config: &Config) -> WorkerSnapshot {
         pools: [(PoolId(0), Arc::new(pool(&config.pools["all"])))].into(),
         acme_proofs: None,
         cookie_secrets: Default::default(),
+        auth: None,
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod abort_watch;
 mod admit;
 mod attempt_failure;
+mod authentication;
 mod buffered_answer;
 pub(crate) mod buffered_bytes;
 mod buffered_request;
@@ -18,6 +19,7 @@ mod edits;
 mod failure_handling;
 mod finish;
 pub(crate) mod flow;
+mod head_fields;
 mod hedge;
 pub(crate) mod incoming_request;
 mod learn;
@@ -30,6 +32,7 @@ pub(crate) mod relay;
 mod release;
 pub(crate) mod resend;
 mod routing;
+mod shown_credentials;
 pub(crate) mod trace_span;
 pub(crate) mod tunnel;
 
@@ -54,6 +57,7 @@ use crate::exchange::buffered_bytes::BufferedBytes;
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::flow::ByteFlow;
 use crate::exchange::incoming_request::IncomingRequest;
+use crate::exchange::shown_credentials::ShownCredentials;
 use crate::upstream::affinity::ClientAffinity;
 use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
 
@@ -118,6 +122,8 @@ pub struct HttpExchange<'a, N: NetDriver> {
     buffered_bytes: Option<BufferedBytes>,
     /// The rest of a response that the server has completed and the client has not received yet.
     remaining_answer: Option<ByteFlow<N>>,
+    /// What the client shows of itself, where somebody wants to know.
+    shown_credentials: Option<Box<ShownCredentials>>,
     /// What is left of a server's answer that a page replaces.
     intercepted: InterceptedAnswer,
     _open: OpenExchange,
@@ -192,6 +198,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             accepted_encodings: asked.unwrap_or_default(),
             buffered_bytes: None,
             remaining_answer: None,
+            shown_credentials: None,
             intercepted: InterceptedAnswer::default(),
             _open: open,
         }
@@ -200,14 +207,14 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
     /// Runs the exchange. Bytes after the request are stored in `held`. Takes `&mut self`: a future that owned the
     /// exchange would store it twice and be moved as a whole.
     pub async fn run(&mut self, held: &mut Vec<u8>) -> ConnectionDisposition {
-        let end = self
-            .check_client_certificate()
-            .or_else(|| self.check_host())
-            .or_else(|| self.answer_acme_challenge());
-        let end = end.or_else(|| self.answer_last_hop()).or_else(|| self.admit());
+        let mut end = self.answer_early();
+        if self.shown_credentials.is_some() {
+            end = Box::pin(self.check_access(end.as_ref())).await.or(end);
+        }
         if let Some(end) = end {
             return Box::pin(self.end_locally(end)).await;
         }
+        self.mirror_request();
         if self.settings.buffer(&self.view.config).request.is_some()
             && let Err(fault) = Box::pin(self.buffer_request(held)).await
         {

@@ -29,3 +29,4 @@ pub use crate::conn::ports::TimeWaitPorts;
 pub use plane::{OpenCounts, PlaneStartError, PortUse, RequestPlane};
 pub use rt::socket;
 pub use tls::client_certificate;
+pub use worker::authentication::auth_object;

@@ -5,12 +5,11 @@
 
 mod command_queue;
 mod host;
+mod listener;
 mod open_counts;
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,17 +32,17 @@ use crate::conn::ports::{
     PathUsage, PortPath, PortTotals, TimeWaitPorts, UsedPortPath, WorkerPorts,
 };
 use crate::conn::stream::ProxyStream;
-use crate::downstream::accept::{self, ListenerHandle, ListenerMode};
-use crate::downstream::http3::serve;
-use crate::downstream::quic::endpoint;
+use crate::downstream::accept::ListenerMode;
+use crate::rt::Readiness;
 use crate::rt::epoll::Epoll;
 use crate::rt::reserved_descriptors::ReservedDescriptors;
 use crate::rt::socket;
-use crate::rt::{NetDriver, Readiness};
 use crate::worker::admission::eviction_requests::{EvictionRequests, WorkerWaker};
+use crate::worker::authentication::password_checks::{PasswordChecks, WorkerTaskWaker};
 use crate::worker::{SharedWorkerState, Worker};
 use command_queue::{CommandQueue, WorkerListeners};
 use host::{pin, port_range};
+use listener::open_listener;
 pub use open_counts::{OpenCounts, PortUse};
 
 pub struct RequestPlane {
@@ -93,6 +92,7 @@ impl RequestPlane {
         let eviction_requests = Arc::new(EvictionRequests::new(options.workers));
         let spare_missing = Arc::new(SharedGauge::default());
         let refused = Arc::new(RefusedRequestLog::default());
+        let password_checks = Arc::new(PasswordChecks::default());
         let ports = Arc::new(PortTotals::new(port_range(), outside.clone()));
         let started =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
@@ -112,6 +112,7 @@ impl RequestPlane {
                     ports: WorkerPorts::new(ports.clone()),
                     spare_missing: spare_missing.clone(),
                     refused_requests: refused.clone(),
+                    password_checks: password_checks.clone(),
                     ..SharedWorkerState::default()
                 },
                 origin,
@@ -120,6 +121,7 @@ impl RequestPlane {
             seats.push(WorkerHandle::start(start).map_err(failed)?);
         }
         eviction_requests.set_wakers(seats.iter().map(WorkerHandle::eviction_waker).collect());
+        password_checks.set_wakers(seats.iter().map(WorkerHandle::task_waker).collect());
         Ok(RequestPlane { workers: seats, ports, origin })
     }
 
@@ -277,6 +279,7 @@ impl RequestPlane {
     pub fn stop(mut self) -> OpenCounts {
         let left = self.open_counts();
         for handle in &self.workers {
+            handle.published.password_checks.stop();
             // Release pairs with the Acquire load of the worker's loop.
             handle.mailbox.stop.store(true, Ordering::Release);
             handle.mailbox.wake();
@@ -308,6 +311,12 @@ impl WorkerHandle {
     fn eviction_waker(&self) -> WorkerWaker {
         let mailbox = self.mailbox.clone();
         Box::new(move || mailbox.send(|worker, _| worker.answer_eviction_requests()))
+    }
+
+    /// Wakes a task of the worker.
+    fn task_waker(&self) -> WorkerTaskWaker {
+        let mailbox = self.mailbox.clone();
+        Box::new(move |task| mailbox.send(move |worker, _| worker.rt.wake(task)))
     }
 
     fn send_command(
@@ -373,28 +382,4 @@ async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, wak
             order(&worker, &mut listeners);
         }
     }
-}
-
-fn open_listener(
-    worker: &Rc<Worker<Epoll>>,
-    listeners: &mut WorkerListeners,
-    id: ListenerId,
-    service: ServiceId,
-    socket: Arc<OwnedFd>,
-) {
-    let Some(service) = worker.local.borrow().services.get(&service).cloned() else { return };
-    let local = rustix::net::getsockname(&socket).ok();
-    let local = local.and_then(|name| SocketAddr::try_from(name).ok());
-    let local = local.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-    let packets = socket::takes_packets(socket.as_fd());
-    let Ok(socket) = worker.rt.net.adopt(socket) else { return };
-    let wanted = Rc::new(Cell::new(ListenerMode::Accept));
-    let to = wanted.clone();
-    let worker_ = worker.clone();
-    let task = if packets {
-        worker.rt.spawn(endpoint::listen(worker_, socket, local, service, to, serve::start))
-    } else {
-        worker.rt.spawn(accept::listen(worker_, socket, local, service, to))
-    };
-    listeners.entry(id).or_default().push(ListenerHandle { mode: wanted, task });
 }

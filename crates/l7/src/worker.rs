@@ -3,6 +3,7 @@
 //! `plane` runs the event loop. Accepting (`accept`) and serving connections are done elsewhere.
 
 pub(crate) mod admission;
+pub mod authentication;
 pub(crate) mod buffers;
 pub(crate) mod endpoint_tag;
 mod refused_requests;
@@ -23,7 +24,7 @@ use model::id::ServerId;
 use model::load_balancing::Rng;
 use model::monotonic_time::MonotonicTime;
 use model::refused_requests::{RefusedRequestLog, RefusedRequestRing};
-use model::snapshot::{AcmeProofs, ServiceView, WorkerSnapshot};
+use model::snapshot::{AcmeProofs, OpaqueMaterial, ServiceView, WorkerSnapshot};
 use model::stats::SharedGauge;
 use model::stats::ring::SpscRing;
 use model::time_attribution::WORDS;
@@ -39,6 +40,8 @@ use crate::rt::{NetDriver, WorkerRuntime};
 use crate::servers::worker_state::{LocalServer, LocalState};
 use crate::worker::admission::Admission;
 use crate::worker::admission::eviction_requests::EvictionRequests;
+use crate::worker::authentication::auth_object::{AuthObject, AuthObjects};
+use crate::worker::authentication::password_checks::PasswordChecks;
 use crate::worker::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
 use crate::worker::endpoint_tag::EndpointTag;
 use spare_descriptors::SpareDescriptors;
@@ -69,6 +72,8 @@ pub struct SharedWorkerState {
     pub spare_missing: Arc<SharedGauge>,
     /// Measurements of exchanges.
     pub samples: Arc<SpscRing<WORDS>>,
+    /// Checks of passwords, for all workers.
+    pub password_checks: Arc<PasswordChecks>,
     /// The latest refused requests of all workers.
     pub refused_requests: Arc<RefusedRequestLog>,
 }
@@ -108,6 +113,9 @@ pub struct Worker<N: NetDriver> {
     pub pending_clients: Cell<u32>,
     /// Responses to ACME challenges.
     pub challenges: RefCell<Option<Arc<AcmeProofs>>>,
+    /// The objects of authentication.
+    auth: RefCell<Option<OpaqueMaterial>>,
+    pub password_checks: Arc<PasswordChecks>,
     /// Secrets for affinity cookie values.
     pub cookie_secrets: RefCell<Arc<AffinitySecrets>>,
     /// The worker drains: every connection ends after its current exchange.
@@ -173,6 +181,8 @@ impl<N: NetDriver> Worker<N> {
             eviction_requests: shared.eviction_requests,
             pending_clients: Cell::default(),
             challenges: RefCell::default(),
+            auth: RefCell::default(),
+            password_checks: shared.password_checks,
             cookie_secrets: RefCell::default(),
             draining: Cell::new(false),
             idle_until: Cell::new(MonotonicTime::NEVER),
@@ -194,6 +204,7 @@ impl<N: NetDriver> Worker<N> {
     pub fn install(&self, snapshot: &WorkerSnapshot) {
         let now = self.rt.now();
         self.challenges.replace(snapshot.acme_proofs.clone());
+        self.auth.replace(snapshot.auth.clone());
         self.cookie_secrets.replace(snapshot.cookie_secrets.clone());
         let installed = self.local.borrow_mut().install(snapshot, now);
         if installed.service_removed {
@@ -231,6 +242,12 @@ impl<N: NetDriver> Worker<N> {
             let local = self.local.borrow();
             local.services.get(&id).map(|service| service.view.borrow().clone())
         });
+    }
+
+    /// The object of authentication with this name.
+    pub fn auth_object(&self, name: &str) -> Option<Arc<AuthObject>> {
+        let auth = self.auth.borrow();
+        auth.as_ref()?.downcast::<AuthObjects>()?.objects.get(name).cloned()
     }
 
     /// The wall-clock time in milliseconds since 1970.

@@ -6,7 +6,8 @@
 pub mod address;
 pub mod affinity;
 pub mod agent;
-pub mod balance;
+pub mod auth;
+mod balance;
 pub mod body_limit;
 mod buffer;
 pub mod capture;
@@ -105,6 +106,7 @@ pub use affinity::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
 pub use agent::{AgentConfig, AgentKind};
+pub use auth::{AuthConfig, AuthKey, AuthKind, RuleAuth};
 pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 pub use body_limit::BodyLimit;
 pub use buffer::{BufferConfig, BufferOverflow};

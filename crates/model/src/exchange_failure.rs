@@ -108,6 +108,7 @@ impl ExchangeFailure {
             Cause::QueueTimeout | Cause::QueueFull | Cause::OverloadShed => {
                 "requests that waited for a server in vain"
             }
+            Cause::AuthOverloaded => "requests whose client could not be checked",
             Cause::CircuitOpen => "requests refused by a circuit breaker",
             Cause::RetryBudget => "requests without a retry left",
             Cause::ConnectionLimit | Cause::TlsHandshakeLimit => "connections beyond a limit",
@@ -172,6 +173,9 @@ impl ExchangeFailure {
                 | Cause::RetryBudget,
                 _,
             ) => "Check whether the servers are overloaded; then the limits of the pool.",
+            (Cause::AuthOverloaded, _) => {
+                "Check who sends passwords: limit these clients with a rule; then the cost of the hashes in the file."
+            }
             (Cause::ServerStatus, _) => "Check the server's own log: it answered with an error.",
             (Cause::DrainCut | Cause::OrderCut | Cause::ServerMarkedDown, _) => {
                 "Check `steelyard audit` and the health of the server: a command, a drain or a failed health check ended these."

@@ -39,6 +39,8 @@ pub struct WorkerSnapshot {
     pub acme_proofs: Option<Arc<AcmeProofs>>,
     /// Secrets of the tokens in affinity cookies.
     pub cookie_secrets: Arc<AffinitySecrets>,
+    /// The objects of authentication; `None`: the configuration has none.
+    pub auth: Option<OpaqueMaterial>,
 }
 
 /// Responses for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
@@ -102,6 +104,12 @@ impl OpaqueMaterial {
     /// Whether both are the same allocation.
     pub fn is_same(&self, other: &OpaqueMaterial) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl PartialEq for OpaqueMaterial {
+    fn eq(&self, other: &OpaqueMaterial) -> bool {
+        self.is_same(other)
     }
 }
 

@@ -150,6 +150,10 @@ counters! {
         clients_unnamed = "clients-unnamed";
         /// Edits that were made although they fit some readings of the request and not others.
         edits_ambiguous = "edits-ambiguous";
+        /// Requests whose client was let in after it had proven who it is.
+        auth_admitted = "auth-admitted";
+        /// Those of them for whom an earlier proof was enough.
+        auth_cached = "auth-cached";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// HTTP/2 connections closed gracefully for their age.

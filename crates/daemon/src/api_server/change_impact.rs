@@ -138,6 +138,7 @@ pub(super) fn other_changes(
     let all = [
         of("vrrp", &diff.vrrp, old, new),
         of("heartbeat", &diff.heartbeats, old, new),
+        of("auth", &diff.auths, old, new),
         of("capture", &diff.captures, old, new),
         of("link", &diff.links, old, new),
         of("uplink", &diff.uplinks, old, new),

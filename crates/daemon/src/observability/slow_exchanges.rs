@@ -190,6 +190,7 @@ mod tests {
             pools: Default::default(),
             acme_proofs: None,
             cookie_secrets: Default::default(),
+            auth: None,
         };
         slow.drain_rings(&snapshot, 5);
         let totals = slow.totals();

@@ -1,6 +1,5 @@
 //! Everything that services and pools speak TLS with, what their files looked like when it was made, the secrets of
-//! cookies, which `sticky_secrets` reads, and error pages, which `error_page_store` reads,
-//! and networks, which `network_file_store` reads.
+//! cookies, which `sticky_secrets` reads, and what `stores` reads beside.
 //!
 //! All files of a configuration must be valid before the configuration becomes active. A file that changes later is
 //! loaded if it is valid. Otherwise its previous content stays active, and the status has the reason.
@@ -26,10 +25,11 @@ pub use self::refresh_result::RefreshResult;
 use self::refresh_result::TlsFailure;
 use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
-use crate::error_page_store::{ErrorPageStore, PreparedPages};
-use crate::network_file_store::{NetworkFileStore, PreparedNetworks};
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
+use crate::stores::auth_store::{AuthStore, ReloadedAuth};
+use crate::stores::error_page_store::ErrorPageStore;
+use crate::stores::network_file_store::NetworkFileStore;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 use crate::util::file_stamps::{FileStamps, certificate_stamps};
 
@@ -44,6 +44,8 @@ pub struct CertificateStore {
     pages: ErrorPageStore,
     /// The files of networks that services trust.
     pub networks: NetworkFileStore,
+    /// The objects of authentication.
+    auth: AuthStore,
 }
 
 /// The TLS settings of workers, by the names of services and pools.
@@ -53,6 +55,8 @@ pub struct TlsMaterials {
     pub pools: BTreeMap<String, OpaqueMaterial>,
     /// Secrets that sign affinity cookies.
     pub cookies: Arc<AffinitySecrets>,
+    /// The objects of authentication; `None`: there are none.
+    pub auth: Option<OpaqueMaterial>,
     /// Error pages by the names of services.
     pub error_pages: BTreeMap<String, Arc<ErrorPages>>,
     /// Trusted networks from files, by the names of services.
@@ -71,6 +75,15 @@ pub struct PreparedStore {
     pub pages: Vec<String>,
     /// The same of files of networks.
     pub networks: Vec<String>,
+    /// The same of authentication.
+    pub auths: Vec<String>,
+}
+
+/// Changed files that were loaded, a sentence each.
+struct ReloadedStores {
+    pages: Vec<String>,
+    auths: Vec<String>,
+    networks: Vec<String>,
 }
 
 /// The certificates of a configuration, and every error that was found in them.
@@ -132,10 +145,7 @@ impl CertificateStore {
             errors.push(error);
             self.cookies.clone()
         });
-        let pages = self.prepare_pages(config, &mut errors);
-        next.pages = pages.store;
-        let networks = self.prepare_networks(config, &mut errors);
-        next.networks = networks.store;
+        let beside = self.prepare_stores(config, &mut next, &mut errors);
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
             let before = self.services.get(name);
@@ -186,28 +196,33 @@ impl CertificateStore {
             store: next,
             warnings,
             reloaded: news.reloaded,
-            pages: pages.reloaded,
-            networks: networks.reloaded,
+            pages: beside.pages,
+            auths: beside.auths,
+            networks: beside.networks,
         };
         CertificateCheck { prepared, errors }
     }
 
-    fn prepare_pages(&self, config: &Config, errors: &mut Vec<TlsConfigError>) -> PreparedPages {
-        let mut pages = self.pages.prepare(config);
-        let faults = pages.errors.drain(..);
-        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
-        pages
-    }
-
-    fn prepare_networks(
+    /// Reads the files of error pages, of authentication and of networks.
+    fn prepare_stores(
         &self,
         config: &Config,
+        next: &mut CertificateStore,
         errors: &mut Vec<TlsConfigError>,
-    ) -> PreparedNetworks {
-        let mut networks = self.networks.prepare(config);
-        let faults = networks.errors.drain(..);
+    ) -> ReloadedStores {
+        let pages = self.pages.prepare(config);
+        let faults = pages.errors.into_iter();
         errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
-        networks
+        next.pages = pages.store;
+        let auth = self.auth.prepare(config);
+        let faults = auth.errors.into_iter();
+        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        next.auth = auth.store;
+        let networks = self.networks.prepare(config);
+        let faults = networks.errors.into_iter();
+        errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
+        next.networks = networks.store;
+        ReloadedStores { pages: pages.reloaded, auths: auth.reloaded, networks: networks.reloaded }
     }
 
     fn prepare_cookies(&self, config: &Config) -> Result<StickySecrets, TlsConfigError> {
@@ -259,6 +274,11 @@ impl CertificateStore {
         Some(reloaded.map_err(|fault| TlsConfigError::new(fault.key, fault.error)))
     }
 
+    /// Looks whether files of authentication have changed, and reads those that are good.
+    pub fn reload_auth(&mut self) -> ReloadedAuth {
+        self.auth.reload()
+    }
+
     pub fn materials(&self) -> TlsMaterials {
         let services = self.services.iter();
         let pools = self.pools.iter();
@@ -266,6 +286,7 @@ impl CertificateStore {
             services: services.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             cookies: self.cookies.secrets(),
+            auth: self.auth.material(),
             error_pages: self.pages.pages(),
             networks: self.networks.networks(),
         }

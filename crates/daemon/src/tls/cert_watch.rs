@@ -21,7 +21,7 @@ pub async fn run(control: ControlHandle) {
         let mut error_pages = config.services.values().flat_map(|service| &service.error_pages);
         let has_page_file = error_pages.any(|page| page.file().is_some());
         let has_network_file = config.services.values().any(|it| !it.trust.files.is_empty());
-        let has_file = has_page_file || has_network_file;
+        let has_file = has_page_file || has_network_file || !config.auths.is_empty();
         if services || pools || has_file || config.global.sticky_secret_file.is_some() {
             control.reload_certificates().await;
         } else if snapshots.changed().await.is_err() {

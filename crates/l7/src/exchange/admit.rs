@@ -7,8 +7,18 @@ use crate::exchange::routing::EarlyReply;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
+    /// The response of whatever needs neither credentials nor a server, if any: the request is routed by then.
+    pub(super) fn answer_early(&mut self) -> Option<EarlyReply> {
+        self.check_client_certificate()
+            .or_else(|| self.check_host())
+            .or_else(|| self.answer_acme_challenge())
+            .or_else(|| self.answer_last_hop())
+            .or_else(|| self.admit())
+    }
+
     /// Routes the request and limits its body; returns a response that ends the exchange, if any.
-    pub(super) fn admit(&mut self) -> Option<EarlyReply> {
+    fn admit(&mut self) -> Option<EarlyReply> {
+        self.keep_credentials();
         let config = &self.view.config;
         if self.view.rules.is_some()
             || self.view.edits.is_some()

@@ -128,6 +128,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let answer = LocalReply { status, cause: fault.cause, keep_alive: keep, head_only };
             let mut lines = Vec::new();
             self.changes.write_own_lines(status, &mut lines);
+            let shown = self.shown_credentials.as_ref();
+            lines.extend_from_slice(shown.map_or(&[], |shown| &shown.reply_lines));
             local_reply::send_reply(worker, client, &self.view, &answer, &lines, &mut self.record)
                 .await
         };

@@ -133,12 +133,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.affinity = ClientAffinity::begin(worker, &self.view, &self.pool, &input);
         self.edit_cookies();
         let refused = self.limit_body();
-        if let Some(matched) = matched_rule {
-            if refused.is_none() {
-                self.mirror_request(&matched);
-            }
-            self.matched_rule = Some(matched);
-        }
+        self.matched_rule = matched_rule;
         refused
     }
 
@@ -336,7 +331,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     }
 
     /// Sends a copy where the rule wants one.
-    fn mirror_request(&self, matched: &MatchedRule) {
+    pub(super) fn mirror_request(&self) {
+        let Some(matched) = &self.matched_rule else { return };
         let ExchangeContext { worker, client_peer, service, .. } = self.context;
         let wanted = matched.rule().and_then(|rule| rule.mirror);
         let Some((target, live)) = wanted.zip(matched.live()) else { return };

@@ -50,6 +50,7 @@ fn two(changing: &WorkerSnapshot, pool: PoolId, steady: &WorkerSnapshot) -> Work
         .into(),
         acme_proofs: None,
         cookie_secrets: Default::default(),
+        auth: None,
     }
 }
 
@@ -125,6 +126,7 @@ fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot
         pools: [(next, Arc::new(pool))].into(),
         acme_proofs: None,
         cookie_secrets: Default::default(),
+        auth: None,
     };
     (snapshot, takes)
 }

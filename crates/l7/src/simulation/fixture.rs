@@ -47,6 +47,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> WorkerSnapshot {
         pools: [(PoolId(0), Arc::new(pool))].into(),
         acme_proofs: None,
         cookie_secrets: Default::default(),
+        auth: None,
     }
 }
 
@@ -163,6 +164,8 @@ fn service() -> ServiceConfig {
         error_pages: Vec::new(),
         priority: RequestPriority { class: 5, header: None },
         objective: None,
+        auth: None,
+        auth_plan: Default::default(),
         reserved: ReservedFields::default(),
     }
 }

@@ -203,6 +203,7 @@ fn classes(mut snapshot: WorkerSnapshot, classes: &[(u16, u16, u8)]) -> WorkerSn
         name: None,
         // A client's port is 10,000 plus its number.
         when: Condition::ClientPort(10_000 + first, 10_000 + last),
+        auth: Default::default(),
         action: RuleActionConfig::Pool(None),
         mirror: None,
         rewrite: None,

@@ -29,6 +29,7 @@ fn rule(when: Condition, action: RuleActionConfig) -> RuleConfig {
         limit: None,
         overrides: None,
         priority: None,
+        auth: Default::default(),
         without_servers: NoServersAction::Pool,
     }
 }

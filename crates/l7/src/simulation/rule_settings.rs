@@ -27,6 +27,7 @@ pub(super) fn ruled(
     let rule = RuleConfig {
         name: None,
         when: Condition::Path(vec![PathPattern::parse(&format!("/{mode}/*")).unwrap()]),
+        auth: Default::default(),
         action: RuleActionConfig::Pool(None),
         mirror: None,
         rewrite: None,

@@ -18,6 +18,7 @@ pub struct EffectiveSettings {
     pub vrrp: Vec<ConfigSection>,
     /// Heartbeats by the names of the other members.
     pub heartbeats: Vec<ConfigSection>,
+    pub auths: Vec<ConfigSection>,
     pub captures: Vec<ConfigSection>,
     /// Link bundles by name.
     pub links: Vec<ConfigSection>,

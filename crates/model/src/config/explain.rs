@@ -92,6 +92,10 @@ impl SettingOrigins {
             let path = format!("heartbeat.{}", heartbeat.name);
             self.visit_section(heartbeat, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        for object in &self.effective.auths {
+            let path = format!("auth.{}", object.name);
+            self.visit_section(object, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
         for rule in &self.effective.captures {
             let path = format!("capture.{}", rule.name);
             self.visit_section(rule, &path, &format!("[{path}]"), &|_, _| true, visit);

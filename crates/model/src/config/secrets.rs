@@ -41,6 +41,9 @@ impl Config {
         if let Some(path) = &self.global.sticky_secret_file {
             add("global.sticky-secret-file".to_owned(), path, SecretContent::Secret);
         }
+        for (name, auth) in &self.auths {
+            add(format!("auth.{name}.file"), &auth.file, SecretContent::Secret);
+        }
         for (name, service) in &self.services {
             for path in service.tls.iter().flat_map(|tls| &tls.certificates) {
                 add(format!("service.{name}.tls.certificates"), path, SecretContent::Certificate);

@@ -104,6 +104,7 @@ pub const fn classify_cause(cause: Cause) -> ClassifiedOutcome {
         | Cause::TargetTooLong
         | Cause::BodyTooLarge
         | Cause::RuleDenied
+        | Cause::Unauthenticated
         | Cause::RateLimited
         | Cause::ClientLimit
         | Cause::TunnelIdle => (Declined, None),
@@ -118,6 +119,7 @@ pub const fn classify_cause(cause: Cause) -> ClassifiedOutcome {
         | Cause::QueueTimeout
         | Cause::QueueFull
         | Cause::OverloadShed
+        | Cause::AuthOverloaded
         | Cause::CircuitOpen
         | Cause::HedgeLost
         | Cause::NoServer

@@ -14,6 +14,7 @@ use crate::control::state_events;
 use crate::state::acme_proof::AcmeProof;
 use crate::state::change::ApplyError;
 use crate::state::tls_config_error::TlsConfigError;
+use crate::stores::auth_store::ReloadedAuth;
 use crate::tls::cert_store::PreparedStore;
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
@@ -37,6 +38,9 @@ impl ControlActor {
         state_events::report_cookie_warnings(&self.events, &mut self.vault.cookies.warnings);
         for sentence in prepared.reloaded {
             self.events.info("certificate-renewed", sentence);
+        }
+        for sentence in prepared.auths {
+            self.events.info("auth-renewed", sentence);
         }
         for sentence in prepared.pages {
             self.events.info("error-page-renewed", sentence);
@@ -94,7 +98,7 @@ impl ControlActor {
             }
             None => {}
         }
-        let files = self.reload_error_pages() | self.reload_networks();
+        let files = self.reload_error_pages() | self.reload_networks() | self.reload_auth();
         if news.changed || matches!(cookies, Some(Ok(()))) || files {
             let before = self.applied.clone();
             self.applied = with_tls_materials(before.clone(), &self.vault.materials());
@@ -102,6 +106,20 @@ impl ControlActor {
             self.publish_changes(&before);
             self.publish();
         }
+    }
+
+    /// Looks at the files of authentication; whether workers need other ones.
+    fn reload_auth(&mut self) -> bool {
+        let ReloadedAuth { renewed, refused } = self.vault.reload_auth();
+        let is_changed = !renewed.is_empty();
+        for sentence in renewed {
+            self.events.info("auth-renewed", sentence);
+        }
+        for fault in refused {
+            let sentence = format!("{}: {}; as before", fault.key, fault.error);
+            self.events.error("auth-refused", sentence);
+        }
+        is_changed
     }
 
     /// Looks at the files of error pages; whether workers need other ones.

@@ -12,7 +12,9 @@ use model::affinity::cookie::AffinitySecrets;
 use model::config::{Config, PoolConfig, ServerConfig, ServiceConfig, SocketOptions};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::rules::edits::EditTable;
-use model::snapshot::{AcmeProofs, PoolView, ServerView, ServiceView, WorkerSnapshot};
+use model::snapshot::{
+    AcmeProofs, OpaqueMaterial, PoolView, ServerView, ServiceView, WorkerSnapshot,
+};
 use model::stats::pool::PoolStats;
 use model::stats::{ServerStats, ServiceStats};
 
@@ -34,6 +36,8 @@ pub struct AppliedState {
     pub challenges: Option<Arc<AcmeProofs>>,
     /// Secrets that sign affinity cookies.
     pub cookie_secrets: Arc<AffinitySecrets>,
+    /// The objects of authentication.
+    pub auth: Option<OpaqueMaterial>,
     workers: usize,
     next: IdCounters,
     version: u64,
@@ -87,6 +91,7 @@ impl AppliedState {
             listeners: BTreeMap::new(),
             challenges: None,
             cookie_secrets: Arc::default(),
+            auth: None,
             workers,
             next: IdCounters::default(),
             version: 0,
@@ -200,6 +205,7 @@ impl AppliedState {
             && pools.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
             && services.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
             && Arc::ptr_eq(&self.cookie_secrets, &other.cookie_secrets)
+            && self.auth == other.auth
     }
 
     /// Whether both have the same state of servers.
@@ -218,16 +224,14 @@ impl AppliedState {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
         let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
-        let version = self.version;
-        let proofs = self.challenges.clone();
-        let cookie_secrets = Arc::clone(&self.cookie_secrets);
         Arc::new(WorkerSnapshot {
             generation,
-            version,
+            version: self.version,
             services,
             pools,
-            acme_proofs: proofs,
-            cookie_secrets,
+            acme_proofs: self.challenges.clone(),
+            cookie_secrets: Arc::clone(&self.cookie_secrets),
+            auth: self.auth.clone(),
         })
     }
 
@@ -247,13 +251,10 @@ impl AppliedState {
         memory: &SavedState,
         now: SystemTime,
     ) -> Arc<PoolView> {
-        let id = match old {
-            Some(view) => view.id,
-            None => {
-                self.next.pool += 1;
-                PoolId(self.next.pool)
-            }
-        };
+        let id = old.map(|view| view.id).unwrap_or_else(|| {
+            self.next.pool += 1;
+            PoolId(self.next.pool)
+        });
         let mut views = Vec::with_capacity(config.servers.len());
         for written in &config.servers {
             let known = old.and_then(|view| same_server(view, written));

@@ -44,6 +44,7 @@ pub fn with_tls_materials(mut applied: AppliedState, materials: &TlsMaterials) -
         }
     }
     applied.cookie_secrets = Arc::clone(&materials.cookies);
+    applied.auth = materials.auth.clone();
     applied
 }
 

@@ -130,6 +130,16 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         &[ServiceCounterRow::new("", |c| &c.edits_ambiguous)],
     ),
     plain(
+        "auth_admitted",
+        "Requests whose client was let in after it had proven who it is.",
+        &[ServiceCounterRow::new("", |c| &c.auth_admitted)],
+    ),
+    plain(
+        "auth_cached",
+        "Requests let in because their client had proven who it is a short time before.",
+        &[ServiceCounterRow::new("", |c| &c.auth_cached)],
+    ),
+    plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",
         &[ServiceCounterRow::new("", |c| &c.log_dropped)],

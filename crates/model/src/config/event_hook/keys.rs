@@ -12,7 +12,7 @@ pub const HOOK: KeySchema = KeySchema::new(
 );
 
 /// Events that can start a hook.
-pub static EVENTS: [Keyword; 88] = [
+pub static EVENTS: [Keyword; 90] = [
     Keyword::new("all"),
     Keyword::new("server-up"),
     Keyword::new("server-down"),
@@ -38,6 +38,8 @@ pub static EVENTS: [Keyword; 88] = [
     Keyword::new("acme-failed"),
     Keyword::new("certificate-renewed"),
     Keyword::new("certificate-refused"),
+    Keyword::new("auth-renewed"),
+    Keyword::new("auth-refused"),
     Keyword::new("error-page-renewed"),
     Keyword::new("error-page-refused"),
     Keyword::new("networks-renewed"),

@@ -10,7 +10,7 @@ use crate::config::effective_settings::EffectiveSettings;
 use crate::config::global::build_global;
 use crate::config::pool::build_pool;
 use crate::config::service::build_service;
-use crate::config::{capture, dns, heartbeat, link, mptcp, packets, uplink, vrrp};
+use crate::config::{auth, capture, dns, heartbeat, link, mptcp, packets, uplink, vrrp};
 
 /// Builds a configuration that `verify` accepted.
 pub fn build_config(effective: &EffectiveSettings) -> Config {
@@ -31,6 +31,10 @@ pub fn build_config(effective: &EffectiveSettings) -> Config {
         .heartbeats
         .iter()
         .map(|section| (section.name.clone(), Arc::new(heartbeat::build_heartbeat(section))));
+    let auths = effective
+        .auths
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(auth::build_auth(section))));
     let captures = effective
         .captures
         .iter()
@@ -56,6 +60,7 @@ pub fn build_config(effective: &EffectiveSettings) -> Config {
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
         heartbeats: heartbeats.collect::<BTreeMap<_, _>>(),
+        auths: auths.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
         links: bundles.collect::<BTreeMap<_, _>>(),
         mptcp: mptcp::build_mptcp(&effective.mptcp),

@@ -5,6 +5,7 @@ mod display;
 use serde::{Deserialize, Serialize};
 
 use super::types::Config;
+use crate::config::auth::AuthKey;
 use crate::config::capture::CaptureKey;
 use crate::config::dns::{NameKey, NameServerKey, ZoneKey};
 use crate::config::global::GlobalKey;
@@ -33,6 +34,8 @@ pub struct ConfigDiff {
     /// Heartbeats with other members.
     #[serde(default)]
     pub heartbeats: ObjectChanges<Vec<HeartbeatKey>>,
+    #[serde(default)]
+    pub auths: ObjectChanges<Vec<AuthKey>>,
     pub captures: ObjectChanges<Vec<CaptureKey>>,
     /// Link bundles.
     #[serde(default)]
@@ -64,6 +67,7 @@ pub fn diff(old: &Config, new: &Config) -> ConfigDiff {
         pools: diff_objects(&old.pools, &new.pools, diff_pool),
         vrrp: diff_objects(&old.vrrp, &new.vrrp, VrrpKey::between),
         heartbeats: diff_objects(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),
+        auths: diff_objects(&old.auths, &new.auths, AuthKey::between),
         captures: diff_objects(&old.captures, &new.captures, CaptureKey::between),
         links: diff_objects(&old.links, &new.links, LinkKey::between),
         mptcp: MptcpKey::between(&old.mptcp, &new.mptcp),
@@ -83,6 +87,7 @@ impl ConfigDiff {
             && self.pools.is_empty()
             && self.vrrp.is_empty()
             && self.heartbeats.is_empty()
+            && self.auths.is_empty()
             && self.captures.is_empty()
             && self.links.is_empty()
             && self.mptcp.is_empty()

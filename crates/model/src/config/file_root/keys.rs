@@ -4,7 +4,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, MAX_OBJECTS, TableSchema, TextFormat, ValueKind,
 };
 use crate::config::{
-    capture, dns, global, heartbeat, link, mptcp, packets, pool, service, uplink, vrrp,
+    auth, capture, dns, global, heartbeat, link, mptcp, packets, pool, service, uplink, vrrp,
 };
 
 pub static ROOT: TableSchema = TableSchema {
@@ -54,6 +54,12 @@ pub static ROOT: TableSchema = TableSchema {
             },
             DefaultValue::Absent,
             "The other member that shares them, by its name: what both tell each other beside VRRP, by several paths.",
+        ),
+        KeySchema::new(
+            "auth",
+            ValueKind::Named { table: &auth::AUTH, form: TextFormat::Name, most: auth::OBJECTS },
+            DefaultValue::Absent,
+            "Who may come in, by name: passwords, keys and tokens that services and rules ask for.",
         ),
         KeySchema::new(
             "capture",

@@ -3,10 +3,11 @@
 //! Several services can use one pool. A field with which one service reports client certificates to servers must not
 //! come from a client of another service.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::types::Config;
+use crate::config::auth::{AuthConfig, ServiceAuthPlan};
 use crate::config::forwarding_mode::ForwardingMode;
 use crate::config::reserved_fields::ReservedFields;
 use crate::config::rules::RewriteConfig;
@@ -23,11 +24,14 @@ pub fn fill_reserved_fields(config: &mut Config) {
         });
         let mut prefixes = BTreeSet::new();
         let mut request = BTreeSet::new();
+        let mut user_fields: Vec<&AuthConfig> = Vec::new();
         for (other, _) in beside {
             let client = other.tls.as_ref().and_then(|tls| tls.client.as_ref());
             prefixes.extend(client.map(|client| client.headers.to_ascii_lowercase()));
             request
                 .extend(other.forwarded.client_field.iter().map(|field| field_name(&field.name)));
+            let objects = named_objects(other, &config.auths);
+            user_fields.extend(objects);
             for rewrite in rewrites(other) {
                 request
                     .extend(rewrite.set.iter().chain(&rewrite.add).map(|field| field_name(field)));
@@ -46,15 +50,30 @@ pub fn fill_reserved_fields(config: &mut Config) {
                 answer.insert("set-cookie".to_owned());
             }
         }
+        let own = named_objects(service, &config.auths);
+        let plan = ServiceAuthPlan::new(own, user_fields.into_iter());
+        request.extend(plan.user_fields.iter().cloned());
         let reserved = ReservedFields {
             prefixes: prefixes.into_iter().collect(),
             request: request.into_iter().collect(),
             answer: answer.into_iter().collect(),
         };
-        if reserved != service.reserved {
-            Arc::make_mut(service).reserved = reserved;
+        if reserved != service.reserved || plan != service.auth_plan {
+            let service = Arc::make_mut(service);
+            service.reserved = reserved;
+            service.auth_plan = plan;
         }
     }
+}
+
+/// The objects of authentication that a service and its rules name.
+fn named_objects<'c>(
+    service: &'c ServiceConfig,
+    all: &'c BTreeMap<String, Arc<AuthConfig>>,
+) -> impl Iterator<Item = &'c AuthConfig> {
+    let of_rules = service.rules.iter().filter_map(|rule| rule.auth.object(None));
+    let names = service.auth.as_deref().into_iter().chain(of_rules);
+    names.filter_map(|name| all.get(name).map(Arc::as_ref))
 }
 
 /// What the rules and edits of a service change.

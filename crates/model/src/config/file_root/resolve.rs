@@ -1,6 +1,7 @@
 //! Resolves effective settings: inheritance (global → service or pool → server), defaults, and values that depend on
 //! other settings. It reports nothing: `verify` checks the result.
 
+use crate::config::auth::AUTH;
 use crate::config::capture::CAPTURE;
 use crate::config::control::resolve_control;
 use crate::config::dns::SERVER as NAMES;
@@ -37,6 +38,7 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
     let heartbeats = heartbeats
         .map(|it| heartbeat::fill_heartbeat_defaults(resolve_top_table(&HEARTBEAT, it), &vrrp))
         .collect();
+    let auths = root.list("auth").iter().map(|it| resolve_top_table(&AUTH, it)).collect();
     let captures = root.list("capture").iter().map(|it| resolve_top_table(&CAPTURE, it)).collect();
     let links = root.list("link").iter().map(resolve_link).collect();
     let mptcp = top_table(root, "mptcp", &MPTCP);
@@ -59,6 +61,7 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
         pools,
         vrrp,
         heartbeats,
+        auths,
         captures,
         links,
         mptcp,

@@ -24,6 +24,7 @@ impl Config {
             pools: pools.collect(),
             vrrp: self.vrrp,
             heartbeats: self.heartbeats,
+            auths: self.auths,
             captures: self.captures,
             links: self.links,
             mptcp: self.mptcp,

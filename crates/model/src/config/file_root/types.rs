@@ -1,5 +1,6 @@
 //! The checked configuration: all tables with their defaults.
 
+use crate::config::auth::AuthConfig;
 use crate::config::capture::CaptureConfig;
 use crate::config::dns::{NameConfig, NameServerConfig, ZoneConfig};
 use crate::config::global::GlobalConfig;
@@ -30,6 +31,8 @@ pub struct Config {
     pub vrrp: BTreeMap<String, Arc<VrrpConfig>>,
     /// Heartbeats by the names of the other members.
     pub heartbeats: BTreeMap<String, Arc<HeartbeatConfig>>,
+    #[serde(rename = "auth")]
+    pub auths: BTreeMap<String, Arc<AuthConfig>>,
     /// Capture rules by name.
     pub captures: BTreeMap<String, Arc<CaptureConfig>>,
     /// Link bundles by name.

@@ -1,6 +1,7 @@
 //! Verifies relations between settings: missing, contradicting or ineffective ones. It checks effective settings, so
 //! that an inherited value is verified where it applies.
 
+use crate::config::auth::AUTH;
 use crate::config::decode::expectation;
 use crate::config::decode::key_path::quote_key;
 use crate::config::dns::{NAME, ZONE};
@@ -19,7 +20,8 @@ use crate::config::suggestion::nearest_match;
 use crate::config::uplink::UPLINK;
 use crate::config::vrrp::VRRP;
 use crate::config::{
-    affinity, capture, dns, heartbeat, link, mptcp, packets, pool, rules, service, uplink, vrrp,
+    affinity, auth, capture, dns, heartbeat, link, mptcp, packets, pool, rules, service, uplink,
+    vrrp,
 };
 
 /// Verifies all tables. `whole`: the file was parsed completely; otherwise missing settings are not reported.
@@ -41,6 +43,7 @@ pub fn verify_config(
     packets::verify_packet_services(effective, sink);
     vrrp::verify_vrrp(effective, sink);
     heartbeat::verify_heartbeat(effective, whole, sink);
+    auth::verify_auth(effective, whole, sink);
     capture::verify_capture(effective, whole, sink);
     link::verify_link(&effective.links, sink);
     mptcp::verify_mptcp(effective, whole, sink);
@@ -72,6 +75,10 @@ fn verify_required_tables(effective: &EffectiveSettings, sink: &mut FindingColle
         for (at, one) in heartbeat.list("paths").iter().enumerate() {
             verify_required_keys(&PATH, one, &format!("{path}.paths[{at}]"), sink);
         }
+    }
+    for object in &effective.auths {
+        let path = format!("auth.{}", quote_key(&object.name));
+        verify_required_keys(&AUTH, object, &path, sink);
     }
     for bundle in &effective.links {
         let path = format!("link.{}", quote_key(&bundle.name));

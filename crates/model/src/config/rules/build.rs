@@ -5,6 +5,7 @@ use super::types::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
     RateLimitKey, RuleActionConfig, RuleConfig, WeightedPool,
 };
+use crate::config::auth::build_rule_auth;
 use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };
@@ -20,6 +21,7 @@ pub fn build_rule(section: &ConfigSection, service: &ConfigSection) -> RuleConfi
         name: owned_text(section, "name"),
         when: section.table("when").map_or(Condition::All(Vec::new()), build_condition),
         action: build_action(section),
+        auth: build_rule_auth(section),
         mirror: section.table("mirror").map(|mirror| Mirror {
             pool: owned_text(mirror, "pool").unwrap_or_default(),
             percent: mirror.count_or_zero("percent"),

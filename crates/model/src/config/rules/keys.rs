@@ -8,7 +8,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
-use crate::config::{body_limit, request_priority, rule_overrides};
+use crate::config::{auth, body_limit, request_priority, rule_overrides};
 
 /// Limit for the rules of one file.
 /// More than a file of the largest size can hold.
@@ -95,6 +95,7 @@ pub static RULE_TABLE: TableSchema = TableSchema {
              (`tcp`). Short form: the rate.",
         )
         .proxy_only(),
+        auth::OF_RULE,
         rule_overrides::TIMEOUT,
         rule_overrides::RETRIES,
         rule_overrides::RETRY,

@@ -2,6 +2,7 @@
 //!
 //! Plain data: `model::rules` compiles it.
 
+use crate::config::auth::RuleAuth;
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
 use crate::config::matching::{
@@ -21,6 +22,8 @@ pub struct RuleConfig {
     /// The condition.
     pub when: Condition,
     pub action: RuleActionConfig,
+    /// Who may come in.
+    pub auth: RuleAuth,
     /// Mirroring of requests; `None`: none.
     pub mirror: Option<Mirror>,
     /// Changes of the request and its response.

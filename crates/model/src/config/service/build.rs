@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts, TrustedProxies};
+use crate::config::auth::ServiceAuthPlan;
 use crate::config::body_limit::build_body_limit;
 use crate::config::field_names::FieldNamePolicy;
 use crate::config::forwarded_headers::build_forwarded;
@@ -59,6 +60,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         forwarded: read_inner_table(section, "forwarded", build_forwarded),
         packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),
         tls: section.table("tls").map(tls::build_service_tls),
+        auth: section.text("auth").filter(|_| forward == ForwardingMode::Http).map(str::to_owned),
         rules: if forward.forwards_packets() {
             Vec::new()
         } else {
@@ -85,6 +87,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         },
         priority: read_inner_table(section, "priority", request_priority::build_request_priority),
         objective: section.table("objective").map(objective::build_objective),
+        auth_plan: ServiceAuthPlan::default(),
         reserved: ReservedFields::default(),
     }
 }

@@ -4,7 +4,7 @@ use super::types::ServiceConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    ServiceKey of ServiceConfig besides (name, reserved):
+    ServiceKey of ServiceConfig besides (name, reserved, auth_plan):
     Listen = "listen" => listen,
     Forward = "forward" => forward,
     Pool = "pool" => pool,
@@ -16,6 +16,7 @@ changed_keys! {
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,
+    Auth = "auth" => auth,
     Rule = "rule" => rules,
     Edit = "edit" => edits,
     PathNormalization = "path-normalization" => path_normalization,

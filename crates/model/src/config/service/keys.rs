@@ -3,7 +3,7 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 use crate::config::{
-    affinity, body_limit, buffer, client_from, compression, error_pages, field_names,
+    affinity, auth, body_limit, buffer, client_from, compression, error_pages, field_names,
     forwarded_headers, http2, http3, objective, packets, path_normalization, proxy_protocol,
     request_priority, rules, socket, tls,
 };
@@ -78,6 +78,7 @@ pub static SERVICE: TableSchema = TableSchema {
         packets::MSS_CLAMP,
         packets::REPLICATE,
         packets::GUARD,
+        auth::OF_SERVICE,
         rules::RULE,
         rules::EDIT,
         path_normalization::NORMALIZATION,

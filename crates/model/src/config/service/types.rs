@@ -1,6 +1,7 @@
 //! The checked configuration of a service.
 
 use crate::config::affinity::AffinityConfig;
+use crate::config::auth::ServiceAuthPlan;
 use crate::config::body_limit::BodyLimit;
 use crate::config::buffer::BufferConfig;
 use crate::config::client_from::ClientAddressField;
@@ -51,6 +52,8 @@ pub struct ServiceConfig {
     pub packets: Option<PacketServiceConfig>,
     /// Downstream TLS; `None`: plain text.
     pub tls: Option<ServiceTls>,
+    /// The authentication that servers' answers need (`http`).
+    pub auth: Option<String>,
     /// Rules, in order; empty for packet forwarding: `packets.rules`.
     pub rules: Vec<RuleConfig>,
     /// Changes of fields, in order (`http`).
@@ -79,6 +82,9 @@ pub struct ServiceConfig {
     pub priority: RequestPriority,
     /// The SLO; `None`: none.
     pub objective: Option<ServiceObjective>,
+    /// What authentication has to do with its requests.
+    #[serde(skip)]
+    pub auth_plan: ServiceAuthPlan,
     /// Header fields that its clients may not send.
     #[serde(skip)]
     pub reserved: ReservedFields,

@@ -29,6 +29,7 @@ impl fmt::Display for ConfigDiff {
         }
         write_object_changes(to, "vrrp", &self.vrrp)?;
         write_object_changes(to, "heartbeat", &self.heartbeats)?;
+        write_object_changes(to, "auth", &self.auths)?;
         write_object_changes(to, "capture", &self.captures)?;
         write_object_changes(to, "link", &self.links)?;
         if !self.mptcp.is_empty() {

@@ -1,0 +1,6 @@
+//! What authentication needs beside an exchange: objects of `[auth]` with their files, and checks that take long.
+
+pub mod auth_object;
+pub(crate) mod key_parameter;
+pub(crate) mod password_checks;
+pub(crate) mod proven_passwords;

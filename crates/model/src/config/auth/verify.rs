@@ -1,0 +1,119 @@
+//! Verifies authentication: what each kind needs and knows, and who refers to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::decode::key_path::quote_key;
+use crate::config::effective_settings::EffectiveSettings;
+use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::section::ConfigSection;
+use crate::config::suggestion::nearest_match;
+use crate::config::unsupported_keys::written_keys;
+use crate::request_head::same_name;
+
+/// Keys that some kinds do not know, with the kinds that do.
+const KEYS_OF_KINDS: [KindKey; 4] = [
+    KindKey { key: "realm", kinds: &["basic"] },
+    KindKey { key: "header", kinds: &["api-key"] },
+    KindKey { key: "query", kinds: &["api-key"] },
+    KindKey { key: "cache", kinds: &["basic"] },
+];
+
+/// Fields that servers read otherwise than as the name of a user.
+const OTHER_MEANING: [&str; 6] =
+    ["authorization", "cookie", "forwarded", "via", "x-forwarded-for", "x-forwarded-proto"];
+
+struct KindKey {
+    key: &'static str,
+    kinds: &'static [&'static str],
+}
+
+/// Verifies all objects. `whole`: the file was parsed completely.
+pub fn verify_auth(
+    effective: &EffectiveSettings,
+    whole: bool,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    for object in &effective.auths {
+        verify_object(object, whole, sink);
+    }
+    let names: BTreeMap<&str, &ConfigSection> =
+        effective.auths.iter().map(|object| (object.name.as_str(), object)).collect();
+    let mut used = BTreeSet::new();
+    for service in &effective.services {
+        let path = format!("service.{}", quote_key(&service.name));
+        if let Some(name) = service.text("auth") {
+            used.insert(name);
+            if whole && !names.contains_key(name) {
+                refuse_unknown(service, &path, name, &names, sink);
+            }
+        }
+        for (at, rule) in service.list("rule").iter().enumerate() {
+            if let Some(name) = rule.text("auth").filter(|name| *name != "off") {
+                used.insert(name);
+                if whole && !names.contains_key(name) {
+                    refuse_unknown(rule, &format!("{path}.rule[{at}]"), name, &names, sink);
+                }
+            }
+            if rule.flag("deny") && rule.is_written("auth") {
+                let trouble = FindingDetails::new("who is denied in any case proves nothing")
+                    .with_expected("`deny` without `auth`");
+                sink.error(rule.span_of("auth"), &format!("{path}.rule[{at}].auth"), trouble);
+            }
+        }
+    }
+    for object in effective.auths.iter().filter(|object| !used.contains(object.name.as_str())) {
+        let trouble = FindingDetails::new("no service and no rule names it");
+        sink.warning(object.span, &format!("auth.{}", quote_key(&object.name)), trouble);
+    }
+}
+
+fn verify_object(object: &ConfigSection, whole: bool, sink: &mut FindingCollector<'_, '_>) {
+    let path = format!("auth.{}", quote_key(&object.name));
+    let Some(kind) = object.text("kind") else { return };
+    if object.name == "off" {
+        let trouble = FindingDetails::new("`auth = \"off\"` in a rule means that nobody is asked");
+        sink.error(object.span, &path, trouble.with_expected("another name"));
+    }
+    if whole && object.text("file").is_none() && !object.is_invalid("file") {
+        let trouble = FindingDetails::new(format!("`kind = \"{kind}\"` needs `file`"))
+            .with_found("nothing")
+            .with_expected("the path of a file");
+        sink.error(object.span, &format!("{path}.file"), trouble);
+    }
+    let written: BTreeSet<&str> = written_keys(object, "kind").collect();
+    for KindKey { key, kinds } in KEYS_OF_KINDS {
+        if written.contains(key) && !kinds.contains(&kind) {
+            let message = format!("`{key}` has no effect with `kind = \"{kind}\"`");
+            let trouble = FindingDetails::new(message)
+                .with_expected(format!("`kind = \"{}\"`, or no `{key}`", kinds.join("\" or \"")));
+            sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
+        }
+    }
+    for key in ["user-field", "header"] {
+        let Some(name) = object.text(key) else { continue };
+        let is_other = |other: &str| same_name(name.as_bytes(), other.as_bytes());
+        let is_key_field = key == "header" && name.eq_ignore_ascii_case("authorization");
+        if OTHER_MEANING.iter().any(|other| is_other(other)) && !is_key_field {
+            let trouble = FindingDetails::new(format!("`{name}` has another meaning"));
+            let trouble = trouble.with_expected("a field of its own, such as \"X-User\"");
+            sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
+        }
+    }
+}
+
+fn refuse_unknown(
+    section: &ConfigSection,
+    path: &str,
+    name: &str,
+    names: &BTreeMap<&str, &ConfigSection>,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let near = match sink.wants_suggestions() {
+        true => nearest_match(name, names.keys().copied()),
+        false => None,
+    };
+    let trouble = FindingDetails::new(format!("there is no authentication `{name}`"))
+        .with_expected("the name of a table `[auth.NAME]`")
+        .with_suggestion(near.map(|name| format!("\"{name}\"")));
+    sink.error(section.span_of("auth"), &format!("{path}.auth"), trouble);
+}

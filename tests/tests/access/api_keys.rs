@@ -1,0 +1,76 @@
+//! Keys in a field or in the query.
+
+use std::process::Command;
+
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::dir::TestDir;
+use tests::e2e::recording_server::RecordingServer;
+
+use crate::passwords::ask;
+
+/// A line of a file of keys.
+fn key_line(dir: &TestDir, holder: &str, key: &str) -> String {
+    let file = dir.write("key", key);
+    let output = Command::new("sha256sum").arg(file).output().unwrap();
+    let digest = String::from_utf8(output.stdout).unwrap();
+    format!("{holder}:{}\n", digest.split(' ').next().unwrap())
+}
+
+fn start(recorder: &RecordingServer, dir: &TestDir, keys: &str) -> TestBalancer {
+    let lines = key_line(dir, "ci", "k3y+one") + &key_line(dir, "ci", "k3y+two");
+    let file = dir.write("keys", lines);
+    let table = format!(
+        "[auth.partners]\nkind = \"api-key\"\nfile = {file:?}\nuser-field = \"X-Partner\"\n{keys}"
+    );
+    TestBalancer::start(
+        &BalancerConfig::http(&[recorder.address()])
+            .service("auth = \"partners\"\n")
+            .with_tables(&table),
+    )
+}
+
+#[test]
+fn a_key_in_a_field_is_enough_and_reaches_no_server() {
+    let recorder = RecordingServer::start();
+    let dir = TestDir::new();
+    let balancer = start(&recorder, &dir, "");
+    for (lines, status) in [
+        ("", 401),
+        ("X-Api-Key: k3y\r\n", 401),
+        ("X-Api-Key: k3y+one\r\nX-Api-Key: k3y+one\r\n", 401),
+        ("Authorization: k3y+one\r\n", 401),
+        ("x-api-key: k3y+one\r\nX-Partner: root\r\n", 200),
+        ("X-Api-Key: k3y+two\r\n", 200),
+    ] {
+        let answer = ask(&balancer, "/?x-api-key=k3y%2Bone", lines);
+        assert_eq!(answer.status(), status, "{lines}");
+        assert_eq!(answer.field("www-authenticate"), None);
+    }
+    for request in recorder.so_far().requests {
+        assert_eq!(request.field("x-api-key"), None);
+        assert_eq!(request.field("x-partner").as_deref(), Some("ci"));
+    }
+}
+
+#[test]
+fn a_key_in_the_query_is_taken_out_and_stands_in_no_log() {
+    let recorder = RecordingServer::start();
+    let dir = TestDir::new();
+    let balancer = start(&recorder, &dir, "query = \"key\"\n");
+    for (target, status) in [
+        ("/a", 401),
+        ("/a?key=k3y", 401),
+        ("/a?key=k3y%2Bone&key=k3y%2Bone", 401),
+        ("/a?b=1&key=k3y%2Bone&c=%20", 200),
+        ("/a?k%65y=k3y+two", 200),
+    ] {
+        assert_eq!(ask(&balancer, target, "X-Api-Key: k3y+one\r\n").status(), status, "{target}");
+    }
+    let record = recorder.so_far();
+    let starts: Vec<&str> = record.requests.iter().map(|request| request.start.as_str()).collect();
+    assert_eq!(starts, ["GET /a?b=1&c=%20 HTTP/1.1", "GET /a HTTP/1.1"]);
+    balancer.wait_for_log_line("the last", |line| line["target"] == "/a?key=-");
+    balancer.wait_for_log_line("the one before", |line| line["target"] == "/a?b=1&key=-&c=%20");
+    assert!(!balancer.log_text().contains("k3y"), "{}", balancer.log_text());
+}

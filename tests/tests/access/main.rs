@@ -1,0 +1,12 @@
+//! Who may come in: passwords and keys, beside nginx where it does the same.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
+mod api_keys;
+mod beside_nginx;
+mod passwords;
+mod scope;
