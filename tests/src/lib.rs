@@ -24,6 +24,7 @@ pub mod monitoring;
 pub mod path_uses;
 pub mod promise_tests;
 pub mod purity;
+pub mod sentences;
 pub mod sizes;
 pub mod skip;
 pub mod tree;

@@ -10,7 +10,7 @@ use std::process::Command;
 use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
     banned_words, counters, doc_fences, event_kinds, file_access, floors, heads, imports, licences,
-    links, promise_tests, purity, skip, unsafety,
+    links, promise_tests, purity, sentences, skip, unsafety,
 };
 
 #[path = "tidy/shape.rs"]
@@ -119,6 +119,22 @@ fn a_missing_head_and_a_busy_lib_are_found() {
     let path = "crates/x/src/lib.rs";
     let good = [(path, "//! Adds two numbers.\npub mod a;\npub use a::A;\n")];
     finds(heads::offences, &[(path, "//! Adds two numbers.\npub fn add() {}\n")], "`fn`", &good);
+}
+
+#[test]
+fn sentences_of_the_documentation_are_short() {
+    holds(sentences::offences);
+}
+
+#[test]
+fn a_long_sentence_and_a_long_mean_are_found() {
+    let long = vec!["word"; 41].join(" ") + ".";
+    let short = "Few words. Few words. Few words. ".repeat(3);
+    let bad = format!("{short}\n\n{long}\n");
+    finds(sentences::offences, &[("docs/a.md", &bad)], "41 words", &[("docs/a.md", &short)]);
+    let mean = vec!["word"; 18].join(" ") + ".";
+    let good = [("docs/proof/a.md", mean.as_str()), ("docs/decisions/a.md", long.as_str())];
+    finds(sentences::offences, &[("README.md", &mean)], "18.0 words on average", &good);
 }
 
 #[test]

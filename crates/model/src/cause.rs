@@ -132,7 +132,7 @@ causes! {
     /// A rule denied the request.
     RuleDenied = "rule-denied", Us, 403;
     /// The client did not prove who it is: no password, key or token, or a wrong one.
-    Unauthenticated = "unauthenticated", Client, 401;
+    Unauthenticated = "unauthenticated", Us, 401;
     /// No check of a password was free in time, or an object of `[auth]` was not loaded.
     AuthOverloaded = "auth-overloaded", Us, 503;
     /// A rule's rate limit rejected the request.

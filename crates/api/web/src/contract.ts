@@ -219,7 +219,7 @@ export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>;
 
 export type RequestAsked = { "from"?: (string | null); "headers"?: Array<string>; "method"?: string; "service"?: (string | null); "sni"?: (string | null); "url"?: string };
 
-export type RequestExplained = { "because": string; "edits"?: Array<string>; "ends"?: (string | null); "generation": number; "kept"?: (string | null); "passed": Array<RulePassed>; "passed-unlisted": number; "path": string; "pools": Array<PoolShare>; "readings"?: Array<string>; "rule"?: (RuleTaken | null); "servers": Array<Candidate>; "service": string };
+export type RequestExplained = { "because": string; "client"?: (string | null); "edits"?: Array<string>; "ends"?: (string | null); "generation": number; "kept"?: (string | null); "passed": Array<RulePassed>; "passed-unlisted": number; "path": string; "pools": Array<PoolShare>; "readings"?: Array<string>; "rule"?: (RuleTaken | null); "servers": Array<Candidate>; "service": string };
 
 export type Requests = { "aborted": Counter; "answered": Counter; "answered-by-us": Counter; "in-flight": number; "requests": Counter; "unaccounted": number; "upgraded": Counter };
 

@@ -20,6 +20,7 @@ mod process;
 mod rule;
 mod server;
 mod service;
+mod service_causes;
 mod slo;
 mod slow;
 mod telemetry;

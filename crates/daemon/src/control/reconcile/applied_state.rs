@@ -23,7 +23,7 @@ use crate::state::saved_state::{self, SavedState};
 use crate::state::server_state;
 use crate::state::state_snapshot::{ServerFacts, WeightShareChange};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AppliedState {
     /// The configuration; none before the first.
     pub config: Option<Arc<Config>>,
@@ -83,19 +83,7 @@ struct IdCounters {
 impl AppliedState {
     /// An empty state for `workers` worker threads.
     pub fn empty(workers: usize) -> AppliedState {
-        AppliedState {
-            config: None,
-            services: BTreeMap::new(),
-            pools: BTreeMap::new(),
-            servers: HashMap::new(),
-            listeners: BTreeMap::new(),
-            challenges: None,
-            cookie_secrets: Arc::default(),
-            auth: None,
-            workers,
-            next: IdCounters::default(),
-            version: 0,
-        }
+        AppliedState { workers, ..AppliedState::default() }
     }
 
     pub fn worker_count(&self) -> usize {
@@ -393,9 +381,9 @@ fn pool_view(
         _ => {
             let config = Arc::clone(config);
             let tls = old.and_then(|old| old.tls.clone());
-            let live = old.map(|old| Arc::clone(&old.stats));
-            let live = live.unwrap_or_else(|| Arc::new(PoolStats::new(workers)));
-            Arc::new(PoolView { id, config, tls, stats: live, servers })
+            let stats = old.map(|old| Arc::clone(&old.stats));
+            let stats = stats.unwrap_or_else(|| Arc::new(PoolStats::new(workers)));
+            Arc::new(PoolView { id, config, tls, stats, servers })
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Error;
 
-use model::cause::{Cause, Side};
 use model::snapshot::ServiceView;
 use model::stats::{
     Count, ExchangePhaseHistograms, HistogramSum, RequestPhaseHistograms, ServiceCounters,
@@ -11,7 +10,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{LabelledCounter, counters, gauges, histograms};
-use super::{error_origins, handshake_groups};
+use super::{error_origins, handshake_groups, service_causes};
 use crate::observability::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
@@ -315,7 +314,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
     gauge(services, to, "worker_skew_ratio", help, skew)?;
     handshake_groups::encode_services(services, to)?;
     error_origins::encode_services(services, to)?;
-    causes(services, to)?;
+    service_causes::encode_services(services, to)?;
     phases(services, to)
 }
 
@@ -338,31 +337,6 @@ fn skew(view: &ServiceView) -> f64 {
     if all == 0 { 1.0 } else { most as f64 * view.stats.slots.workers() as f64 / all as f64 }
 }
 
-fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let rows = services.iter().flat_map(|view| {
-        Cause::ALL.iter().enumerate().map(move |(at, cause)| {
-            let labels = [
-                ("service", view.config.name.as_str()),
-                ("cause", cause.name()),
-                ("side", encode_side(*cause)),
-            ];
-            (labels, view.stats.slots.iter().map(|slot| slot.causes[at].get()).sum())
-        })
-    });
-    let help = "Ends other than well, by cause and who moved first.";
-    counters(to, "steelyard_service_causes", None, help, rows)?;
-
-    let rows = services.iter().flat_map(|view| {
-        wire::http1::Defect::ALL.iter().enumerate().filter_map(move |(at, defect)| {
-            let count: u64 = view.stats.slots.iter().map(|slot| slot.defects[at].get()).sum();
-            let labels = [("service", view.config.name.as_str()), ("defect", defect.name())];
-            (count > 0).then_some((labels, count))
-        })
-    });
-    let help = "Refused requests by the rule of grammar or framing that they broke; rules never broken are left out.";
-    counters(to, "steelyard_service_defects", None, help, rows)
-}
-
 fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let rows = services.iter().flat_map(|view| {
         ExchangePhaseHistograms::NAMES.iter().enumerate().map(move |(at, phase)| {
@@ -380,15 +354,6 @@ fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
     });
     let rows = before.chain(rows);
     histograms(to, "steelyard_exchange_phase", "Time of exchanges by phase.", &EDGES, rows)
-}
-
-pub(super) fn encode_side(cause: Cause) -> &'static str {
-    match cause.side() {
-        Side::Client => "client",
-        Side::Us => "us",
-        Side::Server => "server",
-        Side::Network => "network",
-    }
 }
 
 const fn plain(

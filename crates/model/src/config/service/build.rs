@@ -44,15 +44,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
             drain: timeout.time_or_zero("drain"),
             tunnel: timeout.time_or_zero("tunnel"),
         }),
-        limit: read_inner_table(section, "limit", |limit| ServiceLimits {
-            connections: limit.count("connections"),
-            connections_per_client: limit.count("connections-per-client"),
-            header_bytes: limit.count_or_zero("header-bytes"),
-            header_count: limit.count_or_zero("header-count"),
-            target_bytes: limit.count_or_zero("target-bytes"),
-            body_bytes: build_body_limit(limit),
-            connection_bytes: limit.count_or_zero("connection-bytes"),
-        }),
+        limit: read_inner_table(section, "limit", build_limits),
         socket: read_inner_table(section, "socket", build_socket_options),
         trust: build_trust(section),
         client_from: client_from::build_client_from(section)
@@ -89,6 +81,18 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         objective: section.table("objective").map(objective::build_objective),
         auth_plan: ServiceAuthPlan::default(),
         reserved: ReservedFields::default(),
+    }
+}
+
+fn build_limits(limit: &ConfigSection) -> ServiceLimits {
+    ServiceLimits {
+        connections: limit.count("connections"),
+        connections_per_client: limit.count("connections-per-client"),
+        header_bytes: limit.count_or_zero("header-bytes"),
+        header_count: limit.count_or_zero("header-count"),
+        target_bytes: limit.count_or_zero("target-bytes"),
+        body_bytes: build_body_limit(limit),
+        connection_bytes: limit.count_or_zero("connection-bytes"),
     }
 }
 
