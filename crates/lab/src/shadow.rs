@@ -13,6 +13,7 @@ pub mod corpus;
 mod corpus_http2;
 mod difference_context;
 pub mod explanation;
+mod failed_turns;
 mod failing_servers;
 mod failure_order;
 mod files;

@@ -331,6 +331,7 @@ mod tests {
                 has_limits: false,
                 is_let_through: false,
                 offers_by_default: false,
+                is_decided_by_turn: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
         }
@@ -382,6 +383,7 @@ mod tests {
                 has_limits: false,
                 is_let_through: false,
                 offers_by_default: false,
+                is_decided_by_turn: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }

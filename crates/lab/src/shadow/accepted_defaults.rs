@@ -1,12 +1,14 @@
 //! Accepted differences by what is done where nothing is written: a part of the reviewed table.
 
 use super::comparison::DifferenceTopic;
-use super::difference_context::{AcceptedRow, DifferenceContext};
+use super::difference_context::{AcceptedRow, DifferenceContext, client_field};
+use super::failed_turns::is_failed;
 use super::failing_servers::meets_dead_servers;
 use super::observation::{ExchangeEnd, SpokenProtocol};
 
 /// Rows of every topic, of which each looks at its own.
-pub const DEFAULTS: [AcceptedRow; 2] = [avoided_dead_server, default_version];
+pub const DEFAULTS: [AcceptedRow; 4] =
+    [avoided_dead_server, failed_in_turn, default_version, unguessed_type];
 
 /// The original goes on asking a server whose checks succeed and that refuses connections.
 fn avoided_dead_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -19,6 +21,23 @@ fn avoided_dead_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let avoided = failed && theirs.server().is_none() && seen.ours.server().is_some();
     (routing && avoided && meets_dead_servers(seen.request))
         .then_some("a server that refuses connections is left alone, whatever its checks say")
+}
+
+/// Where nobody asks a second server, the turn of a request decides whether it meets the dead one.
+fn failed_in_turn(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let routing = matches!(seen.difference.topic, DifferenceTopic::Status | DifferenceTopic::Pool);
+    let served = seen.theirs.server().is_some();
+    (routing && seen.is_decided_by_turn && served && is_failed(seen.ours)).then_some(
+        "no second server is asked, so that each request's turn decides who meets the dead one",
+    )
+}
+
+/// Programs in Go say of errors of their own that nobody is to guess their type.
+fn unguessed_type(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
+    let differs = client_field(seen) == "x-content-type-options" && seen.difference.ours == "none";
+    (own && differs && seen.theirs.status >= 400 && seen.ours.status >= 400)
+        .then_some("answers of the original itself have a field against guessing their type")
 }
 
 /// HAProxy offers HTTP/2 by itself from version 2.8 on.
@@ -93,12 +112,19 @@ mod tests {
         };
         let closed = StepObservation::ended(ExchangeEnd::Closed);
         let dead = "the first server of each pool is dead";
+        let turn = "all servers but those for backup are dead";
+        let guessing = DifferenceTopic::ClientField("x-content-type-options".into());
         for (topic, theirs, ours, purpose, by_default, is_accepted) in [
             (DifferenceTopic::Pool, &closed, &served, dead, false, true),
             (DifferenceTopic::Status, &own(503), &served, dead, false, true),
             (DifferenceTopic::Status, &own(403), &served, dead, false, false),
             (DifferenceTopic::Status, &own(503), &served, "host and path", false, false),
             (DifferenceTopic::Status, &served, &own(503), dead, false, false),
+            (DifferenceTopic::Status, &served, &own(503), turn, false, true),
+            (DifferenceTopic::Status, &served, &own(403), turn, false, false),
+            (guessing.clone(), &own(404), &own(404), "host and path", false, true),
+            (guessing.clone(), &own(200), &own(200), "host and path", false, false),
+            (guessing.clone(), &served, &own(404), "host and path", false, false),
             (DifferenceTopic::Protocol, &own(200), &served, "host and path", true, true),
             (DifferenceTopic::Protocol, &own(200), &served, "host and path", false, false),
             (DifferenceTopic::Protocol, &served, &own(200), "host and path", true, false),
@@ -118,7 +144,7 @@ mod tests {
                 step: 0,
                 topic: topic.clone(),
                 theirs: String::new(),
-                ours: String::new(),
+                ours: "none".to_owned(),
             };
             let seen = DifferenceContext {
                 request: &request,
@@ -128,6 +154,7 @@ mod tests {
                 has_limits: false,
                 is_let_through: false,
                 offers_by_default: by_default,
+                is_decided_by_turn: purpose == turn,
             };
             let found = DEFAULTS.iter().any(|row| row(seen).is_some());
             assert_eq!(found, is_accepted, "{topic:?} {purpose} {by_default}");

@@ -247,6 +247,7 @@ mod tests {
             has_limits: false,
             is_let_through: false,
             offers_by_default: false,
+            is_decided_by_turn: false,
         };
         let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
         rows.any(|row| row(seen).is_some())

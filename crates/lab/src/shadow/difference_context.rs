@@ -17,6 +17,8 @@ pub struct DifferenceContext<'a> {
     pub is_let_through: bool,
     /// The original's file does not say which versions of HTTP the listener offers in TLS.
     pub offers_by_default: bool,
+    /// The original serves some such requests and fails others, by whether their turn meets a dead server.
+    pub is_decided_by_turn: bool,
 }
 
 /// A row of the table: it gives its reason if it holds.

@@ -182,6 +182,7 @@ mod tests {
                 has_limits: false,
                 is_let_through: false,
                 offers_by_default: false,
+                is_decided_by_turn: false,
             };
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)

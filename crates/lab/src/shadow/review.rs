@@ -9,6 +9,7 @@ use super::accepted_defaults::offers_by_default;
 use super::comparison::{DifferenceTopic, ServerPools, compare};
 use super::difference_context::DifferenceContext;
 use super::explanation::find_note;
+use super::failed_turns::FailedTurns;
 use super::hostile::decode_unreserved;
 use super::input::ShadowInput;
 use super::observation::StepObservation;
@@ -28,6 +29,7 @@ pub struct DifferenceReview<'a> {
     /// The original's file limits rates or connections.
     pub has_limits: bool,
     pub let_through: ServedResources,
+    pub turns: FailedTurns,
 }
 
 /// A resource as a client asks for it.
@@ -97,6 +99,7 @@ impl DifferenceReview<'_> {
                 has_limits: self.has_limits,
                 is_let_through: self.let_through.has_usual_spelling(request),
                 offers_by_default: offers_by_default(self.input.source, request.to.port()),
+                is_decided_by_turn: self.turns.decide(request),
             };
             report.add(self.row(seen, &matched));
         }

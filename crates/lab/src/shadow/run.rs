@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::config_times::settle_time;
 use super::corpus::build_corpus;
+use super::failed_turns::FailedTurns;
 use super::failing_servers::{failure_requests, plan_failures};
 use super::files::{write, write_files};
 use super::identity::{ShadowIdentity, ShadowIdentityError};
@@ -237,6 +238,7 @@ impl ShadowSetup<'_> {
             objects: ObjectLines::read(self.input.converted),
             has_limits: LIMITS.iter().any(|word| self.input.source.contains(word)),
             let_through: ServedResources::read(requests, theirs),
+            turns: FailedTurns::read(requests, theirs),
         };
         for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
             review.add(request, their, our, report);
