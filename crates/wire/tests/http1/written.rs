@@ -43,8 +43,8 @@ fn forwarding_fields_are_treated_as_configured() {
         (
             ForwardedPolicy::Append,
             "X-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
-             X-Forwarded-For: 10.0.0.1, 2001:db8::7\r\n\
-             Forwarded: for=10.0.0.1, for=\"[2001:db8::7]\";proto=http\r\n",
+             X-Forwarded-For: 10.0.0.1, 2001:db8::8\r\n\
+             Forwarded: for=10.0.0.1, for=\"[2001:db8::8]\";proto=http\r\n",
         ),
         (
             ForwardedPolicy::Replace,
@@ -61,6 +61,7 @@ fn forwarding_fields_are_treated_as_configured() {
     for (treatment, fields) in rows {
         let edits = RequestEdits {
             client: "[2001:db8::7]:5555".parse().unwrap(),
+            hop: "[2001:db8::8]:5555".parse().unwrap(),
             x_forwarded: treatment,
             forwarded: treatment,
             via: None,
