@@ -1,4 +1,4 @@
-//! Password files, API keys and tokens: read and checked. It opens no file and reads no clock.
+//! Password files and API keys: read and checked. It opens no file and reads no clock.
 
 pub mod api_key_file;
 mod apr1_hash;
