@@ -6,6 +6,7 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod access;
 mod authority;
 mod clients;
 mod crowded;

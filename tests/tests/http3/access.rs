@@ -1,0 +1,53 @@
+//! Who a client of HTTP/3 is, and whether it may come in.
+
+use serde_json::json;
+use tests::e2e::balancer::TestBalancer;
+use tests::e2e::recording_server::RecordingServer;
+
+use crate::authority::Http3Authority;
+
+/// `apr1:open sesame`, as htpasswd writes it.
+const USER: &str = "apr1:$apr1$fI.O7AED$DRX0NO3x3.3DbKANlVUoD/\n";
+/// The same name and password as a client sends them.
+const CREDENTIALS: &str = "Basic YXByMTpvcGVuIHNlc2FtZQ==";
+
+#[test]
+fn only_who_has_the_password_reaches_the_server() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let file = ours.dir.write("users", USER);
+    let table =
+        format!("[auth.staff]\nkind = \"basic\"\nfile = {file:?}\nuser-field = \"x-user\"\n");
+    let setup = ours.setup_with(&[recorder.address()], "", "auth = \"staff\"\n");
+    let balancer = TestBalancer::start(&setup.with_tables(&table));
+    let mut client = ours.client(balancer.front());
+    assert_eq!(client.get("/")["status"], 401);
+    let fields = json!({ "authorization": "Basic YXByMTp3cm9uZw==" });
+    let refused = client.does(json!({ "do": "ask", "path": "/", "fields": fields }));
+    assert_eq!(refused["status"], 401, "{refused}");
+    let fields = json!({ "authorization": CREDENTIALS, "x-user": "root" });
+    let admitted = client.does(json!({ "do": "ask", "path": "/", "fields": fields }));
+    assert_eq!(admitted["status"], 200, "{admitted}");
+    let [request] = &recorder.so_far().requests[..] else { panic!("not one request") };
+    assert_eq!(request.field("x-user").as_deref(), Some("apr1"));
+    assert_eq!(request.field("authorization"), None);
+}
+
+#[test]
+fn a_proxy_names_its_client() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let lines = "trust = \"127.0.0.0/8\"\nclient-from = \"x-forwarded-for\"\n\
+                 rule = [{ when = { client = \"203.0.113.66\" }, deny = true }]\n";
+    let setup = ours.setup_with(&[recorder.address()], "", lines);
+    let balancer = TestBalancer::start(&setup);
+    let mut client = ours.client(balancer.front());
+    for (chain, status) in [("203.0.113.66", 403), ("203.0.113.66, 203.0.113.9", 200)] {
+        let fields = json!({ "x-forwarded-for": chain });
+        let answer = client.does(json!({ "do": "ask", "path": "/", "fields": fields }));
+        assert_eq!(answer["status"], status, "{chain}: {answer}");
+    }
+    balancer.wait_for_log_line("the client", |line| {
+        line["client"] == "203.0.113.9" && line["protocol"] == "HTTP/3"
+    });
+}
