@@ -44,11 +44,13 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
             assert!(is_lost_carrier(reason), "{reason}");
             assert_eq!((&*status.links[0].state, &*status.links[1].state), ("dead", "alive"));
         }
-        let told = world.daemon_output(Client);
-        let events = told.lines().filter_map(|line| line.split("link-down: bundle up: ").nth(1));
-        let reasons: Vec<&str> =
-            events.filter_map(|event| event.strip_suffix("; 1 of 2 links live")).collect();
-        assert!(reasons.iter().any(|reason| is_lost_carrier(reason)), "{told}");
+        wait::until("an event tells why", || {
+            let told = world.daemon_output(Client);
+            let events =
+                told.lines().filter_map(|line| line.split("link-down: bundle up: ").nth(1));
+            let mut reasons = events.filter_map(|event| event.strip_suffix("; 1 of 2 links live"));
+            reasons.any(is_lost_carrier)
+        });
         world.lines.set_carrier(1, true).unwrap();
         wait::until("both links live again", || world.status(Client).state == "up");
         stream(&world, "cubic", Duration::from_millis(100), || ());
@@ -69,11 +71,9 @@ fn a_carrier_that_the_far_end_alone_has_lost_is_reported_over_the_other_link() {
         );
         assert!(seen.gap < KERNEL_GIVES_UP, "{seen:?}");
         wait::until("the bundle is degraded", || world.status(Client).state == "degraded");
+        let lost = "10.41.1.2 says that it has no carrier there; 1 of 2 links live";
+        world.wait_for_output(Client, lost);
         let told = world.daemon_output(Client);
-        assert!(
-            told.contains("10.41.1.2 says that it has no carrier there; 1 of 2 links live"),
-            "{told}"
-        );
         assert!(!told.contains("does not answer"), "before its own questions told it: {told}");
         assert_eq!(world.status(Server).links[0].reason, "eth1 has no carrier");
         world.lines.set_server_carrier(1, true).unwrap();
@@ -92,8 +92,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
         let status = world.status(Client);
         status.state == "degraded" && status.links[1].state == "dead"
     });
-    let told = world.daemon_output(Client);
-    assert!(told.contains("link-down: bundle up: "), "{told}");
+    world.wait_for_output(Client, "link-down: bundle up: ");
     // The far end's link has no carrier either, so both ends agree.
     wait::until("the far end sees it", || world.status(Server).state == "degraded");
     stream(&world, "cubic", Duration::from_millis(100), || ());
@@ -140,7 +139,7 @@ fn links_that_differ_too_much_keep_flows_together_and_say_so() {
     let Some(mut world) = world else { return };
     let why = "its links differ by more than 500 ms, too much to be held: it works as `flowlet`";
     wait::until("it is said", || world.status(Client).reason == why);
-    assert!(world.daemon_output(Client).contains(why), "{}", world.daemon_output(Client));
+    world.wait_for_output(Client, why);
     let before = world.status(Client).counts.get("flowlets").copied().unwrap_or_default();
     stream(&world, "cubic", Duration::from_millis(100), || ());
     wait::until("flows are counted", || {
@@ -154,11 +153,10 @@ fn links_of_different_mtu_are_reported_and_the_device_takes_the_smallest() {
     world.lines.client.ip("link set dev eth2 mtu 1400\n").unwrap();
     wait::until("the device takes what both take", || world.status(Client).mtu == 1_400);
     let most = mtu();
-    let told = world.daemon_output(Client);
     let why = format!(
         "link-mtu: bundle up: its links take packets of 1400 to {most} bytes; its device takes 1400: give all links one MTU"
     );
-    assert!(told.contains(&why), "{told}");
+    world.wait_for_output(Client, &why);
     stream(&world, "cubic", Duration::from_millis(100), || ());
     world.lines.client.ip(&format!("link set dev eth2 mtu {most}\n")).unwrap();
     wait::until("it takes whole ones again", || world.status(Client).mtu == most);
@@ -232,8 +230,7 @@ fn what_another_program_takes_from_a_bundles_device_is_set_again() {
         }
         wait::until(&format!("all is there again after {gone}"), || state(&world) == whole);
     }
-    let told = world.daemon_output(Client);
-    assert!(told.contains("kernel-restored: bundle up: another program took"), "{told}");
+    world.wait_for_output(Client, "kernel-restored: bundle up: another program took");
     wait::until("the bundle is up", || world.status(Client).state == "up");
     stream(&world, "cubic", Duration::from_millis(100), || ());
 }

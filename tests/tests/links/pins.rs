@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use lab::net::find;
 use tests::e2e::process::ChildProcess;
-use tests::e2e::wait;
 
 use super::topology::{Client, LinkTopology, Server};
 use super::traffic::stream;
@@ -87,9 +86,7 @@ fn pins_that_go_with_the_process_are_warned_of() {
     command.args(["-m", "sh", "-c", script, "sh"]).arg(&pins);
     command.arg(tests::e2e::balancer::program()).args(["run", "-c"]).arg(place);
     world.put(Client, ChildProcess::start(command));
-    wait::until("it says so", || {
-        world.daemon_output(Client).contains("warning pins-not-lasting: ")
-    });
+    world.wait_for_output(Client, "warning pins-not-lasting: ");
     let told = world.daemon_output(Client);
     let wanted = "when this process dies, bundles carry nothing until it starts again";
     assert!(told.contains(wanted), "{told}");

@@ -309,6 +309,11 @@ impl LinkTopology {
         self.host(who).daemon.as_ref().unwrap().output()
     }
 
+    /// Waits until the output of a daemon contains a text, which may follow a moment after what its API reports.
+    pub fn wait_for_output(&mut self, who: LinkEnd, text: &str) {
+        wait::until(text, || self.daemon_output(who).contains(text));
+    }
+
     /// Processor time that a daemon's threads of this name have used.
     pub fn used(&mut self, who: LinkEnd, thread: &str) -> Duration {
         let pid = self.host(who).daemon.as_ref().unwrap().pid();

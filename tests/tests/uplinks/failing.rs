@@ -80,8 +80,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
     world.host.ip("link del eth1\n").unwrap();
     world.until("one", "down");
     assert_eq!(world.one("one", "ipv4").reason, "there is no interface eth1");
-    let told = world.daemon_output();
-    assert!(told.contains("uplink-down: uplink one (IPv4): there is no interface eth1"), "{told}");
+    world.wait_for_output("uplink-down: uplink one (IPv4): there is no interface eth1");
     assert!(lines(&world.host, to, 20).iter().all(|line| line.from == own(2)));
     let router = &world.routers[0];
     let cable = format!(
@@ -156,6 +155,5 @@ fn rules_and_routes_that_another_program_removes_are_set_again() {
         wait::until("all is there again", || traces() == whole);
     }
     wait::until("both are used", both);
-    let told = world.daemon_output();
-    assert!(told.contains("rules or routes of uplinks were gone"), "{told}");
+    world.wait_for_output("rules or routes of uplinks were gone");
 }

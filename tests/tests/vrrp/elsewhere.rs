@@ -37,11 +37,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
         });
         let text =
             format!("group {}: {} is at 02:00:00:00:00:32 too", version.group(), version.shared());
-        assert!(
-            world.daemon_output(First).contains(&format!("member-doubled: {text}")),
-            "{}",
-            world.daemon_output(First)
-        );
+        world.wait_for_output(First, &format!("member-doubled: {text}"));
         let reason = world.status(First, version).unwrap().reason;
         assert!(reason.contains("is at 02:00:00:00:00:32 too"), "{reason}");
         assert_eq!(world.status(First, version).unwrap().state, "active");
@@ -58,7 +54,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
             version.group(),
             version.shared()
         );
-        wait::until("it is alone again", || world.daemon_output(First).contains(&sole));
+        world.wait_for_output(First, &sole);
     }
     // A planned move of the address does not count as a duplicate.
     assert_eq!(world.verb(Second, &["takeover"]).code, 0);

@@ -170,7 +170,6 @@ fn an_order_takes_over_and_back_and_status_says_why() {
     world.until_answers(V6, &[Second]);
     let shown = world.verb(First, &["status"]);
     assert!(shown.stdout.contains("it was ordered to"), "{shown:?}");
-    let told = world.daemon_output(First);
-    assert!(told.contains("member-active: group front4 is active, was standby"), "{told}");
+    world.wait_for_output(First, "member-active: group front4 is active, was standby");
     assert_eq!(world.verb(First, &["takeover", "none"]).code, 1);
 }

@@ -142,9 +142,8 @@ fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut()
     until_beats(&world, Second, "one path down", |beat| {
         beat.state == "degraded" && path(beat, 0).state == "down" && path(beat, 1).state == "up"
     });
-    let told = world.daemon_output(Second);
-    assert!(told.contains("member-withheld: group front4"), "{told}");
-    assert!(told.contains("path-down: heartbeat first"), "{told}");
+    world.wait_for_output(Second, "member-withheld: group front4");
+    world.wait_for_output(Second, "path-down: heartbeat first");
 
     // Without any path both members become active, because neither can know about the other.
     beat_links(&world, "down");
@@ -242,8 +241,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
         world.until(First, version, "active");
         world.until(Second, version, "standby");
     }
-    let told = world.daemon_output(First);
-    assert!(told.contains("heartbeat-refused: heartbeat second: a packet by the path"), "{told}");
+    world.wait_for_output(First, "heartbeat-refused: heartbeat second: a packet by the path");
     let shown = world.verb(First, &["status"]);
     assert!(shown.stdout.contains("wrong-signature"), "{shown:?}");
 
@@ -312,9 +310,8 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
         let why = world.status(First, version).unwrap().changes.pop().unwrap().reason;
         assert_eq!(why, "second reaches 2 of 2 targets, this member 0 of 2 targets");
     }
-    let told = world.daemon_output(First);
-    assert!(told.contains("reach-lost: heartbeat second: 10.9.0.50 does not answer"), "{told}");
-    assert!(told.contains("reach-behind: heartbeat second:"), "{told}");
+    world.wait_for_output(First, "reach-lost: heartbeat second: 10.9.0.50 does not answer");
+    world.wait_for_output(First, "reach-behind: heartbeat second:");
     away(&world, First, "del");
     settled(&world);
 }
@@ -344,12 +341,9 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
     world.until(First, V4, "standby");
     world.until_answers(V4, &[Second]);
     world.serves(V4);
-    let told = world.daemon_output(First);
-    assert!(told.contains("member-unfit: group front4"), "{told}");
-    assert!(
-        told.contains("member-standby: group front4 is standby, was active: this member cannot"),
-        "{told}"
-    );
+    world.wait_for_output(First, "member-unfit: group front4");
+    let standby = "member-standby: group front4 is standby, was active: this member cannot";
+    world.wait_for_output(First, standby);
     // The other group is independent of this service.
     world.until(First, V6, "active");
     world.until(Second, V6, "standby");
@@ -376,12 +370,7 @@ fn configurations_that_differ_are_reported_and_agree_again() {
     until_beats(&world, First, "no drift", |beat| {
         beat.drift.is_none() && beat.peer_generation == Some(2)
     });
-    let told = world.daemon_output(First);
-    assert!(
-        told.contains(
-            "config-drift: heartbeat second: first and second do not have the same pools"
-        ),
-        "{told}"
-    );
-    assert!(told.contains("config-agrees: heartbeat second"), "{told}");
+    let drift = "config-drift: heartbeat second: first and second do not have the same pools";
+    world.wait_for_output(First, drift);
+    world.wait_for_output(First, "config-agrees: heartbeat second");
 }

@@ -153,6 +153,7 @@ fn another_group_with_the_same_id_takes_nothing_away() {
                 if version == V4 { "10.9.0.50" } else { "fe80::ff:fe00:32" },
                 other(version)
             );
+            world.wait_for_output(who, &needle);
             let told = world.daemon_output(who);
             assert_eq!(told.matches(&needle).count(), 1, "{needle}: {told}");
         }

@@ -49,13 +49,12 @@ fn an_address_that_is_taken_off_its_interface_is_set_again_and_announced() {
         assert_eq!(count(&world, Second, version, "became-active"), 0);
         world.until_answers(version, &[First]);
         world.serves(version);
-        let told = world.daemon_output(First);
-        let needle = format!(
+        let restored = format!(
             "kernel-restored: group {}: another program had taken {} away",
             version.group(),
             version.shared()
         );
-        assert!(told.contains(&needle), "{told}");
+        world.wait_for_output(First, &restored);
     }
 }
 
@@ -136,9 +135,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     world.until(First, V6, "idle");
     let reason = world.status(First, V6).unwrap().reason;
     assert!(reason.contains("fd09::10 cannot be set on eth0"), "{reason}");
-    wait::until("that is told", || {
-        world.daemon_output(First).contains("member-refused: group front6")
-    });
+    world.wait_for_output(First, "member-refused: group front6");
     assert_eq!(world.status(First, V4).unwrap().state, "active", "the other family stays");
     world.serves(V6);
     world.namespace(First).write_sysctls(&[SysctlSetting { path: &key, value: "0" }]).unwrap();
@@ -166,20 +163,13 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
         std::fs::remove_file(links.join(name)).unwrap();
     }
     wait::until("both programs are back", || pinned() == whole);
-    wait::until("that is told", || {
-        world
-            .daemon_output(First)
-            .contains("kernel-restored: the dead man's gate was taken off eth0")
-    });
+    world.wait_for_output(First, "kernel-restored: the dead man's gate was taken off eth0");
     world
         .namespace(First)
         .write_sysctls(&[SysctlSetting { path: "net/ipv4/conf/eth0/arp_ignore", value: "0" }])
         .unwrap();
-    wait::until("it is set again", || {
-        world
-            .daemon_output(First)
-            .contains("answer to ARP (arp_ignore, arp_announce, rp_filter) was changed")
-    });
+    let changed = "answer to ARP (arp_ignore, arp_announce, rp_filter) was changed";
+    world.wait_for_output(First, changed);
     let mut cat = world.namespace(First).command("cat");
     let said = cat.arg("/proc/sys/net/ipv4/conf/eth0/arp_ignore").output().unwrap().stdout;
     assert_eq!(said, b"1\n");

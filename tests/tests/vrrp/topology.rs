@@ -221,6 +221,11 @@ impl VrrpTopology {
         self.member(who).daemon.as_ref().unwrap().output()
     }
 
+    /// Waits until the output of a member's daemon contains a text, which may follow a moment after what its API reports.
+    pub fn wait_for_output(&mut self, who: MemberIndex, text: &str) {
+        wait::until(text, || self.daemon_output(who).contains(text));
+    }
+
     pub fn namespace(&self, who: MemberIndex) -> &NetworkNamespace {
         self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
     }

@@ -172,9 +172,7 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     let last = world.status(Second, V4).unwrap().changes.pop().unwrap().reason;
     assert_eq!(last, "neither the other member nor the witness agrees any more");
     until_witness(&world, Second, "silent");
-    wait::until("that is told", || {
-        world.daemon_output(Second).contains("witness-lost: witness http")
-    });
+    world.wait_for_output(Second, "witness-lost: witness http");
     // Both members are isolated: neither is active.
     cut(&world, First, true);
     states(&world, "standby", "standby");
@@ -190,9 +188,7 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     cut(&world, First, false);
     cut(&world, Second, false);
     until_witness(&world, Second, "held");
-    wait::until("that is told", || {
-        world.daemon_output(Second).contains("witness-back: witness http")
-    });
+    world.wait_for_output(Second, "witness-back: witness http");
     // A graceful stop releases the lease, so that the other member need not wait for its expiry.
     world.stop(Second);
     for version in [V4, V6] {
