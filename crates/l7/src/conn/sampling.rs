@@ -13,6 +13,7 @@ use model::time_attribution::{RequestDrain, TcpInfoDelta, WaitReason};
 use crate::accounting::{ExchangeRecord, ExchangeSample, SocketSamples};
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
+use crate::rt::run_delay::HeldInterval;
 
 /// Exchanges that a worker measures each second in any case, so that a report of little traffic rests on all of it.
 /// Two readings of TCP_INFO for each cost 16 microseconds a second.
@@ -126,6 +127,9 @@ pub fn recall_wait<N: NetDriver>(
     if let Some(since) = server.window_closed() {
         let window = WaitReason::ServerStreamWindow;
         measured.awaited.backdate(WaitReason::ServerReceive, window, since);
+    }
+    if let Some(HeldInterval { from, to }) = server.held_write() {
+        measured.awaited.give_part(WaitReason::Processor, from, to);
     }
     if let Some(since) = held_since {
         measured.awaited.give_rest(WaitReason::Processor, since);

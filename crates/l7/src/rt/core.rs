@@ -253,11 +253,11 @@ impl<N: NetDriver> WorkerRuntime<N> {
     /// Runs one turn: waits up to `most`, then polls every runnable task. Returns whether there was any.
     pub fn turn(&self, most: Option<Duration>) -> io::Result<bool> {
         let mut begun = MonotonicTime::NEVER;
-        let timeout = if self.ready.borrow().is_empty() {
+        let carried = self.ready.borrow().len();
+        let timeout = if carried == 0 {
             begun = self.net.now();
             self.run_delay.before_wait(begun, || self.net.run_delay_ns());
-            let next = self.wheel.borrow().until_next(begun);
-            next.into_iter().chain(most).min()
+            self.wheel.borrow().until_next(begun).into_iter().chain(most).min()
         } else {
             Some(Duration::ZERO)
         };
@@ -265,13 +265,11 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let waited = self.net.wait(timeout, &mut reports);
         self.waited.set(self.waited.get() + self.update_now().since(begun));
         self.run_delay.after_wait(begun, self.now(), || self.net.run_delay_ns());
-        for report in reports.drain(..) {
-            self.mark_ready(report);
-        }
+        reports.drain(..).for_each(|report| self.mark_ready(report));
         *self.reports.borrow_mut() = reports;
         waited?;
         self.fire_timers();
-        Ok(self.run())
+        Ok(self.run(carried))
     }
 
     fn mark_ready(&self, report: ReadyEvent) {
@@ -312,16 +310,17 @@ impl<N: NetDriver> WorkerRuntime<N> {
         *self.due.borrow_mut() = due;
     }
 
-    fn run(&self) -> bool {
+    /// Polls the runnable tasks, of which so many were runnable before the last poll of events.
+    fn run(&self, carried: usize) -> bool {
         let turns = self.ready.borrow().len();
-        for _ in 0..turns {
-            let Some(id) = self.ready.borrow_mut().pop_front() else { break };
-            self.poll(id);
-        }
+        (0..carried).for_each(|_| self.poll_next());
+        self.run_delay.after_carried_tasks();
+        (carried..turns).for_each(|_| self.poll_next());
         turns > 0
     }
 
-    fn poll(&self, id: TaskId) {
+    fn poll_next(&self) {
+        let Some(id) = self.ready.borrow_mut().pop_front() else { return };
         let story = {
             let mut tasks = self.tasks.borrow_mut();
             let Some(task) = tasks.get_mut(id.index as usize) else { return };

@@ -15,6 +15,13 @@ const WORTHY: Duration = Duration::from_millis(2);
 /// A sum that is older may have delays of earlier turns in it.
 const STALE: Duration = Duration::from_millis(5);
 
+/// A time for which the thread was ready to run and, but for a moment, did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldInterval {
+    pub from: MonotonicTime,
+    pub to: MonotonicTime,
+}
+
 /// The delay of the current turn. `read_sum` reads the kernel's sum, where one is needed.
 #[derive(Debug, Default)]
 pub struct RunDelay {
@@ -27,6 +34,8 @@ pub struct RunDelay {
     /// The part of this turn's delay that was read before its end.
     read_in_turn: Cell<Duration>,
     held_since: Cell<Option<MonotonicTime>>,
+    /// The same for what the last poll of events found; until the tasks before it have run, `held_since` is theirs.
+    found_held_since: Cell<Option<MonotonicTime>>,
 }
 
 impl RunDelay {
@@ -34,6 +43,12 @@ impl RunDelay {
     #[inline]
     pub fn held_since(&self) -> Option<MonotonicTime> {
         self.held_since.get()
+    }
+
+    /// The tasks that were to run before the last poll of events have run.
+    #[inline]
+    pub fn after_carried_tasks(&self) {
+        self.held_since.set(self.found_held_since.get());
     }
 
     /// A turn has ended, and the worker will wait for events.
@@ -55,9 +70,12 @@ impl RunDelay {
         read_sum: impl FnOnce() -> Option<u64>,
     ) {
         if begun == MonotonicTime::NEVER {
-            // Tasks that the last ones woke go on with the same events, for a moment.
+            // Tasks that the last ones woke go on with the same events. What is found after a long turn came during it.
             if now.since(self.turn_began.get()) >= WORTHY {
-                self.held_since.set(None);
+                let carried = self.held_since.get();
+                self.before_wait(now, read_sum);
+                self.begin_turn(now, self.within_turn.get());
+                self.held_since.set(carried.or(self.found_held_since.get()));
             }
             return;
         }
@@ -67,8 +85,14 @@ impl RunDelay {
             true => self.within_turn.get(),
             false => self.read(now, read_sum).min(waited),
         };
+        self.begin_turn(now, delay);
+    }
+
+    /// A turn begins. The thread was delayed until now.
+    fn begin_turn(&self, now: MonotonicTime, delay: Duration) {
         let held = (delay >= WORTHY).then(|| now.0.saturating_sub(delay.as_nanos() as u64));
         self.held_since.set(held.map(MonotonicTime));
+        self.found_held_since.set(held.map(MonotonicTime));
         self.turn_began.set(now);
     }
 
@@ -88,6 +112,21 @@ impl RunDelay {
         let delay = self.read(now, read_sum).min(turn);
         self.read_in_turn.set(self.read_in_turn.get() + delay);
         if delay < WORTHY { Duration::ZERO } else { delay }
+    }
+
+    /// The delay before something that happens now, in a turn: one that the turn began with, or one within it.
+    #[inline]
+    pub fn held_until(
+        &self,
+        now: MonotonicTime,
+        read_sum: impl FnOnce() -> Option<u64>,
+    ) -> Option<HeldInterval> {
+        let within = self.take_within_turn(now, read_sum);
+        if !within.is_zero() {
+            let from = MonotonicTime(now.0.saturating_sub(within.as_nanos() as u64));
+            return Some(HeldInterval { from, to: now });
+        }
+        self.held_since().map(|from| HeldInterval { from, to: now })
     }
 
     /// The delay since the last reading.
@@ -156,6 +195,36 @@ mod tests {
         delay.before_wait(ms(422), never);
         delay.after_wait(ms(422), ms(423), never);
         assert_eq!(delay.held_since(), None);
+    }
+
+    #[test]
+    fn whoever_is_found_after_a_long_turn_without_a_wait_was_held_for_its_delay() {
+        let delay = thread_in_a_turn();
+        delay.after_wait(MonotonicTime::NEVER, ms(111), never);
+        assert_eq!(delay.held_since(), None);
+        delay.after_wait(MonotonicTime::NEVER, ms(400), sum(287));
+        assert_eq!(delay.held_since(), Some(ms(400 - 280)));
+        delay.after_wait(MonotonicTime::NEVER, ms(401), never);
+        assert_eq!(delay.held_since(), Some(ms(400 - 280)), "the same events");
+        delay.after_wait(MonotonicTime::NEVER, ms(405), sum(287));
+        assert_eq!(delay.held_since(), Some(ms(400 - 280)), "tasks that the ones before woke");
+        delay.after_carried_tasks();
+        assert_eq!(delay.held_since(), None, "what came while the turn took its time itself");
+        delay.after_wait(MonotonicTime::NEVER, ms(425), sum(297));
+        assert_eq!(delay.held_since(), Some(ms(425 - 10)), "whoever was woken before the delay");
+        delay.after_carried_tasks();
+        assert_eq!(delay.held_since(), Some(ms(425 - 10)));
+    }
+
+    #[test]
+    fn what_happens_in_a_turn_was_held_by_the_delay_before_it() {
+        let delay = thread_in_a_turn();
+        assert_eq!(delay.held_until(ms(111), never), None);
+        let held = HeldInterval { from: ms(120), to: ms(400) };
+        assert_eq!(delay.held_until(ms(400), sum(287)), Some(held));
+        delay.after_wait(MonotonicTime::NEVER, ms(401), sum(287));
+        let held = HeldInterval { from: ms(401 - 280), to: ms(401) };
+        assert_eq!(delay.held_until(ms(401), never), Some(held), "who was woken before it");
     }
 
     #[test]

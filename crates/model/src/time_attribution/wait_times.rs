@@ -93,6 +93,16 @@ impl WaitTimes {
         self.backdate(self.reason, on, since);
     }
 
+    /// Whatever the exchange waits for, it has actually waited for `on` from one time to another.
+    #[inline]
+    pub fn give_part(&mut self, on: WaitReason, from: MonotonicTime, to: MonotonicTime) {
+        let reason = self.reason;
+        self.account_until(from);
+        self.reason = on;
+        self.account_until(to);
+        self.reason = reason;
+    }
+
     /// If the exchange waits for `was`, it has actually waited for `on` since this time, which may be before or after
     /// the start of the wait.
     #[inline]
@@ -159,6 +169,21 @@ mod tests {
         let spent: Vec<u64> = WaitReason::ALL.map(|whom| waits.total(whom)).into();
         assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(waits.arrivals(), [1, 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_wait_is_given_to_another_once() {
+        let mut waits = WaitTimes::default();
+        waits.give_part(WaitReason::Processor, MonotonicTime(1), MonotonicTime(5));
+        waits.wait_for(WaitReason::ServerResponse, MonotonicTime(10));
+        for _ in 0..2 {
+            waits.give_part(WaitReason::Processor, MonotonicTime(7), MonotonicTime(30));
+        }
+        waits.stop(MonotonicTime(100));
+        assert_eq!(
+            (waits.total(WaitReason::Processor), waits.total(WaitReason::ServerResponse)),
+            (20, 70)
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ use wire::field_section::FieldSection;
 use wire::http2::{ErrorCode, Http2Event, Http2Machine, ResetOrigin, StreamReset};
 
 use super::bdp_estimator::BdpEstimator;
+use super::flush_delay::FlushDelay;
 use crate::conn::stream::ProxyStream;
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 
@@ -63,6 +64,7 @@ pub struct Http2Connection<N: NetDriver> {
     pinged_at: Cell<Option<MonotonicTime>>,
     /// Since when no body byte waits for the transport.
     empty_since: Cell<Option<MonotonicTime>>,
+    pub flush_delay: FlushDelay,
     /// Bytes that the streams buffer for the peer.
     pub buffered: Rc<Cell<usize>>,
     /// Number of open streams.
@@ -104,6 +106,7 @@ impl<N: NetDriver> Http2Connection<N> {
             estimated_bytes: Cell::new(0),
             pinged_at: Cell::new(None),
             empty_since: Cell::new(Some(now)),
+            flush_delay: FlushDelay::default(),
             buffered: Rc::default(),
             open: Cell::default(),
             streams: Cell::default(),

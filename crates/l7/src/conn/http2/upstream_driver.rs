@@ -76,6 +76,11 @@ impl<N: NetDriver> Http2Driver<N> {
         self.receive(now);
         self.check_pings(now);
         self.check_idle(now);
+        if self.connection.machine().has_output() {
+            let read_sum = || self.rt.net.run_delay_ns();
+            let held = self.rt.run_delay.held_until(self.rt.update_now(), read_sum);
+            self.connection.flush_delay.begin_flush(held);
+        }
         let flushed = self.transport.flush(&self.connection);
         // Streams whose output was taken may send more.
         self.handle_events();

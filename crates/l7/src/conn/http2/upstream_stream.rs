@@ -4,7 +4,7 @@
 //! The caller writes the request as HTTP/1.1; its head is parsed and sent as HTTP/2. The response's head is converted
 //! to HTTP/1.1, and its reader validates it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -23,6 +23,7 @@ use super::{request_fields, upgrade};
 use crate::conn::connection_auth;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 use crate::rt::NetDriver;
+use crate::rt::run_delay::HeldInterval;
 
 /// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
@@ -36,6 +37,8 @@ const BAD_TARGET: &[u8] = b"HTTP/1.1 400 \r\ncontent-length: 0\r\n\r\n";
 pub struct Http2UpstreamStream<N: NetDriver> {
     open: Rc<OpenStream<N>>,
     tls: Option<TlsContext>,
+    /// The connection's flushes when this stream last handed something over.
+    flushes_before: Cell<u64>,
     state: RefCell<Http2ClientState<N>>,
 }
 
@@ -85,7 +88,12 @@ impl<N: NetDriver> Http2UpstreamStream<N> {
             refused: false,
         };
         let tls = secure.then(TlsContext::default);
-        Http2UpstreamStream { open, tls, state: RefCell::new(state) }
+        Http2UpstreamStream {
+            open,
+            tls,
+            flushes_before: Cell::default(),
+            state: RefCell::new(state),
+        }
     }
 }
 
@@ -260,6 +268,7 @@ impl<N: NetDriver> MultiplexedStream for Http2UpstreamStream<N> {
     }
 
     fn write(&self, from: &[u8]) -> StreamWriteResult {
+        self.flushes_before.set(self.open.connection().flush_delay.flushes());
         let state = &mut *self.state.borrow_mut();
         let mut used = 0;
         if matches!(state.request_state, Http2RequestState::Head(_)) {
@@ -326,6 +335,10 @@ impl<N: NetDriver> MultiplexedStream for Http2UpstreamStream<N> {
 
     fn window_closed(&self) -> Option<MonotonicTime> {
         self.open.connection().window_blocked_since()
+    }
+
+    fn held_write(&self) -> Option<HeldInterval> {
+        self.open.connection().flush_delay.held_after(self.flushes_before.get())
     }
 
     fn counters(&self) -> Option<TcpInfoSample> {

@@ -8,6 +8,7 @@ use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 
 use crate::accounting::DownstreamProtocol;
+use crate::rt::run_delay::HeldInterval;
 use crate::tls::verified_client::VerifiedClient;
 
 #[derive(Debug)]
@@ -62,6 +63,10 @@ pub trait MultiplexedStream {
     fn unprocessed(&self) -> bool;
     /// Since when the peer's window, not the connection, blocks writes; `None`: the window does not.
     fn window_closed(&self) -> Option<MonotonicTime>;
+    /// The time for which the thread was held between the last write to the stream and the sending of what was written.
+    fn held_write(&self) -> Option<HeldInterval> {
+        None
+    }
     /// The kernel's TCP_INFO counters of the shared connection.
     fn counters(&self) -> Option<TcpInfoSample>;
     /// The balancer's port of the shared connection.

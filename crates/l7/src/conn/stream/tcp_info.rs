@@ -9,6 +9,7 @@ use model::time_attribution::{TcpInfoDelta, TcpInfoSample};
 
 use super::{ProxyStream, StreamBackend};
 use crate::rt::NetDriver;
+use crate::rt::run_delay::HeldInterval;
 
 impl<N: NetDriver> ProxyStream<N> {
     /// Stores the counters as the baseline for `counter_change`.
@@ -33,6 +34,15 @@ impl<N: NetDriver> ProxyStream<N> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
             StreamBackend::Multiplexed(stream) => stream.window_closed(),
+        }
+    }
+
+    /// The time for which the thread was held between the last write to a stream and the sending of what was written.
+    #[inline]
+    pub fn held_write(&self) -> Option<HeldInterval> {
+        match &self.backend {
+            StreamBackend::Socket(..) => None,
+            StreamBackend::Multiplexed(stream) => stream.held_write(),
         }
     }
 
