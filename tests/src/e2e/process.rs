@@ -2,11 +2,13 @@
 //!
 //! This module does not depend on the program it runs. Facts about a process come from /proc.
 
-use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{ioctl_fionread, read};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use rustix::process::{kill_process_group, test_kill_process_group};
 
@@ -18,8 +20,22 @@ use super::wait;
 pub struct ChildProcess {
     name: String,
     child: Child,
-    output: Arc<Mutex<String>>,
+    /// Standard output and error.
+    streams: [Arc<OutputStream>; 2],
+    output: Arc<Mutex<CollectedOutput>>,
     ended: Option<ExitStatus>,
+}
+
+/// The reading end of a pipe that a process writes to.
+#[derive(Debug)]
+struct OutputStream(OwnedFd);
+
+#[derive(Debug, Default)]
+struct CollectedOutput {
+    /// The whole lines of both streams, in the order in which they were read.
+    lines: String,
+    /// What each stream has after its last line break.
+    rest: [Vec<u8>; 2],
 }
 
 impl ChildProcess {
@@ -31,19 +47,32 @@ impl ChildProcess {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.process_group(0).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {what}: {error}"));
-        let said = Arc::new(Mutex::new(String::new()));
-        collect_lines(child.stdout.take().unwrap(), &said);
-        collect_lines(child.stderr.take().unwrap(), &said);
-        ChildProcess { name: what, child, output: said, ended: None }
+        let streams = [
+            OwnedFd::from(child.stdout.take().unwrap()),
+            OwnedFd::from(child.stderr.take().unwrap()),
+        ]
+        .map(|pipe| Arc::new(OutputStream(pipe)));
+        let output = Arc::new(Mutex::new(CollectedOutput::default()));
+        for (which, stream) in streams.iter().enumerate() {
+            let stream = Arc::clone(stream);
+            let output = Arc::clone(&output);
+            std::thread::spawn(move || while stream.collect(which, &output) {});
+        }
+        ChildProcess { name: what, child, streams, output, ended: None }
     }
 
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The output so far, both streams together.
+    /// The whole lines of output so far, both streams together; all that was written before its end, if it has ended.
     pub fn output(&self) -> String {
-        self.output.lock().unwrap().clone()
+        let output = self.output.lock().unwrap();
+        let mut text = output.lines.clone();
+        if self.ended.is_some() {
+            output.rest.iter().for_each(|rest| text.push_str(&String::from_utf8_lossy(rest)));
+        }
+        text
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -54,6 +83,13 @@ impl ChildProcess {
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().unwrap();
+            if self.ended.is_some() {
+                // Its children may still have the pipes, so that their ends may never come.
+                wait::until("all that it wrote is read", || {
+                    let _reading = self.output.lock().unwrap();
+                    self.streams.iter().all(|stream| stream.is_empty())
+                });
+            }
         }
         self.ended
     }
@@ -122,17 +158,32 @@ fn die_with_parent(command: &Command) -> Command {
     tied
 }
 
-/// Appends every line to `said`, on a thread that ends with the stream.
-fn collect_lines(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
-    let said = Arc::clone(said);
-    std::thread::spawn(move || {
-        let mut lines = BufReader::new(stream);
-        let mut line = Vec::new();
-        while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
-            said.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
-            line.clear();
+impl OutputStream {
+    /// Waits for bytes, and adds them to the output; `false` at the end. It reads while it holds the lock, so that an empty
+    /// pipe means to a holder of the lock that all is in the output.
+    fn collect(&self, which: usize, output: &Mutex<CollectedOutput>) -> bool {
+        let mut readable = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
+        if poll(&mut readable, None) == Err(rustix::io::Errno::INTR) {
+            return true;
         }
-    });
+        let mut bytes = [0; 16 * 1024];
+        let mut output = output.lock().unwrap();
+        let count = match read(&self.0, &mut bytes) {
+            Err(rustix::io::Errno::INTR) => return true,
+            read => read.unwrap_or(0),
+        };
+        let CollectedOutput { lines, rest } = &mut *output;
+        rest[which].extend_from_slice(&bytes[..count]);
+        if let Some(end) = rest[which].iter().rposition(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = rest[which].drain(..=end).collect();
+            lines.push_str(&String::from_utf8_lossy(&whole));
+        }
+        count > 0
+    }
+
+    fn is_empty(&self) -> bool {
+        ioctl_fionread(&self.0).is_ok_and(|bytes| bytes == 0)
+    }
 }
 
 /// Raises the descriptor limit of this process and its children to at least `wanted`.

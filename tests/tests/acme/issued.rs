@@ -72,7 +72,9 @@ fn by_a_handshake_that_only_the_authority_gets() {
     std::fs::remove_file(&shown(&balancer)[0].file).unwrap();
     wait::until("the file is missed", || shown(&balancer)[0].trouble.is_some());
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
-    let said = pebble.output();
-    assert!(said.contains("tls-alpn-01") || said.contains("TLS"), "{said}");
+    wait::until("it was asked over TLS", || {
+        let said = pebble.output();
+        said.contains("tls-alpn-01") || said.contains("TLS")
+    });
     assert_eq!(balancer.count_events("acme-failed"), 0, "{}", balancer.process().output());
 }

@@ -104,7 +104,7 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     );
     assert!(!has(SECRET) && !has("c2VjcmV0"), "no secret is stored");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(place.count_events("capture-made"), 1);
+    wait::until("it is told", || place.count_events("capture-made") == 1);
     assert_eq!(ask(&mut client, "/100/900"), 200);
     assert_eq!(captures(&place).captures.len(), 1, "the next one waits");
     by_hand_and_by_failures(&place, &setup);
