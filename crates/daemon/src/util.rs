@@ -10,6 +10,7 @@ pub mod event_kinds;
 pub(crate) mod fd_passing;
 pub(crate) mod file_stamps;
 pub(crate) mod host_capacity;
+pub mod lasting_faults;
 pub mod listeners;
 pub mod local_time;
 pub(crate) mod memory_footprint;

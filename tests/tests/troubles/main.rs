@@ -8,6 +8,7 @@
 
 mod disk;
 mod edges;
+mod files;
 mod servers;
 mod stage;
 mod table;

@@ -31,8 +31,8 @@ impl AlarmSeverity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StandingAlarm {
-    /// Its kind: `errors`, `state`, `slo-burn`, `slow`, `flapping`, `circuit-breaker`, `shedding`, `limit`, `link`,
-    /// `uplink`, `heartbeat`, `packets`.
+    /// Its kind: `errors`, `state`, `slo-burn`, `slow`, `flapping`, `circuit-breaker`, `shedding`, `limit`, `file`,
+    /// `hook`, `telemetry`, `link`, `uplink`, `heartbeat`, `packets`.
     pub name: String,
     /// How grave it is.
     pub severity: AlarmSeverity,

@@ -21,6 +21,9 @@ use child::HookOutcome;
 /// A few lines: the reason of a failure as a rule.
 const OUTPUT_SHOWN: usize = 512;
 
+/// The name of the alarm that stands from a failed run of a hook until one that ends well.
+const ALARM: &str = "hook";
+
 /// One hook at work.
 #[derive(Default)]
 struct HookQueue {
@@ -39,6 +42,8 @@ pub async fn run(control: ControlHandle) {
             event = follower.recv() => match event {
                 Ok(event) => {
                     let hooks = control.state().config.global.hooks.clone();
+                    let is_there = |of: &str| hooks.iter().any(|hook| subject(hook) == of);
+                    events.faults().retain(ALARM, is_there);
                     let event = Arc::new(event);
                     for hook in hooks.iter().filter(|hook| wants(hook, &event)) {
                         let bench = benches.entry(hook.name.clone()).or_default();
@@ -130,15 +135,22 @@ fn environment(event: &DaemonEvent) -> BTreeMap<String, String> {
     out
 }
 
+/// Its name in alarms.
+fn subject(hook: &EventHook) -> String {
+    format!("hook {}", hook.name)
+}
+
 fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran: &HookOutcome) {
     let EventHook { name, timeout, .. } = hook;
     let what = event.what;
     match ran {
         HookOutcome::Done { said } => {
+            events.faults().end(ALARM, &subject(hook));
             events.info("hook-ran", format!("hook {name} was told of {what}{}", first_line(said)));
         }
         HookOutcome::Failed { why, said } => {
             let text = format!("hook {name}, told of {what}: {why}{}", first_line(said));
+            events.faults().begin(ALARM, subject(hook), format!("told of {what}: {why}"));
             events.warn("hook-failed", text);
         }
         HookOutcome::TooLong { said } => {
@@ -146,6 +158,8 @@ fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran:
                 "hook {name}, told of {what}, was killed after {timeout:?}{}",
                 first_line(said)
             );
+            let reason = format!("told of {what}, it was killed after {timeout:?}");
+            events.faults().begin(ALARM, subject(hook), reason);
             events.warn("hook-timed-out", text);
         }
     }

@@ -29,6 +29,8 @@ struct AuthEntry {
     stamps: FileStamps,
     /// How it was at the last look, if otherwise.
     pending_stamps: Option<FileStamps>,
+    /// It was no good at the last reading.
+    is_refused: bool,
 }
 
 /// The objects of a configuration, and every error that was found in their files.
@@ -92,11 +94,12 @@ impl AuthStore {
                     if before.is_some() {
                         prepared.reloaded.push(renewal(name));
                     }
-                    let entry = AuthEntry { object, stamps, pending_stamps: None };
+                    let entry =
+                        AuthEntry { object, stamps, pending_stamps: None, is_refused: false };
                     prepared.store.entries.insert(name.clone(), entry);
                 }
                 Err(error) => {
-                    prepared.errors.push(AuthFault { key: format!("auth.{name}.file"), error });
+                    prepared.errors.push(AuthFault { key: key_of(name), error });
                 }
             }
         }
@@ -130,11 +133,13 @@ impl AuthStore {
             entry.pending_stamps = None;
             match read(&entry.object.config) {
                 Ok(object) => {
+                    entry.is_refused = false;
                     entry.object = object;
                     result.renewed.push(renewal(name));
                 }
                 Err(error) => {
-                    result.refused.push(AuthFault { key: format!("auth.{name}.file"), error });
+                    entry.is_refused = true;
+                    result.refused.push(AuthFault { key: key_of(name), error });
                 }
             }
         }
@@ -142,6 +147,12 @@ impl AuthStore {
             self.material = self.build_material();
         }
         result
+    }
+
+    /// Whether the file of this key was no good at the last reading.
+    pub fn is_refused(&self, key: &str) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|(name, entry)| entry.is_refused && key == key_of(name))
     }
 
     pub fn material(&self) -> Option<OpaqueMaterial> {
@@ -157,6 +168,11 @@ impl AuthStore {
 
 fn renewal(name: &str) -> String {
     format!("auth.{name}: its changed file is in force")
+}
+
+/// The key of a file.
+fn key_of(name: &str) -> String {
+    format!("auth.{name}.file")
 }
 
 fn stamps_of(file: &Path) -> FileStamps {

@@ -21,6 +21,8 @@ pub struct NetworkFileStore {
     stamps: FileStamps,
     /// How the files were at the last look, if otherwise than when they were read.
     pending_stamps: Option<FileStamps>,
+    /// The files were no good at the last reading.
+    is_refused: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -108,7 +110,7 @@ impl NetworkFileStore {
     }
 
     /// Looks whether files have changed, and reads them if two looks in a row agree, so that no partial file is read.
-    /// `None`: nothing is to be done.
+    /// Returns what has changed: nothing, if files that were refused are as before. `None`: nothing is to be done.
     ///
     /// # Errors
     /// A changed file is no good: all networks stay as they were.
@@ -129,10 +131,12 @@ impl NetworkFileStore {
         self.stamps = now;
         self.pending_stamps = None;
         if let Some(fault) = read.errors.into_iter().next() {
+            self.is_refused = true;
             return Some(Err(fault));
         }
         self.services = read.store.services;
-        (!read.reloaded.is_empty()).then_some(Ok(read.reloaded))
+        let was_refused = std::mem::take(&mut self.is_refused);
+        (was_refused || !read.reloaded.is_empty()).then_some(Ok(read.reloaded))
     }
 
     /// The networks by the names of services.

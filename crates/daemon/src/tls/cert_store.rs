@@ -45,7 +45,7 @@ pub struct CertificateStore {
     /// The files of networks that services trust.
     pub networks: NetworkFileStore,
     /// The objects of authentication.
-    auth: AuthStore,
+    pub auth: AuthStore,
 }
 
 /// The TLS settings of workers, by the names of services and pools.

@@ -13,6 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use tokio::sync::broadcast;
 
+use super::lasting_faults::LastingFaults;
+
 /// Lines that may wait for standard error.
 /// A burst, such as a pool whose servers all go down, fits; with `TEXT_BYTES` each, the memory stays at about 2 MiB.
 const QUEUE: usize = 1024;
@@ -79,6 +81,7 @@ struct SharedEventLog {
     followers: broadcast::Sender<DaemonEvent>,
     dropped: AtomicU64,
     counted: Mutex<BTreeMap<&'static str, u64>>,
+    faults: LastingFaults,
 }
 
 enum EventLogMessage {
@@ -143,6 +146,7 @@ impl EventLog {
             followers,
             dropped,
             counted,
+            faults: LastingFaults::default(),
         };
         EventLog { shared: Arc::new(shared) }
     }
@@ -164,6 +168,11 @@ impl EventLog {
     /// The last events, oldest first.
     pub fn recent(&self) -> Vec<DaemonEvent> {
         self.lock_recent().iter().cloned().collect()
+    }
+
+    /// Faults that events began, and that are not over.
+    pub fn faults(&self) -> &LastingFaults {
+        &self.shared.faults
     }
 
     /// Follows events from now on; a slow follower loses the oldest.

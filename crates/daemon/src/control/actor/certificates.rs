@@ -19,6 +19,9 @@ use crate::tls::cert_store::PreparedStore;
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
 
+/// The name of the alarm that stands while a changed file is no good, and what it held before stays in force.
+const FILE_ALARM: &str = "file";
+
 impl ControlActor {
     /// Prepares the files and pins that the next configuration needs, before anything is changed.
     pub(super) fn prepare(
@@ -34,6 +37,8 @@ impl ControlActor {
     pub(super) fn install_vault(&mut self, prepared: PreparedStore) {
         self.active.certificates = Arc::new(prepared.store.certificates());
         self.vault = prepared.store;
+        // All files are good but for those of authentication, which are not read again before they change.
+        self.events.faults().retain(FILE_ALARM, |key| self.vault.auth.is_refused(key));
         state_events::report_certificate_warnings(&self.events, &prepared.warnings);
         state_events::report_cookie_warnings(&self.events, &mut self.vault.cookies.warnings);
         for sentence in prepared.reloaded {
@@ -89,10 +94,12 @@ impl ControlActor {
         let cookies = self.vault.reload_cookies();
         match &cookies {
             Some(Ok(())) => {
+                self.events.faults().end(FILE_ALARM, sticky_secrets::KEY);
                 let sentence = format!("{}: the changed file is in force", sticky_secrets::KEY);
                 self.events.info("sticky-secret-renewed", sentence);
             }
             Some(Err(why)) => {
+                self.events.faults().begin(FILE_ALARM, sticky_secrets::KEY, why.to_string());
                 let sentence = format!("{}: {why}; as before", sticky_secrets::KEY);
                 self.events.error("sticky-secret-refused", sentence);
             }
@@ -115,7 +122,10 @@ impl ControlActor {
         for sentence in renewed {
             self.events.info("auth-renewed", sentence);
         }
+        let is_standing = |key: &str| !key.starts_with("auth.") || self.vault.auth.is_refused(key);
+        self.events.faults().retain(FILE_ALARM, is_standing);
         for fault in refused {
+            self.events.faults().begin(FILE_ALARM, fault.key.clone(), fault.error.to_string());
             let sentence = format!("{}: {}; as before", fault.key, fault.error);
             self.events.error("auth-refused", sentence);
         }
@@ -126,12 +136,15 @@ impl ControlActor {
     fn reload_error_pages(&mut self) -> bool {
         match self.vault.reload_pages() {
             Some(Ok(sentences)) => {
+                self.events.faults().retain(FILE_ALARM, |key| !key.contains(".error-page["));
+                let is_changed = !sentences.is_empty();
                 for sentence in sentences {
                     self.events.info("error-page-renewed", sentence);
                 }
-                true
+                is_changed
             }
             Some(Err(why)) => {
+                self.events.faults().begin(FILE_ALARM, why.key(), why.reason());
                 self.events.error("error-page-refused", format!("{why}; as before"));
                 false
             }
@@ -143,12 +156,15 @@ impl ControlActor {
     fn reload_networks(&mut self) -> bool {
         match self.vault.networks.reload() {
             Some(Ok(sentences)) => {
+                self.events.faults().retain(FILE_ALARM, |key| !key.ends_with(".trust"));
+                let is_changed = !sentences.is_empty();
                 for sentence in sentences {
                     self.events.info("networks-renewed", sentence);
                 }
-                true
+                is_changed
             }
             Some(Err(fault)) => {
+                self.events.faults().begin(FILE_ALARM, fault.key.clone(), fault.error.to_string());
                 let sentence = format!("{}: {}; as before", fault.key, fault.error);
                 self.events.error("networks-refused", sentence);
                 false

@@ -42,6 +42,7 @@ use crate::state::predecessor::{DrainingConnections, Predecessor};
 use crate::util::activity::ActivityMonitor;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::admin_listeners::api_counters::{ApiCounters, ApiCounts};
+use crate::util::lasting_faults::LastingFault;
 use crate::util::wall_clock::unix_ms;
 
 /// Reads source ports in use; called on a control thread.
@@ -110,6 +111,8 @@ pub struct ProcessFacts {
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
     pub events: BTreeMap<&'static str, u64>,
+    /// Faults that events began, and that are not over.
+    pub faults: Vec<LastingFault>,
     /// Failed attempts to store generations or server commands on disk.
     pub state_failures: u64,
     pub port_usage: Vec<PortUse>,
@@ -175,6 +178,7 @@ impl ReportSources {
             probes: self.probes.totals(),
             events_dropped: self.control.events().dropped(),
             events: self.control.events().counts(),
+            faults: self.control.events().faults().list(),
             state_failures: snapshot.state_failures,
             port_usage: (self.read_port_usage)(),
             open_counts: (self.read_open_counts)(),

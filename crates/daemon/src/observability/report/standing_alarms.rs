@@ -54,6 +54,7 @@ pub fn add_alarms(status: &mut Status, snapshot: &StateSnapshot, facts: &Process
         alarms.extend(slow_servers(view, facts));
     }
     alarms.extend(limits(facts));
+    alarms.extend(lasting_faults(facts));
     path_alarms(status, &mut alarms);
     alarms.sort_by(|a, b| {
         let key = |alarm: &StandingAlarm| (alarm.severity, alarm.since_unix_ms.unwrap_or(0));
@@ -232,6 +233,15 @@ fn limits(facts: &ProcessFacts) -> impl Iterator<Item = StandingAlarm> {
         let reason = format!("{} of {} {} are in use", usage.used, usage.limit, usage.resource);
         let since = row.alarm_since_unix_ms;
         alarm("limit", AlarmSeverity::Warning, usage.subject.clone(), reason, since)
+    })
+}
+
+/// What goes on without something that it was told to use: a hook, a collector, a changed file.
+fn lasting_faults(facts: &ProcessFacts) -> impl Iterator<Item = StandingAlarm> {
+    facts.faults.iter().map(|fault| {
+        let since = Some(fault.since_unix_ms);
+        let subject = fault.subject.clone();
+        alarm(fault.name, AlarmSeverity::Warning, subject, fault.reason.clone(), since)
     })
 }
 

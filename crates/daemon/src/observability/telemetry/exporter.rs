@@ -15,6 +15,8 @@ use crate::util::event::{DaemonEvent, EventLog};
 
 /// Spans are sent in batches of this time, so that a collector gets few requests.
 const STEP: Duration = Duration::from_secs(1);
+/// The name of the alarm that stands while the collector takes nothing.
+const ALARM: &str = "telemetry";
 
 /// Exports until the daemon stops.
 pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
@@ -28,12 +30,14 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
             // The batch was meant for a collector that is no longer configured.
             drop(queue.take_batch());
             broken = false;
+            events.faults().retain(ALARM, |_| false);
             if snapshots.changed().await.is_err() {
                 return;
             }
             told = events.follow();
             continue;
         };
+        events.faults().retain(ALARM, |of| of == subject(collector));
         tokio::time::sleep(STEP).await;
         let records = collect_batch(&mut told, &queue);
         let mut letters = Vec::new();
@@ -65,6 +69,11 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     }
 }
 
+/// Its name in alarms.
+fn subject(collector: &TelemetryConfig) -> String {
+    format!("collector {}", collector.collector)
+}
+
 /// Logs an outage once at its start and once at its end, not at each attempt.
 fn report_export_state(
     events: &EventLog,
@@ -73,6 +82,10 @@ fn report_export_state(
     done: Result<(), otlp_client::ExportError>,
 ) {
     let place = collector.collector;
+    match &done {
+        Err(error) => events.faults().begin(ALARM, subject(collector), error.to_string()),
+        Ok(()) => events.faults().end(ALARM, &subject(collector)),
+    }
     match done {
         Err(error) if !*broken => {
             events.warn("telemetry-failed", format!("the collector at {place}: {error}"));
