@@ -1,7 +1,7 @@
 //! An HTTP/2 server without TLS, based on the `h2` library, on a separate thread: a backend for the balancer.
 //!
 //! Every response repeats the request's `host` field as `x-host`. `/` responds with the server's name. `/echo` returns
-//! the request's body and trailers. `/refuse` refuses the first `refusals` streams. `/goaway` responds and then closes
+//! the request's body and trailers. `/grpc.health.v1.Health/Check` says SERVING. `/refuse` refuses the first `refusals` streams. `/goaway` responds and then closes
 //! the connection in order. `/leave` drops the connection in the middle of a response. `CONNECT` with `:protocol` opens
 //! a tunnel that echoes.
 
@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -61,7 +61,11 @@ pub struct H2Behaviour {
 impl H2Origin {
     /// Starts on a port of the loopback.
     pub fn start(manner: H2Behaviour) -> H2Origin {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        H2Origin::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), manner)
+    }
+
+    pub fn start_at(address: SocketAddr, manner: H2Behaviour) -> H2Origin {
+        let listener = std::net::TcpListener::bind(address).unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(H2OriginCounts::default());
@@ -184,6 +188,18 @@ async fn answer(
         let answer =
             head(200).header("content-type", "application/grpc").header("grpc-status", "14");
         let _ = respond.send_response(answer.body(()).unwrap(), true);
+        return;
+    }
+    if parts.uri.path() == "/grpc.health.v1.Health/Check" {
+        let answer = head(200).header("content-type", "application/grpc").body(()).unwrap();
+        let Ok(mut send) = respond.send_response(answer, false) else { return };
+        // One message, not compressed, of two bytes: the field `status` is 1.
+        if send.send_data(Bytes::from_static(&[0, 0, 0, 0, 2, 8, 1]), false).is_ok() {
+            let trailers = [("grpc-status", "0")].map(|(name, value)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            });
+            let _ = send.send_trailers(HeaderMap::from_iter(trailers));
+        }
         return;
     }
     if let Ok(mut send) = respond.send_response(head(200).body(()).unwrap(), false) {

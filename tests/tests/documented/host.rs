@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use tests::e2e::balancer;
 use tests::e2e::dir::TestDir;
+use tests::e2e::h2origin::{H2Behaviour, H2Origin};
 use tests::e2e::namespace::TestNamespace;
 use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::start_with;
@@ -36,6 +37,7 @@ const HOSTS: &str = "127.0.0.1 localhost\n203.0.113.10 shop.example\n192.0.2.5 l
 pub struct DocumentHost {
     keeper: ChildProcess,
     _servers: Vec<TestOrigin>,
+    _calls: Vec<H2Origin>,
     _namespace: TestNamespace,
     dir: TestDir,
 }
@@ -75,6 +77,8 @@ impl DocumentHost {
         for (over, _) in FOLDERS {
             script += &format!("mount --rbind {} {over}\n", place(&dir, over).display());
         }
+        // Pins stay on this machine.
+        script += "mount -t bpf bpf /sys/fs/bpf || true\n";
         script += "echo ready\nexec sleep 3600\n";
         links(&namespace);
         let mut unshare = namespace.command(&tools::program("unshare"));
@@ -85,7 +89,15 @@ impl DocumentHost {
             keeper.output().contains("ready")
         });
         let servers = namespace.run_inside(|| ["10.0.0.11:8080", "10.0.0.12:8080"].map(server));
-        Ok(DocumentHost { keeper, _servers: servers.into(), _namespace: namespace, dir })
+        let calls =
+            namespace.run_inside(|| ["10.0.0.11:50051", "10.0.0.12:50051"].map(call_server));
+        Ok(DocumentHost {
+            keeper,
+            _servers: servers.into(),
+            _calls: calls.into(),
+            _namespace: namespace,
+            dir,
+        })
     }
 
     /// The local path of a file on the machine.
@@ -124,6 +136,7 @@ impl DocumentHost {
         {
             command.env_remove(name);
         }
+        command.env_remove("TMPDIR");
         command.env("STEELYARD_CA", "/etc/steelyard/ca.pem");
         if let Some(socket) = socket {
             command.env("STEELYARD_SOCKET", socket);
@@ -185,6 +198,12 @@ fn server(address: &str) -> TestOrigin {
         listen,
         ..OriginOptions::new(address, OriginKind::Http { body: 4096 })
     })
+}
+
+/// A server of gRPC calls.
+fn call_server(address: &str) -> H2Origin {
+    let behaviour = H2Behaviour { name: "calls", streams: 100, refusals: 0 };
+    H2Origin::start_at(address.parse().unwrap(), behaviour)
 }
 
 fn done(command: &mut Command) -> Output {

@@ -9,6 +9,9 @@ use tests::tree::{SourceTree, top};
 
 use crate::host::{DocumentHost, HOME};
 
+/// The daemon's file on the installed machine.
+const FILE: &str = "/etc/steelyard/steelyard.toml";
+
 /// The configuration of the installed machine, to which all pages but the README and the ten-minute guide refer.
 const INSTALLED: &str = r#"
 [global]
@@ -143,18 +146,21 @@ http:
     shop: { loadBalancer: { servers: [{ url: \"http://10.0.0.11:8080\" }] } }
 ";
 
-/// The user's curl configuration, which makes an HTTP error a failure.
-const CURL: &str = "fail\nsilent\nshow-error\n";
+/// The user's curl configuration: an HTTP error is a failure, and the shop's own authority is trusted.
+const CURL: &str = "fail\nsilent\nshow-error\ncacert = /etc/steelyard/ca.pem\n";
+
+/// Networks of a CDN, in the file that pages name.
+const CDN: &str = "192.0.2.0/24     # the edge\n2001:db8:cd::/48\n";
 
 pub struct DocumentStage<'w> {
     world: &'w DocumentHost,
-    ten_minutes: String,
+    tree: &'w SourceTree,
 }
 
 impl<'w> DocumentStage<'w> {
     /// Writes the files that the README and all pages need.
-    pub fn new(world: &'w DocumentHost, tree: &SourceTree) -> DocumentStage<'w> {
-        let readme = configuration(tree, "README.md");
+    pub fn new(world: &'w DocumentHost, tree: &'w SourceTree) -> DocumentStage<'w> {
+        let readme = configuration(tree, "README.md").unwrap();
         world.write("new.toml", readme.replace("weight = 3", "weight = 2"));
         world.write("shop.toml", readme);
         for (path, text) in [
@@ -167,7 +173,8 @@ impl<'w> DocumentStage<'w> {
             ("envoy.yaml", ENVOY),
             ("dynamic.yaml", TRAEFIK),
             ("/etc/apache2/sites-enabled/shop.conf", APACHE),
-            ("/etc/steelyard/steelyard.toml", INSTALLED),
+            (FILE, INSTALLED),
+            ("/etc/steelyard/cdn.cidr", CDN),
             (&format!("{HOME}/.curlrc"), CURL),
         ] {
             world.write(path, text);
@@ -175,12 +182,13 @@ impl<'w> DocumentStage<'w> {
         let lab = blocks(tree, "docs/lab.md").find(|block| block.contains("[[link]]")).unwrap();
         world.write("wan.toml", lab);
         captures(world);
-        DocumentStage { world, ten_minutes: configuration(tree, "docs/guides/ten-minutes.md") }
+        DocumentStage { world, tree }
     }
 
     /// Prepares a machine without a running daemon, for the ten-minute guide.
     pub fn ten_minutes(&self) {
-        self.world.write("shop.toml", &self.ten_minutes);
+        let guide = configuration(self.tree, "docs/guides/ten-minutes.md").unwrap();
+        self.world.write("shop.toml", guide);
     }
 
     /// The daemon of the installed machine, with a capture and a token.
@@ -230,8 +238,34 @@ impl<'w> DocumentStage<'w> {
                     world.start(stream, None, "192.0.2.7:7008"),
                 ]
             }
-            _ => Vec::new(),
+            "docs/guides/direct-server-return.md" | "docs/guides/high-availability.md" => {
+                world.done("ip link set eth0 up && ip link set eth1 up");
+                world.done("ip address replace 10.9.9.1/24 dev eth0");
+                self.guide(page)
+            }
+            _ => self.guide(page),
         }
+    }
+
+    /// Writes the first configuration of a guide into the daemon's file, below the machine's own `[global]`.
+    fn guide(&self, page: &str) -> Vec<ChildProcess> {
+        if let Some(text) = self.guide_configuration(page) {
+            let global = INSTALLED.split("[service.").next().unwrap();
+            self.world.write(FILE, format!("{global}{text}"));
+        }
+        Vec::new()
+    }
+
+    /// Takes back what a guide changed in the daemon's file.
+    pub fn after(&self, page: &str) {
+        if self.guide_configuration(page).is_some() {
+            self.world.write(FILE, INSTALLED);
+            self.world.done("steelyard reload");
+        }
+    }
+
+    fn guide_configuration(&self, page: &str) -> Option<String> {
+        page.starts_with("docs/guides/").then(|| configuration(self.tree, page)).flatten()
     }
 }
 
@@ -254,8 +288,8 @@ fn captures(world: &DocumentHost) {
 }
 
 /// The first configuration that a page shows.
-fn configuration(tree: &SourceTree, page: &str) -> String {
-    blocks(tree, page).find(|block| block.contains("[service.")).unwrap()
+fn configuration(tree: &SourceTree, page: &str) -> Option<String> {
+    blocks(tree, page).find(|block| block.contains("[service."))
 }
 
 /// The blocks of TOML of a page.

@@ -77,6 +77,37 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
         "steelyard doctor cores",
         Skipped("docs/cores.md has it, and it takes seconds"),
     ),
+    (
+        "docs/guides/blue-green.md",
+        "steelyard plan-change /etc/steelyard/steelyard.toml",
+        Replaced(
+            "sed -i 's/^ *pool *= \"blue\"/pool = \"green\"/' /etc/steelyard/steelyard.toml && \
+            steelyard plan-change /etc/steelyard/steelyard.toml",
+        ),
+    ),
+    (
+        "docs/guides/canary.md",
+        "steelyard plan-change /etc/steelyard/steelyard.toml",
+        Replaced(
+            "sed -i 's/weight = 95/weight = 80/; s/weight = 5 /weight = 20 /' /etc/steelyard/steelyard.toml && \
+            steelyard plan-change /etc/steelyard/steelyard.toml",
+        ),
+    ),
+    (
+        "docs/guides/direct-server-return.md",
+        "steelyard doctor server 203.0.113.30",
+        ExitCodes(&[0, 1]),
+    ),
+    (
+        "docs/guides/high-availability.md",
+        "curl http://203.0.113.20/ -o /dev/null",
+        // The member has just begun, and first waits for others.
+        Replaced(
+            "curl --retry 30 --retry-all-errors --retry-max-time 40 http://203.0.113.20/ -o /dev/null",
+        ),
+    ),
+    // There is no other machine to hand over to.
+    ("docs/guides/high-availability.md", "steelyard takeover --give front", ExitCodes(&[1])),
     ("docs/guides/ten-minutes.md", "python3 -m http.server 8081", KeepsRunning("Serving HTTP")),
     ("docs/guides/ten-minutes.md", "python3 -m http.server 8082", KeepsRunning("Serving HTTP")),
     (
@@ -91,6 +122,12 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
         Replaced(
             "sed -i 's/^ *probe/balance = \"round-robin\"\\n&/' shop.toml && steelyard plan-change shop.toml",
         ),
+    ),
+    (
+        "docs/guides/websocket.md",
+        "curl -i --max-time 1 http://203.0.113.10/ws -H 'Connection: Upgrade' -H 'Upgrade: websocket' \
+        -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='",
+        ExitCodes(&[28]),
     ),
     ("docs/installing.md", "apt-get install ./steelyard_0.1.0_amd64.deb", Skipped(INSTALLS)),
     (
