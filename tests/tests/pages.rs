@@ -69,6 +69,18 @@ fn what_counts_against_a_promise_is_reported_as_it_is_decided() {
 }
 
 #[test]
+fn every_error_answer_has_a_row_among_the_symptoms() {
+    let tree = SourceTree::read_repository().unwrap();
+    let text = &page(&tree, "docs/guides/symptoms.md").text;
+    for cause in Cause::ALL.iter().filter(|cause| cause.status() >= 500) {
+        let begins = format!("| {} |", cause.status());
+        let name = format!("`{}`", cause.name());
+        let rows = text.lines().filter(|line| line.starts_with(&begins) && line.contains(&name));
+        assert_eq!(rows.count(), 1, "rows for {} {}", cause.status(), cause.name());
+    }
+}
+
+#[test]
 fn targets_that_the_readme_names_exist() {
     let tree = SourceTree::read_repository().unwrap();
     let makefile = &page(&tree, "Makefile").text;
