@@ -4,7 +4,10 @@
 
 pub mod accepted;
 mod accepted_defaults;
+mod accepted_hosts;
 mod accepted_programs;
+mod accepted_upgrades;
+mod answer_orders;
 mod client;
 mod client_http2;
 pub mod comparison;
@@ -37,6 +40,7 @@ mod place;
 pub mod plan;
 mod private_root;
 mod process;
+mod proxy_senders;
 pub mod report;
 pub mod request;
 mod review;
@@ -52,3 +56,4 @@ mod stand_in;
 mod stand_in_resolver;
 mod statement;
 mod steelyard;
+mod usual_form;

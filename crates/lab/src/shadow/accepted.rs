@@ -1,12 +1,14 @@
 //! The reviewed table of differences that are right: each with its reason.
 //!
 //! Nothing in it lets a client reach a server that the original refuses, but for the null byte, which is no access
-//! control, and for a path that the original lets through in its usual spelling.
+//! control, and for a path or a host that the original lets through in its usual spelling.
 
 use std::collections::BTreeSet;
 
 use super::accepted_defaults::DEFAULTS;
+use super::accepted_hosts::misdirected_dot;
 use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
+use super::accepted_upgrades::{unnamed_upgrade, upgrade};
 use super::comparison::DifferenceTopic;
 use super::difference_context::{
     AcceptedRow, DifferenceContext, client_field, sends, server_field,
@@ -15,6 +17,7 @@ use super::failing_servers::meets_dead_servers;
 use super::hostile::{is_ambiguous, is_encoded_needlessly};
 use super::observation::{ExchangeEnd, StepObservation, field_values};
 use super::request::{RequestBody, ServerNameChoice};
+use super::usual_form::usual_host;
 
 /// The reason of differences by limits. A note comes before it, since what is refused always is no limit.
 pub const LIMITED: &str = "which request exceeds a limit depends on the time";
@@ -35,7 +38,7 @@ const ROUTING: [AcceptedRow; 12] = [
     limited,
 ];
 /// Rows about fields and bodies.
-const FIELDS: [AcceptedRow; 11] = [
+const FIELDS: [AcceptedRow; 10] = [
     own_fields,
     edited_reading,
     certificate_fields,
@@ -46,16 +49,13 @@ const FIELDS: [AcceptedRow; 11] = [
     final_dot,
     passed_host,
     passed_path,
-    mapped_address,
 ];
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
 pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    if let Some(reason) = null_byte(seen).or_else(|| usual_spelling(seen)) {
-        return Some(reason);
-    }
-    if opens_access(seen) {
-        return None;
+    let spelled = [null_byte, usual_spelling, misdirected_dot].iter().find_map(|row| row(seen));
+    if spelled.is_some() || opens_access(seen) {
+        return spelled;
     }
     let [rows, habits]: [&[AcceptedRow]; 2] = match seen.difference.topic {
         DifferenceTopic::Status | DifferenceTopic::Pool | DifferenceTopic::Connection => {
@@ -113,22 +113,31 @@ fn usual_spelling(seen: DifferenceContext<'_>) -> Option<&'static str> {
 }
 
 fn refused_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let ambiguous = is_ambiguous(target(seen)) || is_encoded_needlessly(target(seen));
-    (ambiguous && (is_refusal(seen.ours) || is_own_error(seen.ours, 400)))
+    (is_respelt(seen) && (is_refusal(seen.ours) || is_own_error(seen.ours, 400)))
         .then_some("a path that servers may read in several ways is refused")
 }
 
 fn decoded_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    (is_encoded_needlessly(target(seen)) || is_ambiguous(target(seen)))
-        .then_some("paths are compared as servers read them")
+    (is_respelt(seen) && seen.is_of_form).then_some("paths are compared as servers read them")
+}
+
+/// The path is not in its usual form.
+fn is_respelt(seen: DifferenceContext<'_>) -> bool {
+    is_encoded_needlessly(target(seen)) || is_ambiguous(target(seen))
 }
 
 fn host_form(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let upper = |name: &str| name.contains(|c: char| c.is_ascii_uppercase());
-    let sni = matches!(&seen.request.name, ServerNameChoice::Named(name) if upper(name));
-    let host = seen.request.http().map_or("", |http| http.host.as_str());
-    let formed = upper(host) || host.contains(':') || host.ends_with('.');
-    (sni || formed).then_some("hosts are compared without case, port and final dot")
+    let sni = match &seen.request.name {
+        ServerNameChoice::Named(name) => name != &name.to_ascii_lowercase(),
+        _ => false,
+    };
+    (sni || has_host_form(seen) && seen.is_of_form)
+        .then_some("hosts are compared without case, port and final dot")
+}
+
+/// The host is not in its usual form.
+fn has_host_form(seen: DifferenceContext<'_>) -> bool {
+    seen.request.http().is_some_and(|http| usual_host(&http.host) != http.host)
 }
 
 fn no_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -165,20 +174,6 @@ fn served_file(seen: DifferenceContext<'_>) -> Option<&'static str> {
     .then_some("files of the machine are not served")
 }
 
-fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let both_refuse = is_own_error(seen.theirs, 400) && is_own_error(seen.ours, 400);
-    let goes_on = seen.ours.status == 101 || is_own_error(seen.ours, 501);
-    (sends(seen, "upgrade") && (goes_on || both_refuse))
-        .then_some("upgrades go to the servers, or are refused where those speak HTTP/2")
-}
-
-fn unnamed_upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
-    let named = field_values(fields, "connection").join(",").to_ascii_lowercase();
-    (sends(seen, "upgrade") && !named.contains("upgrade"))
-        .then_some("an Upgrade that Connection does not name is none (RFC 9110 section 7.8)")
-}
-
 /// The original closes while it is still sent a body, so that its answer may be lost.
 fn lost_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let sends_body = seen.request.http().is_some_and(|http| http.body != RequestBody::None);
@@ -208,7 +203,7 @@ fn certificate_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
 /// What the client itself sends under that name is never accepted.
 fn edited_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let name = server_field(seen);
-    (!name.is_empty() && !sends(seen, name) && decoded_path(seen).is_some())
+    (!name.is_empty() && !sends(seen, name) && is_respelt(seen))
         .then_some("a field is changed where one reading of the path fits")
 }
 
@@ -254,21 +249,14 @@ fn passed_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
         bare.map_or(host.as_str(), |(bare, _)| bare).trim_end_matches('.').to_owned()
     };
     let is_same = name(&difference.theirs) == name(&difference.ours);
-    (server_field(seen) == "host" && is_same && host_form(seen).is_some())
+    (server_field(seen) == "host" && is_same && has_host_form(seen))
         .then_some("the Host reaches servers as it came")
 }
 
 fn passed_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let path =
         matches!(seen.difference.topic, DifferenceTopic::ServerRequest | DifferenceTopic::Location);
-    (path && decoded_path(seen).is_some()).then_some("paths are passed on as they came")
-}
-
-fn mapped_address(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let difference = seen.difference;
-    let field = matches!(difference.topic, DifferenceTopic::ServerField(_));
-    (field && difference.theirs.replace("::ffff:", "") == difference.ours)
-        .then_some("an IPv4 address is written as one, also where a listener of IPv6 took it")
+    (path && is_respelt(seen)).then_some("paths are passed on as they came")
 }
 
 fn empty_body(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -332,6 +320,7 @@ mod tests {
                 is_let_through: false,
                 offers_by_default: false,
                 is_decided_by_turn: false,
+                is_of_form: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
         }
@@ -384,6 +373,7 @@ mod tests {
                 is_let_through: false,
                 offers_by_default: false,
                 is_decided_by_turn: false,
+                is_of_form: false,
             };
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }

@@ -7,8 +7,15 @@ use super::failing_servers::meets_dead_servers;
 use super::observation::{ExchangeEnd, SpokenProtocol};
 
 /// Rows of every topic, of which each looks at its own.
-pub const DEFAULTS: [AcceptedRow; 4] =
-    [avoided_dead_server, failed_in_turn, default_version, unguessed_type];
+pub const DEFAULTS: [AcceptedRow; 7] = [
+    misdirected_unknown,
+    avoided_dead_server,
+    failed_in_turn,
+    default_version,
+    unguessed_type,
+    mapped_address,
+    begun_answer,
+];
 
 /// The original goes on asking a server whose checks succeed and that refuses connections.
 fn avoided_dead_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -32,12 +39,35 @@ fn failed_in_turn(seen: DifferenceContext<'_>) -> Option<&'static str> {
     )
 }
 
+/// A host beside the name in TLS, for which the original has no route either.
+fn misdirected_unknown(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
+    let is_status = seen.difference.topic == DifferenceTopic::Status;
+    (is_status && own && seen.theirs.status == 404 && seen.ours.status == 421)
+        .then_some("a host that is not the name in TLS is refused before any route is looked for")
+}
+
 /// Programs in Go say of errors of their own that nobody is to guess their type.
 fn unguessed_type(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let own = seen.theirs.server().is_none() && seen.ours.server().is_none();
     let differs = client_field(seen) == "x-content-type-options" && seen.difference.ours == "none";
     (own && differs && seen.theirs.status >= 400 && seen.ours.status >= 400)
         .then_some("answers of the original itself have a field against guessing their type")
+}
+
+fn mapped_address(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let difference = seen.difference;
+    let field = matches!(difference.topic, DifferenceTopic::ServerField(_));
+    (field && difference.theirs.replace("::ffff:", "") == difference.ours)
+        .then_some("an IPv4 address is written as one, also where a listener of IPv6 took it")
+}
+
+/// A server closed within its answer, of which the original had sent nothing yet.
+fn begun_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let closed = seen.theirs.end == ExchangeEnd::Closed && seen.theirs.server().is_some();
+    let passed = seen.ours.is_of_server() && seen.ours.cut;
+    (seen.difference.topic == DifferenceTopic::Connection && closed && passed)
+        .then_some("what a server sent of an answer before it closed is passed on")
 }
 
 /// HAProxy offers HTTP/2 by itself from version 2.8 on.
@@ -69,7 +99,8 @@ pub fn offers_by_default(source: &str, port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::comparison::ShadowDifference;
-    use super::super::observation::{SeenRequest, StepObservation};
+    use super::super::hostile::field;
+    use super::super::observation::{SERVER, SeenRequest, StepObservation};
     use super::super::request::{
         ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
     };
@@ -89,9 +120,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn each_row_is_accepted_where_it_is_seen_alone() {
-        let served = StepObservation {
+    fn served() -> StepObservation {
+        StepObservation {
             status: 200,
             protocol: SpokenProtocol::Http2,
             served: vec![SeenRequest {
@@ -104,60 +134,102 @@ mod tests {
                 tls: false,
             }],
             ..StepObservation::default()
+        }
+    }
+
+    fn own(status: u16) -> StepObservation {
+        let end = ExchangeEnd::Answered;
+        StepObservation { end, status, ..StepObservation::default() }
+    }
+
+    const TURN: &str = "all servers but those for backup are dead";
+
+    fn check(
+        topic: &DifferenceTopic,
+        steps: [&StepObservation; 2],
+        purpose: &str,
+        by_default: bool,
+        is_accepted: bool,
+    ) {
+        let request = ShadowRequest {
+            service: "web".into(),
+            to: "127.0.0.1:443".parse().unwrap(),
+            from: None,
+            name: ServerNameChoice::Plain,
+            certificate: ClientCertificate::None,
+            proxy_header: false,
+            protocol: Default::default(),
+            payload: ShadowPayload::Http(HttpRequest::default()),
+            purpose: purpose.to_owned(),
         };
-        let own = |status| StepObservation {
-            end: ExchangeEnd::Answered,
-            status,
-            ..StepObservation::default()
+        let difference = ShadowDifference {
+            step: 0,
+            topic: topic.clone(),
+            theirs: String::new(),
+            ours: "none".to_owned(),
         };
+        let seen = DifferenceContext {
+            request: &request,
+            difference: &difference,
+            theirs: steps[0],
+            ours: steps[1],
+            has_limits: false,
+            is_let_through: false,
+            offers_by_default: by_default,
+            is_decided_by_turn: purpose == TURN,
+            is_of_form: false,
+        };
+        let found = DEFAULTS.iter().any(|row| row(seen).is_some());
+        assert_eq!(found, is_accepted, "{topic:?} {purpose} {by_default}");
+    }
+
+    #[test]
+    fn each_row_is_accepted_where_it_is_seen_alone() {
+        let served = served();
         let closed = StepObservation::ended(ExchangeEnd::Closed);
         let dead = "the first server of each pool is dead";
-        let turn = "all servers but those for backup are dead";
         let guessing = DifferenceTopic::ClientField("x-content-type-options".into());
+        let status = DifferenceTopic::Status;
+        let version = DifferenceTopic::Protocol;
         for (topic, theirs, ours, purpose, by_default, is_accepted) in [
-            (DifferenceTopic::Pool, &closed, &served, dead, false, true),
-            (DifferenceTopic::Status, &own(503), &served, dead, false, true),
-            (DifferenceTopic::Status, &own(403), &served, dead, false, false),
-            (DifferenceTopic::Status, &own(503), &served, "host and path", false, false),
-            (DifferenceTopic::Status, &served, &own(503), dead, false, false),
-            (DifferenceTopic::Status, &served, &own(503), turn, false, true),
-            (DifferenceTopic::Status, &served, &own(403), turn, false, false),
-            (guessing.clone(), &own(404), &own(404), "host and path", false, true),
-            (guessing.clone(), &own(200), &own(200), "host and path", false, false),
-            (guessing.clone(), &served, &own(404), "host and path", false, false),
-            (DifferenceTopic::Protocol, &own(200), &served, "host and path", true, true),
-            (DifferenceTopic::Protocol, &own(200), &served, "host and path", false, false),
-            (DifferenceTopic::Protocol, &served, &own(200), "host and path", true, false),
+            (&DifferenceTopic::Pool, &closed, &served, dead, false, true),
+            (&status, &own(503), &served, dead, false, true),
+            (&status, &own(403), &served, dead, false, false),
+            (&status, &own(503), &served, "host and path", false, false),
+            (&status, &served, &own(503), dead, false, false),
+            (&status, &served, &own(503), TURN, false, true),
+            (&status, &served, &own(403), TURN, false, false),
+            (&status, &own(404), &own(421), "host and path", false, true),
+            (&status, &served, &own(421), "host and path", false, false),
+            (&status, &own(404), &served, "host and path", false, false),
+            (&guessing, &own(404), &own(404), "host and path", false, true),
+            (&guessing, &own(200), &own(200), "host and path", false, false),
+            (&guessing, &served, &own(404), "host and path", false, false),
+            (&version, &own(200), &served, "host and path", true, true),
+            (&version, &own(200), &served, "host and path", false, false),
+            (&version, &served, &own(200), "host and path", true, false),
         ] {
-            let request = ShadowRequest {
-                service: "web".into(),
-                to: "127.0.0.1:443".parse().unwrap(),
-                from: None,
-                name: ServerNameChoice::Plain,
-                certificate: ClientCertificate::None,
-                proxy_header: false,
-                protocol: Default::default(),
-                payload: ShadowPayload::Http(HttpRequest::default()),
-                purpose: purpose.to_owned(),
-            };
-            let difference = ShadowDifference {
-                step: 0,
-                topic: topic.clone(),
-                theirs: String::new(),
-                ours: "none".to_owned(),
-            };
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs,
-                ours,
-                has_limits: false,
-                is_let_through: false,
-                offers_by_default: by_default,
-                is_decided_by_turn: purpose == turn,
-            };
-            let found = DEFAULTS.iter().any(|row| row(seen).is_some());
-            assert_eq!(found, is_accepted, "{topic:?} {purpose} {by_default}");
+            check(topic, [theirs, ours], purpose, by_default, is_accepted);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_its_server_cuts_is_passed_on_as_far_as_it_came() {
+        let cut_short = StepObservation {
+            end: ExchangeEnd::Answered,
+            fields: vec![field(SERVER, "10.0.0.2:80")],
+            cut: true,
+            ..served()
+        };
+        let whole = StepObservation { cut: false, ..cut_short.clone() };
+        let closed = StepObservation::ended(ExchangeEnd::Closed);
+        let closed_after = StepObservation { end: ExchangeEnd::Closed, ..served() };
+        for (theirs, ours, is_accepted) in [
+            (&closed_after, &cut_short, true),
+            (&closed_after, &whole, false),
+            (&closed, &cut_short, false),
+        ] {
+            check(&DifferenceTopic::Connection, [theirs, ours], "cut", false, is_accepted);
         }
     }
 }

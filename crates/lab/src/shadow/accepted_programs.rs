@@ -4,11 +4,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::accepted_upgrades::{socket_scheme, upgraded_fields};
 use super::comparison::DifferenceTopic;
 use super::difference_context::{
     AcceptedRow, DifferenceContext, client_field, sends, server_field,
 };
-use super::observation::StepObservation;
+use super::observation::{StepObservation, field_values};
 use super::request::ORDER;
 
 /// Rows about who answers, and with what status.
@@ -105,13 +106,14 @@ fn asks_compressed(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("servers are asked for compressed answers only where clients ask for them")
 }
 
-/// The original appends to a field of the client's, which servers may believe.
+/// The original appends to a field of the client's, which servers may believe. X-Forwarded-For can be appended to.
 fn replaced_forwarded(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let name = server_field(seen);
     let theirs = seen.difference.theirs.trim_matches('`');
     let ours = seen.difference.ours.trim_matches('`');
     let appended = theirs.strip_suffix(ours).is_some_and(|before| before.ends_with(", "));
-    (name.starts_with("x-forwarded-") && sends(seen, name) && appended)
+    let is_replaced = name.starts_with("x-forwarded-") && name != "x-forwarded-for";
+    (is_replaced && sends(seen, name) && appended)
         .then_some("what a client says in a forwarding field is replaced")
 }
 
@@ -127,12 +129,6 @@ fn default_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (server_field(seen) == "host"
         && bare.is_some_and(|bare| format!("{bare}`") == seen.difference.ours))
     .then_some("the usual port of a scheme is not written (RFC 9110 section 4.2.3)")
-}
-
-fn upgraded_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let added = seen.difference.theirs == "none";
-    (!client_field(seen).is_empty() && seen.ours.status == 101 && added)
-        .then_some("fields of answers are written to those of upgrades too")
 }
 
 fn bodyless_type(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -165,26 +161,28 @@ fn idle_vary(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("answers that are never compressed do not vary")
 }
 
-/// The port that the client reached, and not the one that its Host names.
+/// The port that the client reached, and not the one that its Host names. Neither side passes on what the client says.
 fn reached_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let reached = seen.difference.ours == format!("`{}`", seen.request.to.port());
-    (server_field(seen) == "x-forwarded-port" && reached && !sends(seen, "x-forwarded-port"))
+    let fields = seen.request.http().map_or(&[][..], |http| http.fields.as_slice());
+    let theirs = seen.difference.theirs.trim_matches('`');
+    let is_passed = field_values(fields, "x-forwarded-port").contains(&theirs);
+    (server_field(seen) == "x-forwarded-port" && reached && !is_passed)
         .then_some("X-Forwarded-Port is the port that the client has reached")
 }
 
-/// The scheme of a WebSocket is that of its HTTP.
-fn socket_scheme(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let difference = seen.difference;
-    let same = [["`wss`", "`https`"], ["`ws`", "`http`"]]
-        .iter()
-        .any(|pair| difference.theirs == pair[0] && difference.ours == pair[1]);
-    (server_field(seen) == "x-forwarded-proto" && same && sends(seen, "upgrade"))
-        .then_some("a WebSocket has the scheme of HTTP")
-}
-
-/// Each connection of a client has another port.
+/// Each connection of a client has another port. A file for Caddy may join an address of IPv6 and a port without brackets:
+/// only for the client's own address are these two.
 fn client_port(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let address = |written: &str| written.trim_matches('`').parse::<SocketAddr>().ok();
+    let client = seen.request.from.unwrap_or(seen.request.to.ip());
+    let address = |written: &str| {
+        let end = written.trim_matches('`');
+        let bare = || {
+            let port = end.strip_prefix(&client.to_string())?.strip_prefix(':')?;
+            Some(SocketAddr::new(client, port.parse().ok()?))
+        };
+        end.parse::<SocketAddr>().ok().or_else(bare)
+    };
     let theirs = address(&seen.difference.theirs);
     let same = theirs.zip(address(&seen.difference.ours));
     (!server_field(seen).is_empty() && same.is_some_and(|pair| pair.0.ip() == pair.1.ip()))
@@ -226,19 +224,24 @@ mod tests {
         StepObservation { status, served: vec![served], ..StepObservation::default() }
     }
 
-    /// Whether a habit accepts that a topic differs, in answers with these statuses to a request with these fields.
-    fn accepts(difference: ShadowDifference, statuses: [u16; 2], fields: Vec<SeenField>) -> bool {
-        let request = ShadowRequest {
+    fn request() -> ShadowRequest {
+        ShadowRequest {
             service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
+            to: "[::1]:80".parse().unwrap(),
             from: None,
             name: ServerNameChoice::Plain,
             certificate: ClientCertificate::None,
             proxy_header: false,
             protocol: Default::default(),
-            payload: ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() }),
+            payload: ShadowPayload::Http(HttpRequest::default()),
             purpose: String::new(),
-        };
+        }
+    }
+
+    /// Whether a habit accepts that a topic differs, in answers with these statuses to a request with these fields.
+    fn accepts(difference: ShadowDifference, statuses: [u16; 2], fields: Vec<SeenField>) -> bool {
+        let payload = ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() });
+        let request = ShadowRequest { payload, ..request() };
         let seen = DifferenceContext {
             request: &request,
             difference: &difference,
@@ -248,9 +251,23 @@ mod tests {
             is_let_through: false,
             offers_by_default: false,
             is_decided_by_turn: false,
+            is_of_form: false,
         };
         let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
         rows.any(|row| row(seen).is_some())
+    }
+
+    fn check(
+        topic: DifferenceTopic,
+        values: [&str; 2],
+        statuses: [u16; 2],
+        fields: Vec<SeenField>,
+        is_accepted: bool,
+    ) {
+        let described = format!("{topic:?} {values:?}");
+        let [theirs, ours] = values.map(str::to_owned);
+        let difference = ShadowDifference { step: 0, topic, theirs, ours };
+        assert_eq!(accepts(difference, statuses, fields), is_accepted, "{described}");
     }
 
     #[test]
@@ -263,42 +280,9 @@ mod tests {
             (DifferenceTopic::Status, "206", "200", [206, 200], none.clone(), false),
             (DifferenceTopic::Status, "503", "502", [503, 502], none.clone(), true),
             (DifferenceTopic::Status, "503", "200", [503, 200], none.clone(), false),
-            (
-                at_server("x-forwarded-for"),
-                "`10.0.0.7`",
-                "`127.0.0.1`",
-                [200; 2],
-                none.clone(),
-                true,
-            ),
-            (
-                at_server("x-forwarded-for"),
-                "`127.0.0.1`",
-                "`10.0.0.7`",
-                [200; 2],
-                none.clone(),
-                false,
-            ),
             (DifferenceTopic::Pool, "x", "a", [502; 2], vec![field(ORDER, "drop")], false),
             (at_server("accept-encoding"), "`gzip`", "none", [200; 2], none.clone(), true),
             (at_server("accept-encoding"), "none", "`gzip`", [200; 2], none.clone(), false),
-            (
-                at_server("x-forwarded-host"),
-                "`e, h`",
-                "`h`",
-                [200; 2],
-                vec![field("X-Forwarded-Host", "e")],
-                true,
-            ),
-            (at_server("x-forwarded-host"), "`e, h`", "`h`", [200; 2], none.clone(), false),
-            (
-                at_server("x-forwarded-host"),
-                "`h`",
-                "`e, h`",
-                [200; 2],
-                vec![field("X-Forwarded-Host", "e")],
-                false,
-            ),
             (at_server("cookie"), "`a=1, b=2`", "`a=1; b=2`", [200; 2], none.clone(), true),
             (at_server("cookie"), "`a=1`", "`a=1; b=2`", [200; 2], none.clone(), false),
             (at_server("host"), "`a:443`", "`a`", [200; 2], none.clone(), true),
@@ -310,11 +294,79 @@ mod tests {
             (at_client("x-a"), "`1, 2`", "`1`", [200; 2], none.clone(), false),
             (at_server("x-a"), "`10.0.0.7:1`", "`10.0.0.7:2`", [200; 2], none.clone(), true),
             (at_server("x-a"), "`10.0.0.7:1`", "`10.0.0.8:1`", [200; 2], none.clone(), false),
+            (at_server("x-a"), "`[::1]:4307`", "`[::1]:5400`", [200; 2], none.clone(), true),
+            (at_server("x-a"), "`::1:4307`", "`::1:5400`", [200; 2], none.clone(), true),
+            (at_server("x-a"), "`::8:4307`", "`::8:5400`", [200; 2], none.clone(), false),
+            (at_server("x-a"), "`::1`", "`::2`", [200; 2], none.clone(), false),
         ] {
-            let described = format!("{topic:?} {theirs} {ours}");
-            let difference =
-                ShadowDifference { step: 0, topic, theirs: theirs.into(), ours: ours.into() };
-            assert_eq!(accepts(difference, statuses, fields), is_accepted, "{described}");
+            check(topic, [theirs, ours], statuses, fields, is_accepted);
+        }
+    }
+
+    #[test]
+    fn forwarding_fields_differ_only_by_what_a_client_says_of_itself() {
+        let at_server = |name: &str| DifferenceTopic::ServerField(name.into());
+        let none: Vec<SeenField> = Vec::new();
+        for (topic, theirs, ours, statuses, fields, is_accepted) in [
+            (
+                at_server("x-forwarded-for"),
+                "`10.0.0.7`",
+                "`127.0.0.1`",
+                [200; 2],
+                none.clone(),
+                true,
+            ),
+            (
+                at_server("x-forwarded-for"),
+                "`127.0.0.1`",
+                "`10.0.0.7`",
+                [200; 2],
+                none.clone(),
+                false,
+            ),
+            (
+                at_server("x-forwarded-port"),
+                "`81`",
+                "`80`",
+                [200; 2],
+                vec![field("X-Forwarded-Port", "1")],
+                true,
+            ),
+            (
+                at_server("x-forwarded-port"),
+                "`1`",
+                "`80`",
+                [200; 2],
+                vec![field("X-Forwarded-Port", "1")],
+                false,
+            ),
+            (
+                at_server("x-forwarded-host"),
+                "`e, h`",
+                "`h`",
+                [200; 2],
+                vec![field("X-Forwarded-Host", "e")],
+                true,
+            ),
+            (at_server("x-forwarded-host"), "`e, h`", "`h`", [200; 2], none.clone(), false),
+            (
+                at_server("x-forwarded-for"),
+                "`e, h`",
+                "`h`",
+                [200; 2],
+                vec![field("X-Forwarded-For", "e")],
+                false,
+            ),
+            (
+                at_server("x-forwarded-host"),
+                "`h`",
+                "`e, h`",
+                [200; 2],
+                vec![field("X-Forwarded-Host", "e")],
+                false,
+            ),
+        ] {
+            check(topic, [theirs, ours], statuses, fields, is_accepted);
         }
     }
 }

@@ -230,8 +230,10 @@ impl StepPair<'_> {
             true => String::from_utf8_lossy(&step.body[..step.body.len().min(80)]).into_owned(),
             false => format!("{} bytes", step.body.len()),
         };
-        let compared = theirs.values("content-encoding").is_empty()
-            && (!own || (200..300).contains(&theirs.status));
+        let encoded = |step: &StepObservation| !step.values("content-encoding").is_empty();
+        // Which side compresses is told by the field.
+        let compared =
+            !encoded(theirs) && !encoded(ours) && (!own || (200..300).contains(&theirs.status));
         if compared && body(theirs) != body(ours) {
             report(DifferenceTopic::Body, body(theirs), body(ours));
         }

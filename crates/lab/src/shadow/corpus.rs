@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use toml::Table;
 
+use super::answer_orders::answer_orders;
 use super::config_times::ends_silence_soon;
 use super::corpus_http2::{repeat_over_http2, send_over_http2};
 use super::failure_order::FailureOrder;
@@ -20,6 +21,7 @@ use super::request::{
     ShadowRequest,
 };
 use super::service_words::{ServiceWords, UNKNOWN};
+use super::usual_form::usual_target;
 
 /// The most requests of one listener.
 const QUICK: usize = 260;
@@ -50,6 +52,10 @@ pub fn build_corpus(
             requests.add_tcp(&plan.clients);
         }
         requests.out.truncate(requests.most());
+        for request in &mut requests.out {
+            let client = request.from.unwrap_or(request.to.ip());
+            request.proxy_header = listener.proxy_senders.has(client);
+        }
         all.append(&mut requests.out);
     }
     // Of all listeners and protocols: balancers hold failures against servers that they share.
@@ -189,10 +195,17 @@ impl ListenerRequests<'_> {
     fn add_spellings(&mut self, first: &str) {
         let most = if self.size == CorpusSize::Quick { 3 } else { usize::MAX };
         let named = self.words.named.iter().filter(|path| path.len() > 2).take(most);
+        let mut usual = BTreeSet::new();
         for path in named.cloned().collect::<Vec<_>>() {
             for spelling in SPELLINGS {
-                self.push(first, &spelling.apply(&path), spelling.purpose, |_| {});
+                let target = spelling.apply(&path);
+                self.push(first, &target, spelling.purpose, |_| {});
+                usual.insert(usual_target(&target));
             }
+        }
+        // What becomes of them tells a difference in the spelling from one in the path.
+        for path in usual.iter().filter(|path| !self.words.paths.contains(path)) {
+            self.push(first, path, "usual spelling", |_| {});
         }
     }
 
@@ -236,24 +249,7 @@ impl ListenerRequests<'_> {
 
     /// What servers are ordered to answer. Failures come last, because they count against servers.
     fn add_orders(&mut self, first: &str) {
-        let own = format!("http://{first}/there?a=b");
-        let scheme = if self.listener.is_tls { "https" } else { "http" };
-        for order in [
-            "status=302|Location=/there".to_owned(),
-            format!("status=302|Location={own}"),
-            format!("status=301|Location={scheme}://{first}:{}/x", self.listener.to.port()),
-            "status=302|Location=https://elsewhere.example/x".to_owned(),
-            "Set-Cookie=app=1; Path=/; HttpOnly|Set-Cookie=b=2; Domain=internal; Path=/app/".to_owned(),
-            "X-Powered-By=php|Vary=Accept|Vary=Cookie|Cache-Control=no-store|Strict-Transport-Security=max-age=1|X-Frame-Options=SAMEORIGIN|under_score=1".to_owned(),
-            "status=404|X-Of-Server=1".to_owned(),
-            "status=204".to_owned(),
-            "status=304|ETag=\"x\"".to_owned(),
-            "size=3000000".to_owned(),
-            "status=500".to_owned(),
-            "status=503|Retry-After=1".to_owned(),
-            "cut".to_owned(),
-            "drop".to_owned(),
-        ] {
+        for order in answer_orders(first, self.listener) {
             for path in self.paths(4) {
                 self.push(first, &path, "answer of a server", |one| {
                     one.http.fields.push(field(ORDER, &order));
@@ -345,7 +341,7 @@ impl ListenerRequests<'_> {
             from: None,
             name,
             certificate: self.listener.usual_certificate(),
-            proxy_header: self.listener.accepts_proxy,
+            proxy_header: false,
             protocol: SpokenProtocol::Http1,
             payload,
             purpose: purpose.to_owned(),

@@ -19,6 +19,8 @@ pub struct DifferenceContext<'a> {
     pub offers_by_default: bool,
     /// The original serves some such requests and fails others, by whether their turn meets a dead server.
     pub is_decided_by_turn: bool,
+    /// Both answer the usual form of the request's host and path alike, and ours this form as that one.
+    pub is_of_form: bool,
 }
 
 /// A row of the table: it gives its reason if it holds.

@@ -13,7 +13,9 @@ use super::pattern_sample::sample_hosts;
 use super::source_route::RouteLines;
 
 /// Beginnings of directives that change neither the server nor the status of a request, so that they explain neither.
-const SILENT: [&str; 35] = [
+const SILENT: [&str; 37] = [
+    "forwardedHeaders",
+    "trustedIPs",
     "log",
     "option",
     "error_log",
@@ -65,10 +67,13 @@ pub fn find_note<'n>(
     let mut near: Vec<&ConversionNote> =
         notes.iter().filter(relevant).filter(|note| route.contains_key(&note.line)).collect();
     near.sort_by_key(|note| (route.get(&note.line), note.kind));
+    let named_near = |words: &[&str]| {
+        let names = |note: &&ConversionNote| words.iter().any(|word| mentions(note, word));
+        near.iter().copied().find(|note| names(note))
+    };
     let named = |words: &[&str]| {
         let names = |note: &&ConversionNote| words.iter().any(|word| mentions(note, word));
-        let first = near.iter().copied().find(|note| names(note));
-        first.or_else(|| notes.iter().filter(relevant).find(names))
+        named_near(words).or_else(|| notes.iter().filter(relevant).find(names))
     };
     match &seen.difference.topic {
         // A cache asks servers for whole answers.
@@ -79,6 +84,7 @@ pub fn find_note<'n>(
         DifferenceTopic::ClientField(name) => {
             let words: &[&str] = match name.as_str() {
                 "set-cookie" => &["cookie"],
+                "content-encoding" => &["content-encoding", "compress"],
                 // HAProxy's `cookie … nocache` sets it.
                 "cache-control" => &["cache-control", "nocache"],
                 name => &[name],
@@ -87,7 +93,8 @@ pub fn find_note<'n>(
             let own = !seen.theirs.is_of_server();
             named(words).or_else(|| routing_note(&near).filter(|_| own))
         }
-        DifferenceTopic::Location => named(&["redirect", "location", "return", "rewrite"]),
+        // A redirect elsewhere in the file says nothing of this one.
+        DifferenceTopic::Location => named_near(&["redirect", "location", "return", "rewrite"]),
         DifferenceTopic::Connection if ended_by_tls(seen) => {
             named(&["ssl", "tls", "verify", "crt", "bind", "listen"])
         }
@@ -183,6 +190,7 @@ mod tests {
                 is_let_through: false,
                 offers_by_default: false,
                 is_decided_by_turn: false,
+                is_of_form: false,
             };
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)

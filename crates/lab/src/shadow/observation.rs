@@ -78,9 +78,13 @@ impl StepObservation {
         StepObservation { end, ..StepObservation::default() }
     }
 
-    /// The last server that had the request.
+    /// The server that its answer names, since a mirror's copy reaches a server too; or else the last one that had the
+    /// request.
     pub fn server(&self) -> Option<&SeenRequest> {
-        self.served.last()
+        let named = self.values(SERVER).first().and_then(|value| value.split('/').next());
+        let is_named =
+            |one: &&SeenRequest| named.is_some_and(|name| one.server.to_string() == name);
+        self.served.iter().rev().find(is_named).or(self.served.last())
     }
 
     /// Whether the answer is a server's, and not the balancer's own after a server failed.
@@ -98,4 +102,33 @@ impl StepObservation {
 pub fn field_values<'f>(fields: &'f [SeenField], name: &str) -> Vec<&'f str> {
     let named = fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
     named.map(|field| field.value.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hostile::field;
+    use super::*;
+
+    #[test]
+    fn the_server_is_the_one_that_answered_and_not_the_one_with_a_copy() {
+        let served = |server: &str| SeenRequest {
+            server: server.parse().unwrap(),
+            method: "GET".into(),
+            target: "/".into(),
+            fields: Vec::new(),
+            body_bytes: 0,
+            proxy_header: false,
+            tls: false,
+        };
+        let requests = vec![served("10.0.0.1:80"), served("10.0.0.2:80")];
+        for (fields, expected) in [
+            (vec![field(SERVER, "10.0.0.1:80/1")], "10.0.0.1:80"),
+            (vec![field(SERVER, "10.0.0.9:80/1")], "10.0.0.2:80"),
+            (Vec::new(), "10.0.0.2:80"),
+        ] {
+            let step =
+                StepObservation { fields, served: requests.clone(), ..StepObservation::default() };
+            assert_eq!(step.server().unwrap().server.to_string(), expected);
+        }
+    }
 }

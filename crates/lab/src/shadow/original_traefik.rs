@@ -40,7 +40,13 @@ pub fn plan_traefik(text: &str) -> OriginalStart {
             _ => fixed.push_str(&section.text),
         }
     }
-    let has_points = sections.iter().any(|section| section.name == "entrypoints");
+    let has = |name: &str| sections.iter().any(|section| section.name == name);
+    if has_old_rules(text) && !has("core") {
+        let core = if is_toml { "[core]\n" } else { "core:\n  " };
+        let syntax = if is_toml { "defaultRuleSyntax = 'v2'" } else { "defaultRuleSyntax: v2" };
+        fixed.insert_str(0, &format!("{core}{syntax}\n"));
+    }
+    let has_points = has("entrypoints");
     let fixed = whole_static(&fixed, has_points, is_toml);
     let end = if is_toml { "toml" } else { "yaml" };
     let place =
@@ -56,6 +62,17 @@ pub fn plan_traefik(text: &str) -> OriginalStart {
         ],
         ready: Some(READY),
     }
+}
+
+/// Whether rules are in the syntax of Traefik 2, which later versions read only when they are told to.
+fn has_old_rules(text: &str) -> bool {
+    let several = |name: &str| {
+        let mut calls = text.match_indices(name).map(|(at, _)| &text[at + name.len()..]);
+        calls.any(|rest| rest.split(')').next().is_some_and(|values| values.contains("`,")))
+    };
+    text.contains("Headers(`")
+        || text.contains("HeadersRegexp(`")
+        || ["Host(`", "HostSNI(`", "Path(`", "PathPrefix(`", "Method(`"].into_iter().any(several)
 }
 
 /// The static part with a provider of files and the entry point of READY.
@@ -127,6 +144,20 @@ fn is_toml(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_of_version_2_are_told_from_later_ones() {
+        for (rule, is_old) in [
+            ("Headers(`X-A`, `b`)", true),
+            ("Host(`a.example`, `b.example`) && Path(`/c`)", true),
+            ("Host(`a.example`) && Header(`X-A`, `b`)", false),
+            ("Host(`a.example`) || Query(`a`, `b`)", false),
+        ] {
+            let start = plan_traefik(&format!("http:\n  routers:\n    a: {{ rule: '{rule}' }}\n"));
+            let told = start.files[0].text.starts_with("core:\n  defaultRuleSyntax: v2\n");
+            assert_eq!(told, is_old, "{rule}");
+        }
+    }
 
     #[test]
     fn a_file_is_split_into_its_static_and_its_dynamic_part() {

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use super::inventory::{NamedEndpoint, PlainHttp2, SourceInventory};
 use super::pattern_sample::sample_expression;
+use super::proxy_senders::ProxySenders;
 use super::request::ClientCertificate;
 use super::serve_checks::StandInGreeting;
 
@@ -31,8 +32,8 @@ pub struct ShadowListener {
     pub asks_certificate: bool,
     /// Clients without a certificate are refused.
     pub requires_certificate: bool,
-    /// Connections begin with a header of the PROXY protocol.
-    pub accepts_proxy: bool,
+    /// Whose connections begin with a header of the PROXY protocol.
+    pub proxy_senders: ProxySenders,
     /// HTTP/2 without TLS.
     pub plain_http2: PlainHttp2,
 }
@@ -160,7 +161,7 @@ impl ShadowPlan {
                         client.get("verify").and_then(Value::as_str) != Some("optional")
                     }),
                     plain_http2: if in_clear { plain } else { PlainHttp2::Unknown },
-                    accepts_proxy: service.get("accept-proxy").is_some(),
+                    proxy_senders: proxy_senders(service),
                 });
             }
         }
@@ -279,6 +280,13 @@ fn greeting_of(probe: &Value) -> StandInGreeting {
         None if probe.get("smtp").is_some() => StandInGreeting::Line("220 stand-in".to_owned()),
         None => StandInGreeting::None,
     }
+}
+
+/// Where others are taken as clients without a header, only those in the networks send one.
+fn proxy_senders(service: &Value) -> ProxySenders {
+    let Some(accepts) = service.get("accept-proxy") else { return ProxySenders::default() };
+    let others = accepts.get("others").and_then(Value::as_str);
+    ProxySenders::new(others != Some("plain"), &texts(accepts.get("from")))
 }
 
 /// The named tables below a key.

@@ -59,6 +59,9 @@ pub struct BalancerProcess {
     log: PathBuf,
 }
 
+/// The authorities that the machine trusts, in a run. It is the only file of them for OpenSSL, Go and rustls.
+pub const AUTHORITIES: &str = "/run/shadow-authorities.pem";
+
 /// What is started, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessPlace<'a> {
@@ -89,6 +92,7 @@ impl BalancerProcess {
         {
             starting.env_remove(name);
         }
+        starting.env("SSL_CERT_FILE", AUTHORITIES);
         // Its own process group: Ctrl-C reaches only this program, which then ends the balancers.
         starting.process_group(0);
         let child = starting.spawn().map_err(failed)?;

@@ -17,6 +17,7 @@ use super::report::{DifferenceRow, DifferenceVerdict, ShadowReport};
 use super::request::ShadowRequest;
 use super::source_route::{MatchedObjects, ObjectLines, route_lines};
 use super::steelyard::find_matched;
+use super::usual_form::{UsualForms, usual_host};
 
 /// Reviews differences.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub struct DifferenceReview<'a> {
     pub has_limits: bool,
     pub let_through: ServedResources,
     pub turns: FailedTurns,
+    pub forms: UsualForms,
 }
 
 /// A resource as a client asks for it.
@@ -64,12 +66,12 @@ impl ServedResources {
     }
 }
 
-/// The resource of a request, in the usual spelling of its target or as it was sent.
+/// The resource of a request, in the usual spelling of its target and host or as it was sent.
 fn asked_resource(request: &ShadowRequest, is_usual: bool) -> Option<AskedResource> {
     let http = request.http()?;
     Some(AskedResource {
         service: request.service.clone(),
-        host: http.host.clone(),
+        host: if is_usual { usual_host(&http.host) } else { http.host.clone() },
         method: http.method.clone(),
         target: if is_usual { decode_unreserved(&http.target) } else { http.target.clone() },
     })
@@ -100,6 +102,7 @@ impl DifferenceReview<'_> {
                 is_let_through: self.let_through.has_usual_spelling(request),
                 offers_by_default: offers_by_default(self.input.source, request.to.port()),
                 is_decided_by_turn: self.turns.decide(request),
+                is_of_form: self.forms.decide(request, our, &self.pools),
             };
             report.add(self.row(seen, &matched));
         }

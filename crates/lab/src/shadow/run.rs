@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use convert::dialect::Dialect;
 use files::TemporaryDir;
 use files::create::make_dir;
 use thiserror::Error;
@@ -27,12 +28,14 @@ use super::original::{
 };
 use super::plan::ShadowPlan;
 use super::private_root::PROGRAM;
+use super::process::AUTHORITIES;
 use super::report::ShadowReport;
 use super::request::ShadowRequest;
 use super::review::{DifferenceReview, ServedResources};
 use super::side::{ShadowSide, SideError, SideStart};
 use super::source_route::ObjectLines;
 use super::steelyard::{configuration, wait_known};
+use super::usual_form::UsualForms;
 use crate::net::{find, sweep_orphans, unique_name};
 
 /// Why nothing could be compared.
@@ -97,7 +100,7 @@ pub fn run_shadow(
     progress(ShadowProgress::Starting);
     // Killed runs leave their networks.
     sweep_orphans();
-    let identity = make_identity(&plan, &inventory)?;
+    let identity = make_identity(&plan, &inventory, input.dialect)?;
     let dir = TemporaryDir::with_prefix(&unique_name("shadow"))?;
     let setup =
         ShadowSetup { input, plan: &plan, inventory: &inventory, identity: &identity, stop };
@@ -187,6 +190,7 @@ fn wait_settled(settles: Duration, stop: &AtomicBool) {
 fn make_identity(
     plan: &ShadowPlan,
     inventory: &SourceInventory,
+    dialect: Dialect,
 ) -> Result<ShadowIdentity, ShadowIdentityError> {
     let mut names = inventory.hosts.clone();
     names.extend(plan.hosts.iter().map(|entry| entry.name.clone()));
@@ -195,6 +199,10 @@ fn make_identity(
         plan.servers.iter().map(|server| server.address.ip()).collect();
     addresses.sort_unstable();
     addresses.dedup();
+    // It looks for the address of a server among the names of a certificate alone.
+    if dialect == Dialect::Apache {
+        names.extend(addresses.iter().map(IpAddr::to_string));
+    }
     ShadowIdentity::new(&names, &addresses)
 }
 
@@ -231,14 +239,16 @@ impl ShadowSetup<'_> {
         report: &mut ShadowReport,
     ) {
         let [theirs, ours] = seen;
+        let pools = self.plan.pools();
         let review = DifferenceReview {
             input: self.input,
             dir: our_dir,
-            pools: self.plan.pools(),
             objects: ObjectLines::read(self.input.converted),
             has_limits: LIMITS.iter().any(|word| self.input.source.contains(word)),
             let_through: ServedResources::read(requests, theirs),
             turns: FailedTurns::read(requests, theirs),
+            forms: UsualForms::read(requests, theirs, ours, &pools),
+            pools,
         };
         for ((request, their), our) in requests.iter().zip(theirs).zip(ours) {
             review.add(request, their, our, report);
@@ -267,6 +277,7 @@ impl ShadowSetup<'_> {
         let logs = super::plan::target_files(self.input.converted);
         named.extend(logs.into_iter().map(|path| NamedFile { path, content: FileContent::Parent }));
         write_files(&root, &named, &self.plan.hosts, self.identity)?;
+        write(&root, AUTHORITIES, &self.identity.authority)?;
         Ok(root)
     }
 

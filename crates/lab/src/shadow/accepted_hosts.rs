@@ -1,0 +1,67 @@
+//! Accepted differences in the spelling of a host that let a client through to a server: a part of the reviewed table.
+
+use super::difference_context::DifferenceContext;
+use super::request::ServerNameChoice;
+
+/// The original takes a host with a final dot for another one than the same name in TLS, and serves it without the dot.
+pub fn misdirected_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let host = seen.request.http().map_or("", |http| http.host.as_str());
+    let is_same =
+        |sni: &str| host.strip_suffix('.').is_some_and(|bare| bare.eq_ignore_ascii_case(sni));
+    let agrees = matches!(&seen.request.name, ServerNameChoice::Named(sni) if is_same(sni));
+    (seen.theirs.status == 421 && agrees && seen.is_let_through)
+        .then_some("the final dot of a host makes no other name of it than that of TLS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::comparison::{DifferenceTopic, ShadowDifference};
+    use super::super::observation::StepObservation;
+    use super::super::request::{ClientCertificate, HttpRequest, ShadowPayload, ShadowRequest};
+    use super::*;
+
+    #[test]
+    fn a_final_dot_is_misdirected_only_if_the_name_in_tls_is_the_same_and_served() {
+        for (host, sni, status, is_let_through, is_accepted) in [
+            ("a.example.", "A.example", 421, true, true),
+            ("a.example.", "a.example", 421, false, false),
+            ("a.example.", "b.example", 421, true, false),
+            ("a.example", "a.example", 421, true, false),
+            ("a.example.", "a.example", 403, true, false),
+        ] {
+            let http = HttpRequest { host: host.into(), ..HttpRequest::default() };
+            let request = ShadowRequest {
+                service: "web".into(),
+                to: "[::1]:443".parse().unwrap(),
+                from: None,
+                name: ServerNameChoice::Named(sni.into()),
+                certificate: ClientCertificate::None,
+                proxy_header: false,
+                protocol: Default::default(),
+                payload: ShadowPayload::Http(http),
+                purpose: String::new(),
+            };
+            let difference = ShadowDifference {
+                step: 0,
+                topic: DifferenceTopic::Status,
+                theirs: String::new(),
+                ours: String::new(),
+            };
+            let own = |status| StepObservation { status, ..StepObservation::default() };
+            let theirs = own(status);
+            let seen = DifferenceContext {
+                request: &request,
+                difference: &difference,
+                theirs: &theirs,
+                ours: &own(200),
+                has_limits: false,
+                is_let_through,
+                offers_by_default: false,
+                is_decided_by_turn: false,
+                is_of_form: false,
+            };
+            let found = misdirected_dot(seen).is_some();
+            assert_eq!(found, is_accepted, "{host} {sni} {status}");
+        }
+    }
+}
