@@ -5,6 +5,7 @@
 mod access;
 mod balancer;
 mod client_networks;
+mod expression;
 mod fields;
 mod forward;
 mod host;

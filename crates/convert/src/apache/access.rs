@@ -174,6 +174,15 @@ pub fn is_guard(directive: &ConfigStatement) -> bool {
     BEGINNINGS.iter().any(|begin| name.starts_with(begin))
 }
 
+/// Rules of access outside of a section, which Apache does not start with.
+pub fn is_misplaced(directive: &ConfigStatement) -> bool {
+    let kinds = AccessKinds::of(std::slice::from_ref(directive));
+    let is_one = |names: &[&str]| names.contains(&directive.name.as_str());
+    kinds.requires
+        || kinds.orders
+        || is_one(&["limit", "limitexcept", "sslrequire", "sslrequiressl"])
+}
+
 /// The condition of `AllowMethods`. `None`: it allows every method again.
 fn allowed_methods(
     directive: &ConfigStatement,

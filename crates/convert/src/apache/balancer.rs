@@ -168,6 +168,11 @@ impl<'t> BalancerPools<'t> {
         let attempts = if is_balancer { servers.saturating_sub(1).min(10) } else { 0 };
         let retries = own.attempts.unwrap_or(attempts);
         pool.set("retries", retries.to_string(), SourcePlace::NONE);
+        // Each attempt chooses among all members that have not failed yet, and so comes to the standbys.
+        if own.has_spares && retries > 0 {
+            let backup = value::table(&[KeyValue::new("backup", "true")]);
+            pool.set("retry", backup, SourcePlace::NONE);
+        }
         if let Some(session) = &own.session {
             self.sessions.insert(name.to_owned(), session.clone());
         }
@@ -211,6 +216,7 @@ fn write_member(
     };
     let parameters = MemberParameters::read(&words[skip + 1..], member, notes);
     own.extend(&parameters.of_pool, member, notes);
+    own.has_spares |= parameters.keys.iter().any(|one| matches!(one.key, "backup" | "priority"));
     let mut pairs = vec![KeyValue::new("address", value::quote(&url.address()))];
     pairs.extend(parameters.keys);
     let item = if pairs.len() == 1 { pairs[0].value.clone() } else { value::table(&pairs) };

@@ -175,7 +175,7 @@ const CONNECTIONS: [&str; 15] = [
     "maxrangeoverlaps",
 ];
 /// What the balancer does in its own way.
-const OWN_WAY: [&str; 20] = [
+const OWN_WAY: [&str; 19] = [
     "usecanonicalname",
     "usecanonicalphysicalport",
     "traceenable",
@@ -186,7 +186,6 @@ const OWN_WAY: [&str; 20] = [
     "balancergrowth",
     "balancerpersist",
     "serverpath",
-    "allowencodedslashes",
     "mergeslashes",
     "rewriteoptions",
     "rewritebase",

@@ -24,6 +24,8 @@ pub struct PoolParameters {
     pub attempts: Option<usize>,
     pub connections: Option<SourcedValue>,
     pub probe: Option<SourcedValue>,
+    /// Some servers are asked only once others have failed: hot standbys, and those of a later set.
+    pub has_spares: bool,
     check: Vec<KeyValue>,
 }
 

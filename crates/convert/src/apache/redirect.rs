@@ -120,9 +120,16 @@ pub fn rules(one: &ConfigStatement, notes: &mut ConversionNotes) -> Vec<SiteRule
         return vec![words.rule(RuleCondition::Is(true), &format!("{joint}{{path}}"), one)];
     }
     let below = RuleCondition::texts("path", &[format!("{bare}/*")]);
+    // An empty `{rest}` would take the slash before it along.
+    let folder = RuleCondition::texts("path", &[format!("{bare}/")]);
     if path.ends_with('/') {
-        return vec![words.rule(below, &format!("{to}{{rest}}"), one)];
+        let own = to.ends_with('/').then(|| words.rule(folder, to, one));
+        return own.into_iter().chain([words.rule(below, &format!("{to}{{rest}}"), one)]).collect();
     }
     let exact = RuleCondition::texts("path", &[bare]);
-    vec![words.rule(exact, to, one), words.rule(below, &format!("{joint}/{{rest}}"), one)]
+    vec![
+        words.rule(exact, to, one),
+        words.rule(folder, &format!("{joint}/"), one),
+        words.rule(below, &format!("{joint}/{{rest}}"), one),
+    ]
 }

@@ -60,7 +60,7 @@ fn unknown(text: &str) -> RuleCondition {
 fn condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
     let negated = pattern.starts_with('!');
     let bare = pattern.strip_prefix('!').unwrap_or(pattern);
-    let inner = one_condition(test, bare, ignore_case, port);
+    let inner = compare_variable(test, bare, ignore_case, port);
     if negated { inner.negate() } else { inner }
 }
 
@@ -80,7 +80,8 @@ fn tested_field(variable: &str) -> Option<String> {
     Some(field.to_owned())
 }
 
-fn one_condition(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
+/// The condition that a variable such as `%{HTTP_HOST}` fits a pattern of a `RewriteCond`.
+pub fn compare_variable(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
     // Files are not served, so that none is there.
     if matches!(pattern, "-f" | "-d" | "-s" | "-l" | "-L" | "-h" | "-x") {
         return RuleCondition::Is(false);

@@ -8,6 +8,7 @@ use crate::value::KeyValue;
 
 use super::access::{self, AccessKinds, SectionAccess};
 use super::client_networks::ProxyTrust;
+use super::expression;
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter, LocationSection};
 use super::redirect;
@@ -35,6 +36,7 @@ impl<'t> HostWriter<'_, 't> {
         });
         let mut out = Vec::new();
         let mut later = Vec::new();
+        out.push(self.encoded_rule(statement));
         out.extend(self.trace_rule());
         self.rewrite_rules(&mut out, &mut later);
         let refused = out.len();
@@ -57,6 +59,18 @@ impl<'t> HostWriter<'_, 't> {
             return vec![SiteRule::answer(RuleCondition::Is(true), 502, statement.source, "")];
         }
         out
+    }
+
+    /// Apache finds no path with an encoded null byte, and by itself none with an encoded slash.
+    fn encoded_rule(&mut self, host: &ConfigStatement) -> SiteRule {
+        let word = self.scope.word("allowencodedslashes", self.notes);
+        let is_slash_read = matches!(word.as_deref(), Some("on" | "nodecode"));
+        let encoded = if is_slash_read { ".*%00.*" } else { ".*%(2F|00).*" };
+        let when = RuleCondition::texts("path-regex", &[encoded]);
+        let place = self.scope.get("allowencodedslashes").unwrap_or(host).source;
+        let mut rule = SiteRule::answer(when, 404, place, "AllowEncodedSlashes");
+        rule.keys.extend(self.own_fields());
+        rule
     }
 
     /// `TraceEnable off` refuses a method.
@@ -143,11 +157,8 @@ impl<'t> HostWriter<'_, 't> {
             let conditional = inner
                 .iter()
                 .filter(|one| one.name == "if" || one.name == "elseif" || one.name == "else");
-            for one in conditional.clone() {
-                if let Some(access) = access::read_conditional(one.inner(), &trust, self.notes) {
-                    one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
-                    out.push(refusal(&section.path.when, &[], &access, one));
-                }
+            for one in conditional {
+                out.extend(self.conditional_rule(one, &section.path.when, &trust));
             }
             let Some(access) = access::read(inner, &trust, self.notes) else { continue };
             let elsewhere = if merged { Vec::new() } else { replacing(&later, access.kinds) };
@@ -157,10 +168,7 @@ impl<'t> HostWriter<'_, 't> {
             }
         }
         for one in self.scope.all(&["if", "elseif", "else"]) {
-            if let Some(access) = access::read_conditional(one.inner(), &trust, self.notes) {
-                one.leave_out(EXPRESSION, "`when` of a rule", self.notes);
-                out.push(refusal(&RuleCondition::Is(true), &[], &access, one));
-            }
+            out.extend(self.conditional_rule(one, &RuleCondition::Is(true), &trust));
         }
         // `<Proxy>` is about every request that is forwarded; sections of paths replace it.
         for one in self.scope.all(&["proxy", "proxymatch"]) {
@@ -175,11 +183,39 @@ impl<'t> HostWriter<'_, 't> {
                 }
             }
         }
+        self.close_host(out);
+    }
+
+    /// What `<If>` refuses. Where its expression is not read, it refuses to all whom it may refuse.
+    fn conditional_rule(
+        &mut self,
+        one: &ConfigStatement,
+        around: &RuleCondition,
+        trust: &ProxyTrust,
+    ) -> Option<SiteRule> {
+        let access = access::read_conditional(one.inner(), trust, self.notes)?;
+        let words = one.words_from(0).join(" ");
+        let is_alone = one.name == "if";
+        let read = is_alone.then(|| expression::read(&words, self.port, trust)).flatten();
+        match read {
+            Some(_) => one.settle_converted(self.notes),
+            None => one.leave_out(EXPRESSION, "`when` of a rule", self.notes),
+        }
+        let when = around.clone().and(read.unwrap_or(RuleCondition::Is(true)));
+        Some(refusal(&when, &[], &access, one))
+    }
+
+    /// Refuses everything where a directive outside of a section may guard the virtual host.
+    fn close_host(&mut self, out: &mut Vec<SiteRule>) {
         let scope = self.scope;
         let is_file = |one: &&ConfigStatement| one.name.starts_with("include") || one.name == "use";
         let outer = scope.main.iter().filter(|one| !is_file(one));
-        for one in outer.chain(scope.own).filter(|one| access::is_guard(one)) {
-            let reason = "nothing is known of what it asks for: the virtual host is closed";
+        let is_closed = |one: &&ConfigStatement| access::is_guard(one) || access::is_misplaced(one);
+        for one in outer.chain(scope.own).filter(is_closed) {
+            let reason = match access::is_misplaced(one) {
+                true => "Apache reads it in a section alone: the virtual host is closed",
+                false => "nothing is known of what it asks for: the virtual host is closed",
+            };
             one.leave_out(reason, "", self.notes);
             let keys = vec![KeyValue::new("deny", "true")];
             out.push(SiteRule {
@@ -198,6 +234,8 @@ impl<'t> HostWriter<'_, 't> {
         rewritten: Vec<ForwardRule>,
     ) -> Vec<ForwardRule> {
         let mut out = rewritten;
+        // A handler takes only what nothing forwards.
+        let mut handled = Vec::new();
         for section in sections.iter().rev() {
             for one in section.statement.inner() {
                 match one.name.as_str() {
@@ -218,7 +256,7 @@ impl<'t> HostWriter<'_, 't> {
                             &one.text(),
                         );
                         let path = section.path.clone();
-                        out.push(ForwardRule {
+                        handled.push(ForwardRule {
                             path,
                             rule,
                             fields: FieldEdits::default(),
@@ -237,6 +275,7 @@ impl<'t> HostWriter<'_, 't> {
             };
             out.extend(self.proxy_pass(one, path, &words));
         }
+        out.extend(handled);
         out
     }
 

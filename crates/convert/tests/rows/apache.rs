@@ -17,7 +17,14 @@ const HOSTS: &[ApacheCase] = &[
     ("ProxyVia On", "via = true", false),
     ("LimitRequestBody 1048576", "body-bytes = \"1MiB\"", false),
     ("LimitRequestBody 0", "pool = \"10-0-0-1-8080\"", false),
+    ("", "when = { path-regex = \".*%(2F|00).*\" } answer = 404", false),
+    ("AllowEncodedSlashes Off", "path-regex = \".*%(2F|00).*\" } answer = 404", false),
+    ("AllowEncodedSlashes NoDecode", "path-regex = \".*%00.*\" } answer = 404", false),
     ("LimitRequestBody x", "pool = \"10-0-0-1-8080\"", true),
+    ("<Limit POST>\nRequire all denied\n</Limit>", "rule]] deny = true", true),
+    ("<LimitExcept GET>\nRequire all denied\n</LimitExcept>", "rule]] deny = true", true),
+    ("Require ip 10.0.0.1", "rule]] deny = true", true),
+    ("Order allow,deny", "rule]] deny = true", true),
     ("Timeout 20", "first-byte = \"20s\"", false),
     ("KeepAliveTimeout 7", "idle = \"7s\"", false),
     (
@@ -126,10 +133,40 @@ const FORWARDS: &[ApacheCase] = &[
         false,
     ),
     ("Redirect gone /a", "answer = 410", false),
+    (
+        "Redirect /a https://c/d",
+        "when = { path = \"/a/\" } redirect = { to = \"https://c/d/{query}\", status = 302 }",
+        false,
+    ),
+    (
+        "Redirect /a/ https://c/d/",
+        "when = { path = \"/a/\" } redirect = { to = \"https://c/d/{query}\", status = 302 }",
+        false,
+    ),
     ("RedirectMatch ^/a/(.*)$ /b/$1", "redirect = { to = \"/b/{1}{query}\", status = 302 }", false),
     (
         "<Proxy balancer://u>\nBalancerMember http://a loadfactor=2\nBalancerMember http://b status=+H\n</Proxy>\nProxyPass / balancer://u/",
         "{ address = \"a:80\", weight = 2 }",
+        false,
+    ),
+    (
+        "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b status=+H\n</Proxy>\nProxyPass / balancer://u/",
+        "retries = 1 retry = { backup = true }",
+        false,
+    ),
+    (
+        "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b lbset=1\n</Proxy>\nProxyPass / balancer://u/",
+        "retries = 1 retry = { backup = true }",
+        false,
+    ),
+    (
+        "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b\n</Proxy>\nProxyPass / balancer://u/",
+        "retries = 1 timeout",
+        false,
+    ),
+    (
+        "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b lbset=1\nProxySet maxattempts=0\n</Proxy>\nProxyPass / balancer://u/",
+        "retries = 0 timeout",
         false,
     ),
     (
@@ -161,7 +198,8 @@ const ACCESS: &[ApacheCase] = &[
     ("<Limit POST>\nRequire all denied\n</Limit>", "method = \"POST\" } deny = true", false),
     ("SSLRequireSSL", "path = [\"/a\", \"/a/*\"] } deny = true", false),
     ("SSLVerifyClient require", "path = [\"/a\", \"/a/*\"] } deny = true", true),
-    ("SetHandler server-status", "path = [\"/a\", \"/a/*\"] } answer = 404", true),
+    // What is forwarded never comes to a handler.
+    ("SetHandler server-status", "[[service.web.rule]] pool = \"10-0-0-1-8080\"", true),
     ("Redirect 403", "path = [\"/a\", \"/a/*\"] } answer = 403", false),
     (
         "Redirect permanent https://c/d",
@@ -170,6 +208,16 @@ const ACCESS: &[ApacheCase] = &[
     ),
     ("RewriteEngine On\nRewriteRule x - [F,L]", "path = [\"/a\", \"/a/*\"] } deny = true", true),
     ("<If \"x\">\nRequire all denied\n</If>", "path = [\"/a\", \"/a/*\"] } deny = true", true),
+    (
+        "<If \"%{HTTP_USER_AGENT} =~ /bad/\">\nRequire all denied\n</If>",
+        "path = [\"/a\", \"/a/*\"], header-regex = \"User-Agent: .*bad.*\" } deny = true",
+        false,
+    ),
+    (
+        "<If \"%{REQUEST_METHOD} != 'GET'\">\nRequire all denied\n</If>",
+        "path = [\"/a\", \"/a/*\"], not = { method = \"GET\" } } deny = true",
+        false,
+    ),
     ("OIDCX y", "path = [\"/a\", \"/a/*\"] } deny = true", true),
 ];
 
