@@ -80,6 +80,12 @@ impl ChainEffect {
         source: SourcePlace,
         text: &str,
     ) {
+        let mut keys = keys;
+        // Middlewares before this one change its answer too.
+        let fields = self.fields.added_to_answers();
+        if let Some(added) = fields.filter(|_| keys.iter().all(|one| one.key != "rewrite")) {
+            keys.push(KeyValue::new("rewrite", value::table(&[added])));
+        }
         self.steps.push(ChainStep { when, keys, source, text: text.to_owned() });
     }
 }
@@ -115,17 +121,29 @@ impl FieldPlan {
     pub fn keys(&self) -> Vec<KeyValue> {
         let mut out: Vec<KeyValue> = Vec::new();
         out.extend(self.host.as_ref().map(|host| KeyValue::new("host", value::quote(host))));
-        for (key, list) in [
-            ("set", &self.set),
-            ("remove", &self.remove),
-            ("answer-set", &self.answer_set),
-            ("answer-remove", &self.answer_remove),
-        ] {
+        // Traefik writes them to answers of its own too, so that those of servers are removed and these are added.
+        let mut removed = self.answer_remove.clone();
+        let set = self.answer_set.iter().filter_map(|field| field.split(':').next());
+        set.for_each(|name| push_name(&mut removed, name));
+        for (key, list) in
+            [("set", &self.set), ("remove", &self.remove), ("answer-remove", &removed)]
+        {
             if !list.is_empty() {
                 out.push(KeyValue::new(key, value::quote_all(list)));
             }
         }
+        out.extend(self.added_to_answers());
         out
+    }
+
+    /// The key of `rewrite` with the fields of answers, whoever answers.
+    fn added_to_answers(&self) -> Option<KeyValue> {
+        let entry = |field: &String| {
+            let field = KeyValue::new("field", value::quote(&escape_variables(field)));
+            value::table(&[field, KeyValue::new("own", "true")])
+        };
+        let added: Vec<String> = self.answer_set.iter().map(entry).collect();
+        (!added.is_empty()).then(|| KeyValue::new("response-add", value::list(added)))
     }
 }
 

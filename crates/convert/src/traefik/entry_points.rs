@@ -305,7 +305,7 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
         ),
         (
             &["forwardedHeaders", "insecure"],
-            "every client is believed what it says of others, and X-Real-Ip is not added: name the proxies in front",
+            "every client is believed what it says of others, and X-Forwarded-Host, X-Forwarded-Port and X-Real-Ip are not added: name the proxies in front",
         ),
         (
             &["proxyProtocol", "insecure"],

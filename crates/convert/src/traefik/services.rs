@@ -209,7 +209,14 @@ impl<'t> ServicePools<'t> {
         names: &mut UniqueNames,
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
-        let main = self.pool(kind.text_of("service").unwrap_or_default(), names, notes)?;
+        let name = kind.text_of("service").unwrap_or_default();
+        let balancer = self.find(name).and_then(|service| service.get("loadBalancer"));
+        if balancer.is_some_and(|balancer| balancer.get("healthCheck").is_none()) {
+            let reason =
+                "is not checked by `healthCheck`, without which Traefik has no such router";
+            return Err(format!("the service `{name}` of `failover` {reason}"));
+        }
+        let main = self.pool(name, names, notes)?;
         let other = self.pool(kind.text_of("fallback").unwrap_or_default(), names, notes)?;
         for key in ["service", "fallback"] {
             kind.convert_key(key, notes);

@@ -89,7 +89,11 @@ fn middlewares_become_keys_of_rules() {
             "remove = [\"X-Forwarded-Server\", \"X-C\"]",
             false,
         ),
-        ("{ headers: { customResponseHeaders: { X-A: b } } }", "answer-set = \"X-A: b\"", false),
+        (
+            "{ headers: { customResponseHeaders: { X-A: b } } }",
+            "answer-remove = \"X-A\", response-add = [{ field = \"X-A: b\", own = true }]",
+            false,
+        ),
         ("{ headers: { stsSeconds: 60, forceSTSHeader: true } }", "max-age=60", false),
         ("{ headers: { allowedHosts: [b.example] } }", "not = { host = \"b.example\" }", false),
         ("{ headers: { accessControlAllowOriginList: [\"*\"] } }", "pool = \"s\"", true),

@@ -12,7 +12,8 @@ const HTTPS: &str = "servers: [{ url: 'https://a.example' }]";
 fn service_file(service: &str, more: &str) -> String {
     format!(
         "http:\n  routers:\n    one: {{ rule: 'Host(`a.example`)', entryPoints: [web], service: s }}\n  services:\n    s: {service}\n    \
-         o: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.9' }}] }} }}\n{more}"
+         o: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.9' }}] }} }}\n    \
+         h: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.8' }}], healthCheck: {{ path: /up }} }} }}\n{more}"
     )
 }
 
@@ -92,7 +93,8 @@ fn services_of_services_become_splits_and_mirrors() {
             "mirror = { pool = \"o\", percent = 5 }",
             false,
         ),
-        ("{ failover: { service: o, fallback: o } }", "without-servers = \"next\"", false),
+        ("{ failover: { service: h, fallback: o } }", "without-servers = \"next\"", false),
+        ("{ failover: { service: o, fallback: h } }", "answer = 503", true),
     ] {
         check(&service_file(service, ""), &[written], left);
     }
