@@ -16,9 +16,7 @@ use tests::e2e::balancer::{figure, program};
 use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 
-use super::shadow_examples::{
-    MOSTLY_DIFFERENT, NOT_STARTED, OPEN_FAULTS, OpenFault, SAMPLE, source, started,
-};
+use super::shadow_examples::{MOSTLY_DIFFERENT, NOT_STARTED, SAMPLE, source, started};
 use super::stage::data;
 
 /// Runs an original and this text beside it.
@@ -80,12 +78,6 @@ fn find_fault(file: &str, from: Dialect) -> Option<String> {
     let ShadowReport { requests, equal, .. } = report;
     figure(format!("shadow {file}: {requests} requests, {equal} equal"));
     let unexplained = rows(&report, DifferenceVerdict::Unexplained);
-    let is_known = |row: &str| {
-        let known = |one: &&OpenFault| one.file == file && row.contains(one.rows);
-        OPEN_FAULTS.iter().find(known).inspect(|one| figure(format!("{file}: {}", one.fault)))
-    };
-    let lines = unexplained.lines().filter(|row| is_known(row).is_none());
-    let unexplained = lines.collect::<Vec<_>>().join("\n");
     if !unexplained.is_empty() {
         return Some(format!("{file}:\n{unexplained}"));
     }

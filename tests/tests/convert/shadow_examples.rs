@@ -156,17 +156,6 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
     because("haproxy-names.cfg", "whether TLS begins is not known, so that everybody is refused"),
 ];
 
-/// A difference of an example that is a fault of the conversion.
-pub struct OpenFault {
-    pub file: &'static str,
-    /// Text of the rows that show it.
-    pub rows: &'static str,
-    pub fault: &'static str,
-}
-
-/// Faults that are known. Rows of them are counted as found, and all others fail.
-pub const OPEN_FAULTS: &[OpenFault] = &[];
-
 /// Examples that run in each test; all of them run with `STEELYARD_LONG=1`.
 pub const SAMPLE: &[&str] = &[
     "haproxy-shop.cfg",
