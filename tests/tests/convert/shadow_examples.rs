@@ -146,6 +146,7 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
     because("traefik-canary.yaml", "Traefik names its machine to servers"),
     because("traefik-chain.yaml", "Traefik names its machine to servers"),
     because("traefik-dynamic.toml", "Traefik names its machine to servers"),
+    because("traefik-mtls.toml", "Traefik names its machine to servers"),
     because("traefik-platform.yaml", "Traefik names its machine to servers"),
     because("traefik-shop.yaml", "Traefik names its machine to servers"),
     because("caddy-discovery.Caddyfile", "Caddy asks servers for compressed answers on its own"),
