@@ -80,7 +80,7 @@ fn tested_field(variable: &str) -> Option<String> {
     Some(field.to_owned())
 }
 
-/// The condition that a variable such as `%{HTTP_HOST}` fits a pattern of a `RewriteCond`.
+/// The condition that a variable such as `%{HTTP_HOST}` fits a pattern.
 pub fn compare_variable(test: &str, pattern: &str, ignore_case: bool, port: u16) -> RuleCondition {
     // Files are not served, so that none is there.
     if matches!(pattern, "-f" | "-d" | "-s" | "-l" | "-L" | "-h" | "-x") {

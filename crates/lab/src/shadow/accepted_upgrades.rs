@@ -4,7 +4,7 @@ use super::difference_context::{DifferenceContext, client_field, sends, server_f
 use super::observation::field_values;
 
 pub fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let is_refused = seen.ours.server().is_none() && seen.ours.status >= 501;
+    let is_refused = seen.ours.server().is_none() && seen.ours.status == 501;
     let goes_on = seen.ours.status == 101 || is_refused;
     // What the original does not send to a server is refused for another reason.
     (sends(seen, "upgrade") && goes_on && seen.theirs.server().is_some())
@@ -75,6 +75,7 @@ mod tests {
             (&served(101), &own(501), true),
             (&own(503), &served(101), false),
             (&own(404), &own(501), false),
+            (&served(101), &own(502), false),
             (&served(200), &own(403), false),
         ] {
             let request = ShadowRequest {
