@@ -23,6 +23,7 @@ mod source_hash;
 mod two_choices;
 mod weighted_random;
 
+pub use backup_choice::has_backup;
 pub use request::{PickRequest, PickResult};
 pub use rng::Rng;
 

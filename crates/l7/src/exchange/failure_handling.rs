@@ -123,10 +123,10 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     fn has_other_server(&self, failure: &AttemptFailure<N>) -> bool {
         let view = self.pool.view.borrow();
         let own = failure.server.as_ref().map(|server| server.id);
-        load_balancing::eligible_servers(&view).into_iter().any(|(at, _)| {
-            let id = view.servers[at].id;
-            Some(id) != own && !self.written_servers.contains(&id)
-        })
+        let had_it = |id| Some(id) == own || self.written_servers.contains(&id);
+        let mut eligible = load_balancing::eligible_servers(&view).into_iter();
+        eligible.any(|(at, _)| !had_it(view.servers[at].id))
+            || load_balancing::has_backup(&view, had_it)
     }
 
     fn is_past_deadline(&self) -> bool {

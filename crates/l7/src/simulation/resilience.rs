@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::{PoolConfig, StatusRange, StatusRanges};
-use model::id::{PoolId, ServiceId};
-use model::snapshot::{PoolView, ServerState, WorkerSnapshot};
+use model::config::{PoolConfig, Priority, StatusRange, StatusRanges};
+use model::id::{PoolId, ServerId, ServiceId};
+use model::snapshot::{PoolView, ServerState, ServerView, WorkerSnapshot};
 use model::stats::pool::PoolCounters;
 
 use super::client::{ClientNotes, ClientOutcome, PlannedRequest, RequestNote, SimClient};
@@ -248,6 +248,35 @@ fn no_server_is_asked_twice_for_what_it_may_have_done() {
         assert_eq!(pairs.len(), asked, "seed {seed}: {:?}", ledger.borrow().order);
         let garbage = pairs.iter().filter(|(id, _)| id % 3 == 1).count();
         assert_eq!(garbage, 4, "seed {seed}: a malformed answer ends it");
+        stage.finish();
+    }
+}
+
+#[test]
+fn a_backup_is_asked_once_all_others_have_failed_a_request_that_they_had() {
+    for (backup, asked) in [(true, 3), (false, 2)] {
+        let pool = |pool: &mut PoolConfig| {
+            pool.retries = 2;
+            pool.retry.backup = backup;
+            pool.retry.budget = None;
+            pool.limit.idle = 0;
+        };
+        let last = |server: &mut ServerView| {
+            if server.id == ServerId(2) {
+                Arc::make_mut(&mut server.config).priority = Priority::BACKUP;
+            }
+        };
+        let stage = WorkerHarness::new(7, 30_000, setting(&addresses(3), |_| (), pool, last));
+        let ledger = serve(&stage, 3);
+        let door = stage.open(ServiceId(0));
+        let notes = ClientNotes::default();
+        let client = SimClient::new(notes.clone(), vec![get(1, "die")], false);
+        stage.client(&door, 1, Duration::ZERO, client);
+        stage.until(|| notes.borrow().len() == 1 && stage.connections() == 0);
+        let servers: Vec<usize> = ledger.borrow().order.iter().map(|entry| entry.server).collect();
+        assert_eq!(servers.len(), asked, "{servers:?}");
+        assert_eq!(servers.contains(&2), backup, "{servers:?}");
+        assert!(!backup || servers[2] == 2, "{servers:?}");
         stage.finish();
     }
 }

@@ -34,6 +34,12 @@ pub fn choose_backup(
     all_tried.then(|| choose_untried(view, ask.tried, rng)).flatten()
 }
 
+/// Whether `retry.backup` lets a retry go to a server that is not excluded.
+pub fn has_backup(view: &PoolView, is_excluded: impl Fn(ServerId) -> bool) -> bool {
+    let helps = |one: &ServerView| may_help(one, &[]) && !is_excluded(one.id);
+    view.config.retry.backup && view.servers.iter().any(helps)
+}
+
 fn choose_untried(view: &PoolView, tried: &[ServerId], rng: &mut Rng) -> Option<PickResult> {
     let untried = || view.servers.iter().enumerate().filter(|(_, one)| may_help(one, tried));
     let first = untried().map(|(_, server)| rank(view, server)).min()?;
