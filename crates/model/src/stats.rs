@@ -3,6 +3,7 @@
 //! Each worker adds to its own slot (plain load and store, no locked instruction); readers sum the slots. Only values
 //! that every worker must see at once (exchanges in flight at a server) are shared. It derives no rates.
 
+mod exchange_phases;
 pub mod histogram;
 pub mod latency_ewma;
 mod request_phases;
@@ -17,6 +18,7 @@ pub use crate::counter::Count;
 use crate::load_report;
 pub use crate::shared_gauge::{SharedByteGauge, SharedGauge};
 use crate::slow_threshold::DEFAULT_SLOW_THRESHOLD;
+pub use exchange_phases::ExchangePhaseHistograms;
 pub use histogram::{Histogram, HistogramSum};
 pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;
@@ -254,31 +256,6 @@ counters! {
         mirror_dropped = "mirror-dropped";
         /// Bytes of responses to matched requests.
         bytes = "bytes";
-    }
-}
-
-/// The phases of an exchange that have histograms.
-#[derive(Debug, Default)]
-pub struct ExchangePhaseHistograms {
-    /// Waiting for a server below its connection limit.
-    pub queue: Histogram,
-    /// Connecting; 0 is not recorded for reused connections.
-    pub connect: Histogram,
-    /// From the request's last byte sent to the response's first.
-    pub first_byte: Histogram,
-    /// From the response's first byte to its last sent.
-    pub transfer: Histogram,
-    /// From the request's first byte to the response's last sent.
-    pub total: Histogram,
-}
-
-impl ExchangePhaseHistograms {
-    /// Names in the order of `all`.
-    pub const NAMES: [&'static str; 5] = ["queue", "connect", "first-byte", "transfer", "total"];
-
-    /// All, in the order of `NAMES`.
-    pub fn all(&self) -> [&Histogram; 5] {
-        [&self.queue, &self.connect, &self.first_byte, &self.transfer, &self.total]
     }
 }
 
