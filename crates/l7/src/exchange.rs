@@ -33,6 +33,7 @@ mod release;
 pub(crate) mod resend;
 mod routing;
 mod shown_credentials;
+mod token_check;
 pub(crate) mod trace_span;
 pub(crate) mod tunnel;
 

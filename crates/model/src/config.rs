@@ -106,7 +106,7 @@ pub use affinity::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
 pub use agent::{AgentConfig, AgentKind};
-pub use auth::{AuthConfig, AuthKey, AuthKind, RuleAuth};
+pub use auth::{AuthConfig, AuthKey, AuthKind, ClaimField, RuleAuth};
 pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 pub use body_limit::BodyLimit;
 pub use buffer::{BufferConfig, BufferOverflow};

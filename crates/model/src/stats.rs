@@ -156,6 +156,26 @@ counters! {
         auth_admitted = "auth-admitted";
         /// Those of them for whom an earlier proof was enough.
         auth_cached = "auth-cached";
+        /// Requests without a token, where one was needed.
+        token_absent = "token-absent";
+        /// Requests whose token was malformed.
+        token_malformed = "token-malformed";
+        /// Requests whose token had an algorithm that is not accepted.
+        token_algorithm = "token-algorithm";
+        /// Requests whose token was signed with an unknown key.
+        token_unknown_key = "token-unknown-key";
+        /// Requests whose token had a wrong signature.
+        token_signature = "token-signature";
+        /// Requests whose token had expired.
+        token_expired = "token-expired";
+        /// Requests whose token was not valid yet.
+        token_not_yet_valid = "token-not-yet-valid";
+        /// Requests whose token was of another issuer.
+        token_issuer = "token-issuer";
+        /// Requests whose token was for another audience.
+        token_audience = "token-audience";
+        /// Requests whose token lacked a claim.
+        token_claim = "token-claim";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// HTTP/2 connections closed gracefully for their age.

@@ -8,5 +8,7 @@
 
 mod api_keys;
 mod beside_nginx;
+mod issuer;
 mod passwords;
 mod scope;
+mod tokens;

@@ -226,6 +226,12 @@ impl<'w> DocumentStage<'w> {
                 world.write("next.toml", INSTALLED.replace("weight = 3", "weight = 2"));
                 Vec::new()
             }
+            "docs/authentication.md" => {
+                let mut shown = blocks(self.tree, page);
+                let tokens = shown.find(|block| block.contains("\"jwt\"")).unwrap();
+                world.write("jwt.toml", tokens);
+                Vec::new()
+            }
             "docs/lab.md" => {
                 world.done("umask 077; head -c 32 /dev/urandom | base64 > token");
                 let agent = |at: &str| {

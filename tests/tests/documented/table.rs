@@ -40,6 +40,7 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
             -H \"$(sed -n 's/^etag:/if-match:/p' head | tr -d '\\r')\" http://x/v1/config",
         ),
     ),
+    ("docs/authentication.md", "steelyard run -c jwt.toml", KeepsRunning("ready")),
     ("docs/cores.md", "steelyard doctor cores", ExitCodes(&[0, 1])),
     ("docs/cores.md", "steelyard doctor cores --watch", Until("PACKETS/S")),
     (

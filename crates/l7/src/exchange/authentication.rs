@@ -7,9 +7,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use credentials::basic_credentials::BasicCredentials;
+use credentials::jwt::refusal::JwtRefusal;
 use model::cause::Cause;
 use model::config::RuleAuth;
-use model::request_head::same_name;
+use model::request_head::{fields, same_name};
 
 use super::{ExchangeContext, HttpExchange};
 use crate::exchange::head_fields::{self, HeadFieldLine};
@@ -17,25 +18,42 @@ use crate::exchange::routing::EarlyReply;
 use crate::exchange::shown_credentials::ShownCredentials;
 use crate::rt::NetDriver;
 use crate::worker::authentication::auth_object::{AuthMethod, AuthObject, PasswordUsers};
+use crate::worker::authentication::cookie_pairs;
 use crate::worker::authentication::key_parameter::{self, ParameterValue};
 use crate::worker::authentication::password_checks::{PasswordAnswer, PasswordQuestion};
 
 /// How long a request waits for the check of its password: a browser's user tries again after so long.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-const AUTHORIZATION: &str = "Authorization";
+pub(super) const AUTHORIZATION: &str = "Authorization";
+pub(super) const COOKIE: &str = "Cookie";
 
 /// What a client has proven.
-struct ProvenUser {
-    name: String,
+pub(super) struct ProvenUser {
+    /// Field lines that tell servers who the user is.
+    pub lines: Arc<[u8]>,
     /// What is taken out of the request for servers.
-    credential: ShownCredential,
+    pub credential: ShownCredential,
 }
 
 /// A credential in the request.
-enum ShownCredential {
+pub(super) enum ShownCredential {
     Field { name: String, value: Vec<u8> },
     Parameter(String),
+    Cookie { name: String, value: Vec<u8> },
+}
+
+/// Why a client may not come in.
+pub(super) struct AccessRefusal {
+    pub cause: Cause,
+    /// What is wrong with its token.
+    pub reason: Option<JwtRefusal>,
+}
+
+impl From<Cause> for AccessRefusal {
+    fn from(cause: Cause) -> AccessRefusal {
+        AccessRefusal { cause, reason: None }
+    }
 }
 
 impl<N: NetDriver> HttpExchange<'_, N> {
@@ -83,8 +101,11 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             return Some(EarlyReply::Refused(Cause::AuthOverloaded));
         };
         let proven = match &object.method {
-            AuthMethod::Passwords(users) => self.check_password(users).await,
-            AuthMethod::ApiKeys(_) => self.check_api_key(&object),
+            AuthMethod::Passwords(users) => {
+                self.check_password(&object, users).await.map_err(AccessRefusal::from)
+            }
+            AuthMethod::ApiKeys(_) => self.check_api_key(&object).map_err(AccessRefusal::from),
+            AuthMethod::Tokens(users) => self.check_token(&object.config, users),
         };
         match proven {
             Ok(user) => {
@@ -92,22 +113,26 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 self.admit_user(&object, &user);
                 None
             }
-            Err(cause) => {
+            Err(AccessRefusal { cause, reason }) => {
                 if cause == Cause::Unauthenticated
                     && let Some(shown) = &mut self.shown_credentials
                 {
-                    shown.reply_lines = object.challenge();
+                    shown.reply_lines = object.challenge(reason);
                 }
                 Some(EarlyReply::Refused(cause))
             }
         }
     }
 
-    async fn check_password(&self, users: &PasswordUsers) -> Result<ProvenUser, Cause> {
+    async fn check_password(
+        &self,
+        object: &AuthObject,
+        users: &PasswordUsers,
+    ) -> Result<ProvenUser, Cause> {
         let value = self.received_field(AUTHORIZATION).ok_or(Cause::Unauthenticated)?;
         let credentials = BasicCredentials::parse(value).ok_or(Cause::Unauthenticated)?;
         let user = ProvenUser {
-            name: credentials.name.clone(),
+            lines: object.user_line(&credentials.name),
             credential: ShownCredential::Field {
                 name: AUTHORIZATION.to_owned(),
                 value: value.to_vec(),
@@ -170,13 +195,13 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             };
             let holder = keys.find_holder(&key).ok_or(refused)?;
             let credential = ShownCredential::Parameter(name.clone());
-            return Ok(ProvenUser { name: holder.to_owned(), credential });
+            return Ok(ProvenUser { lines: object.user_line(holder), credential });
         }
         let name = object.config.header.as_deref().unwrap_or(AUTHORIZATION);
         let value = self.received_field(name).ok_or(refused)?;
         let holder = keys.find_holder(value).ok_or(refused)?;
         let credential = ShownCredential::Field { name: name.to_owned(), value: value.to_vec() };
-        Ok(ProvenUser { name: holder.to_owned(), credential })
+        Ok(ProvenUser { lines: object.user_line(holder), credential })
     }
 
     fn received_field(&self, name: &str) -> Option<&[u8]> {
@@ -188,9 +213,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if !object.config.keep_credentials {
             self.remove_credential(&user.credential);
         }
-        if let Some(field) = &object.config.user_field {
-            let line = format!("{field}: {}\r\n", user.name);
-            self.write_fields(&|_| false, line.as_bytes());
+        if !user.lines.is_empty() {
+            self.write_fields(&|_| false, &user.lines);
         }
     }
 
@@ -201,6 +225,20 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 &|line| line.name.eq_ignore_ascii_case(name.as_bytes()) && line.value == value,
                 b"",
             ),
+            ShownCredential::Cookie { name, value } => {
+                let mut lines = Vec::new();
+                for cookies in fields(&self.incoming.head, COOKIE.as_bytes()) {
+                    let rest = cookie_pairs::without(cookies, name, value);
+                    if !rest.is_empty() {
+                        lines.extend_from_slice(b"Cookie: ");
+                        lines.extend_from_slice(&rest);
+                        lines.extend_from_slice(b"\r\n");
+                    }
+                }
+                let is_dropped =
+                    |line: HeadFieldLine<'_>| line.name.eq_ignore_ascii_case(COOKIE.as_bytes());
+                self.write_fields(&is_dropped, &lines);
+            }
             ShownCredential::Parameter(name) => {
                 let target = key_parameter::without(self.incoming.target(), name);
                 let place = self.incoming.target.clone();

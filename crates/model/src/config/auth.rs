@@ -11,5 +11,5 @@ pub(super) use build::{build_auth, build_rule_auth};
 pub use diff::AuthKey;
 pub(super) use keys::{AUTH, OBJECTS, OF_RULE, OF_SERVICE};
 pub(super) use plan::ServiceAuthPlan;
-pub use types::{AuthConfig, AuthKind, RuleAuth};
+pub use types::{AuthConfig, AuthKind, ClaimField, RuleAuth};
 pub(super) use verify::verify_auth;

@@ -34,6 +34,7 @@ mod rules;
 mod server_edit;
 mod support;
 mod ten_mistakes;
+mod tokens;
 mod unix_servers;
 mod uplink;
 mod valid_files;

@@ -138,6 +138,23 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Requests let in because their client had proven who it is a short time before.",
         &[ServiceCounterRow::new("", |c| &c.auth_cached)],
     ),
+    labelled(
+        "tokens_refused",
+        "Requests refused for their token, by what was wrong with it.",
+        "reason",
+        &[
+            ServiceCounterRow::new("absent", |c| &c.token_absent),
+            ServiceCounterRow::new("malformed", |c| &c.token_malformed),
+            ServiceCounterRow::new("algorithm", |c| &c.token_algorithm),
+            ServiceCounterRow::new("unknown-key", |c| &c.token_unknown_key),
+            ServiceCounterRow::new("signature", |c| &c.token_signature),
+            ServiceCounterRow::new("expired", |c| &c.token_expired),
+            ServiceCounterRow::new("not-yet-valid", |c| &c.token_not_yet_valid),
+            ServiceCounterRow::new("issuer", |c| &c.token_issuer),
+            ServiceCounterRow::new("audience", |c| &c.token_audience),
+            ServiceCounterRow::new("claim", |c| &c.token_claim),
+        ],
+    ),
     plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",

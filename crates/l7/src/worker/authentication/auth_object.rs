@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use credentials::api_key_file::ApiKeyFile;
+use credentials::jwt::key_set::KeySetError;
+use credentials::jwt::refusal::JwtRefusal;
 use credentials::password_file::{CredentialFileError, DecoyKey, MAX_FILE_BYTES, PasswordFile};
 use model::config::{AuthConfig, AuthKind};
 use thiserror::Error;
 
 use super::proven_passwords::ProvenPasswords;
+use super::token_users::TokenUsers;
 use crate::rt::random;
 
 /// All objects of a configuration, by name.
@@ -29,6 +32,7 @@ pub struct AuthObject {
 pub enum AuthMethod {
     Passwords(Box<PasswordUsers>),
     ApiKeys(ApiKeyFile),
+    Tokens(Box<TokenUsers>),
 }
 
 /// The users of a file of passwords.
@@ -45,6 +49,8 @@ pub struct PasswordUsers {
 pub enum AuthObjectError {
     #[error("it is no text in UTF-8")]
     NoText,
+    #[error(transparent)]
+    Keys(#[from] KeySetError),
     #[error(transparent)]
     Credentials(#[from] CredentialFileError),
 }
@@ -68,28 +74,39 @@ impl AuthObject {
                 }))
             }
             AuthKind::ApiKey => AuthMethod::ApiKeys(ApiKeyFile::parse(text)?),
+            AuthKind::Jwt => AuthMethod::Tokens(Box::new(TokenUsers::new(&config, content)?)),
         };
         Ok(AuthObject { config, method })
     }
 
     /// The field `WWW-Authenticate` of a refusal as a line (RFC 9110 §11.6.1); empty: none is defined for the kind.
-    pub fn challenge(&self) -> Vec<u8> {
-        match self.config.kind {
-            AuthKind::Basic => {
-                let mut line = b"WWW-Authenticate: Basic realm=\"".to_vec();
-                for byte in self.config.realm.bytes() {
-                    // A quoted string (RFC 9110 §5.6.4).
-                    if matches!(byte, b'"' | b'\\') {
-                        line.push(b'\\');
-                    }
-                    line.push(byte);
-                }
-                line.extend_from_slice(b"\", charset=\"UTF-8\"\r\n");
-                line
-            }
-            AuthKind::ApiKey => Vec::new(),
-        }
+    /// `reason`: what is wrong with a token.
+    pub fn challenge(&self, reason: Option<JwtRefusal>) -> Vec<u8> {
+        let realm = quote(&self.config.realm);
+        let line = match self.config.kind {
+            AuthKind::Basic => format!("Basic realm={realm}, charset=\"UTF-8\""),
+            AuthKind::ApiKey => return Vec::new(),
+            // Who shows nothing learns no more than the scheme (RFC 6750 §3.1).
+            AuthKind::Jwt => match reason.filter(|reason| *reason != JwtRefusal::Absent) {
+                None => format!("Bearer realm={realm}"),
+                Some(reason) => format!(
+                    "Bearer realm={realm}, error=\"invalid_token\", error_description=\"{reason}\""
+                ),
+            },
+        };
+        format!("WWW-Authenticate: {line}\r\n").into_bytes()
     }
+
+    /// The line with the user's name for servers.
+    pub fn user_line(&self, name: &str) -> Arc<[u8]> {
+        let field = self.config.user_field.as_ref();
+        field.map(|field| format!("{field}: {name}\r\n").into_bytes()).unwrap_or_default().into()
+    }
+}
+
+/// A quoted string (RFC 9110 §5.6.4).
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 #[cfg(test)]
@@ -110,7 +127,7 @@ mod tests {
         let file = b"u:$apr1$x$16j9.5e7KiXmuYFAYpPJM/";
         let line = |realm: &str| {
             let made = object(&format!("kind = \"basic\"\n{realm}"), file).unwrap();
-            String::from_utf8(made.challenge()).unwrap()
+            String::from_utf8(made.challenge(None)).unwrap()
         };
         let field = |realm: &str| {
             format!("WWW-Authenticate: Basic realm=\"{realm}\", charset=\"UTF-8\"\r\n")

@@ -2,22 +2,29 @@
 
 use std::path::PathBuf;
 
-use super::types::{AuthConfig, AuthKind, RuleAuth};
+use super::keys::PUBLIC_KEY_ALGORITHMS;
+use super::types::{AuthConfig, AuthKind, ClaimField, RuleAuth};
 use crate::config::section::ConfigSection;
 
 /// The field of an API key if none is named.
 const KEY_FIELD: &str = "X-Api-Key";
 
+/// The field of a token if none is named (RFC 6750 §2.1).
+const TOKEN_FIELD: &str = "Authorization";
+
 pub fn build_auth(section: &ConfigSection) -> AuthConfig {
     let owned = |key: &str| section.text(key).map(str::to_owned);
     let kind = match section.text("kind") {
         Some("api-key") => AuthKind::ApiKey,
+        Some("jwt") => AuthKind::Jwt,
         _ => AuthKind::Basic,
     };
     let query = owned("query");
-    let header = match (kind, owned("header"), &query) {
-        (AuthKind::ApiKey, None, None) => Some(KEY_FIELD.to_owned()),
-        (_, header, _) => header,
+    let cookie = owned("cookie");
+    let header = match (kind, owned("header")) {
+        (AuthKind::ApiKey, None) if query.is_none() => Some(KEY_FIELD.to_owned()),
+        (AuthKind::Jwt, None) if cookie.is_none() => Some(TOKEN_FIELD.to_owned()),
+        (_, header) => header,
     };
     AuthConfig {
         name: section.name.clone(),
@@ -29,7 +36,22 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         user_field: owned("user-field"),
         keep_credentials: section.flag("keep-credentials"),
         cache: section.time("cache"),
+        cookie,
+        algorithms: match (kind, section.keywords("algorithms")) {
+            (AuthKind::Jwt, []) => PUBLIC_KEY_ALGORITHMS.to_vec(),
+            (_, written) => written.to_vec(),
+        },
+        issuer: section.texts("issuer").to_vec(),
+        audience: section.texts("audience").to_vec(),
+        leeway: section.time("leeway").unwrap_or_default(),
+        required_claims: section.texts("required-claims").to_vec(),
+        claim_fields: section.texts("claim-fields").iter().map(|line| claim_field(line)).collect(),
     }
+}
+
+fn claim_field(line: &str) -> ClaimField {
+    let mut parts = line.splitn(2, ':').map(|part| part.trim().to_owned());
+    ClaimField { field: parts.next().unwrap_or_default(), claim: parts.next().unwrap_or_default() }
 }
 
 /// What a rule says.

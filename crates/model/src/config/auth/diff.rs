@@ -13,4 +13,11 @@ changed_keys! {
     UserField = "user-field" => user_field,
     KeepCredentials = "keep-credentials" => keep_credentials,
     Cache = "cache" => cache,
+    Cookie = "cookie" => cookie,
+    Algorithms = "algorithms" => algorithms,
+    Issuer = "issuer" => issuer,
+    Audience = "audience" => audience,
+    Leeway = "leeway" => leeway,
+    RequiredClaims = "required-claims" => required_claims,
+    ClaimFields = "claim-fields" => claim_fields,
 }

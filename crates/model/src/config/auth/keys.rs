@@ -25,35 +25,63 @@ pub const OF_RULE: KeySchema = KeySchema::new(
 )
 .http_only();
 
+/// Algorithms of signatures, as RFC 7518 and RFC 8037 name them.
+const ALGORITHMS: [Keyword; 13] = [
+    Keyword::new("ES256"),
+    Keyword::new("ES384"),
+    Keyword::new("ES512"),
+    Keyword::new("RS256"),
+    Keyword::new("RS384"),
+    Keyword::new("RS512"),
+    Keyword::new("PS256"),
+    Keyword::new("PS384"),
+    Keyword::new("PS512"),
+    Keyword::new("EdDSA"),
+    Keyword::new("HS256"),
+    Keyword::new("HS384"),
+    Keyword::new("HS512"),
+];
+
+/// Those whose keys cannot sign: what an object accepts unless it says more.
+pub const PUBLIC_KEY_ALGORITHMS: [&str; 10] =
+    ["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"];
+
 pub static AUTH: TableSchema = TableSchema {
     description: "an authentication",
-    exclusive_groups: &[&["header"], &["query"]],
+    exclusive_groups: &[&["header"], &["query"], &["cookie"]],
     keys: &[
         KeySchema::new(
             "kind",
-            ValueKind::Keyword(&[Keyword::new("basic"), Keyword::new("api-key")]),
+            ValueKind::Keyword(&[
+                Keyword::new("basic"),
+                Keyword::new("api-key"),
+                Keyword::new("jwt"),
+            ]),
             DefaultValue::Required,
-            "What a client shows: `basic`: a name and a password (RFC 7617). `api-key`: a key in a field or in the query.",
+            "What a client shows: `basic`: a name and a password (RFC 7617). `api-key`: a key in a field or in the query. \
+             `jwt`: a signed token (RFC 7519).",
         ),
         KeySchema::new(
             "file",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Absent,
             "`basic`: a file as `htpasswd` writes it, `name:hash` a line, with bcrypt, argon2, SHA-crypt or apr1. `api-key`: \
-             `name:digest` a line, the digest is the SHA-256 of the key in 64 hexadecimal digits. Read again when it has \
-             changed.",
+             `name:digest` a line, the digest is the SHA-256 of the key in 64 hexadecimal digits. `jwt`: a JWK Set \
+             (RFC 7517). Read again when it has changed.",
         ),
         KeySchema::new(
             "realm",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Derived("the name of the table"),
-            "What browsers show with the question for a password.",
+            "What browsers show with the question for a password; with `jwt` a part of the refusal.",
         ),
         KeySchema::new(
             "header",
             ValueKind::Text { form: TextFormat::FieldName, unset: None },
-            DefaultValue::Derived("`X-Api-Key` for `api-key`, unless `query` is written"),
-            "The field that has the key.",
+            DefaultValue::Derived(
+                "`X-Api-Key` for `api-key`, unless `query` is written; `Authorization` for `jwt`, unless `cookie` is written",
+            ),
+            "The field that has the key or the token. In `Authorization` a token has the scheme `Bearer`.",
         ),
         KeySchema::new(
             "query",
@@ -65,20 +93,67 @@ pub static AUTH: TableSchema = TableSchema {
             "user-field",
             ValueKind::Text { form: TextFormat::FieldName, unset: None },
             DefaultValue::Absent,
-            "A field with the user's name for servers. What clients send under this name reaches no server.",
+            "A field with the user's name for servers; with `jwt` it has the claim `sub`. What clients send under this name \
+             reaches no server.",
         ),
         KeySchema::new(
             "keep-credentials",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "`true`: servers get the password or key too.",
+            "`true`: servers get the password, key or token too.",
         ),
         // A changed file ends it at once; a browser sends the password with each request.
         KeySchema::new(
             "cache",
             ValueKind::time_or_keyword(1_000, 86_400_000, "off"),
             DefaultValue::millis(300_000),
-            "`basic`: how long a proven password is not hashed again. It ends when the file changes.",
+            "How long a proven password or token is not checked again. It ends when the file changes, and for a token when \
+             the token ends.",
+        ),
+        KeySchema::new(
+            "cookie",
+            ValueKind::Text { form: TextFormat::Token, unset: None },
+            DefaultValue::Absent,
+            "`jwt`: the cookie that has the token, in the place of a field.",
+        ),
+        KeySchema::new(
+            "algorithms",
+            ValueKind::KeywordList(&ALGORITHMS),
+            DefaultValue::Derived("those with public keys: all but `HS256`, `HS384` and `HS512`"),
+            "`jwt`: the algorithms of signatures that are accepted. `HS256` and its like need keys that can sign, too.",
+        ),
+        KeySchema::new(
+            "issuer",
+            ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
+            "`jwt`: who may have issued a token: the claim `iss`. It must be written.",
+        ),
+        KeySchema::new(
+            "audience",
+            ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
+            "`jwt`: whom a token must be for: the claim `aud` must name one of them. Unless it is written, a token may not \
+             have that claim.",
+        ),
+        // What clocks that are kept by NTP differ by is far less; ten minutes are for those that are not.
+        KeySchema::new(
+            "leeway",
+            ValueKind::time(0, 600_000),
+            DefaultValue::millis(60_000),
+            "`jwt`: how far the clock of the issuer may differ, for the claims `exp` and `nbf`.",
+        ),
+        KeySchema::new(
+            "required-claims",
+            ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
+            "`jwt`: claims that a token must have, `name` or `name: value`. A list must have the value as a member, and the \
+             claims `scope` and `scp` as a word. `/a/b` is the claim `b` in the claim `a` (RFC 6901).",
+        ),
+        KeySchema::new(
+            "claim-fields",
+            ValueKind::Lines { form: TextFormat::Field, most: 16 },
+            DefaultValue::Absent,
+            "`jwt`: fields with claims for servers, `field: name` each. What clients send under these names reaches no server.",
         ),
     ],
 };

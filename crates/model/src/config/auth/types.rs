@@ -11,11 +11,11 @@ use serde::Serialize;
 pub struct AuthConfig {
     pub name: String,
     pub kind: AuthKind,
-    /// The file of passwords or digests of keys.
+    /// The file of passwords, of digests of keys, or of keys of signatures.
     pub file: PathBuf,
     /// What browsers show with the question for a password.
     pub realm: String,
-    /// The field that has the key.
+    /// The field that has the key or the token.
     pub header: Option<String>,
     /// The parameter of the query that has the key.
     pub query: Option<String>,
@@ -25,12 +25,36 @@ pub struct AuthConfig {
     pub keep_credentials: bool,
     /// How long a proven password is not checked again; `None`: each is.
     pub cache: Option<Duration>,
+    /// The cookie that has the token.
+    pub cookie: Option<String>,
+    /// The accepted algorithms of signatures, by their names.
+    pub algorithms: Vec<&'static str>,
+    /// Who may have issued a token.
+    pub issuer: Vec<String>,
+    /// Whom a token may be for.
+    pub audience: Vec<String>,
+    /// How far the issuer's clock may differ.
+    pub leeway: Duration,
+    /// Claims that a token must have, `name` or `name: value`.
+    pub required_claims: Vec<String>,
+    /// Fields with claims for servers.
+    pub claim_fields: Vec<ClaimField>,
+}
+
+/// A field that has a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ClaimField {
+    pub field: String,
+    /// The name of the claim, or its place if it begins with `/`.
+    pub claim: String,
 }
 
 impl AuthConfig {
     /// Fields of requests that only authentication may write.
     pub fn written_fields(&self) -> impl Iterator<Item = &str> {
-        self.user_field.iter().map(String::as_str)
+        let claims = self.claim_fields.iter().map(|it| &it.field);
+        self.user_field.iter().chain(claims).map(String::as_str)
     }
 }
 
@@ -42,6 +66,8 @@ pub enum AuthKind {
     Basic,
     /// A key in a field or a parameter.
     ApiKey,
+    /// A signed token (RFC 7519).
+    Jwt,
 }
 
 impl AuthKind {
@@ -50,6 +76,7 @@ impl AuthKind {
         match self {
             AuthKind::Basic => "basic",
             AuthKind::ApiKey => "api-key",
+            AuthKind::Jwt => "jwt",
         }
     }
 }

@@ -11,11 +11,18 @@ use crate::config::unsupported_keys::written_keys;
 use crate::request_head::same_name;
 
 /// Keys that some kinds do not know, with the kinds that do.
-const KEYS_OF_KINDS: [KindKey; 4] = [
-    KindKey { key: "realm", kinds: &["basic"] },
-    KindKey { key: "header", kinds: &["api-key"] },
+const KEYS_OF_KINDS: [KindKey; 11] = [
+    KindKey { key: "realm", kinds: &["basic", "jwt"] },
+    KindKey { key: "header", kinds: &["api-key", "jwt"] },
     KindKey { key: "query", kinds: &["api-key"] },
-    KindKey { key: "cache", kinds: &["basic"] },
+    KindKey { key: "cache", kinds: &["basic", "jwt"] },
+    KindKey { key: "cookie", kinds: &["jwt"] },
+    KindKey { key: "algorithms", kinds: &["jwt"] },
+    KindKey { key: "issuer", kinds: &["jwt"] },
+    KindKey { key: "audience", kinds: &["jwt"] },
+    KindKey { key: "leeway", kinds: &["jwt"] },
+    KindKey { key: "required-claims", kinds: &["jwt"] },
+    KindKey { key: "claim-fields", kinds: &["jwt"] },
 ];
 
 /// Fields that servers read otherwise than as the name of a user.
@@ -89,16 +96,46 @@ fn verify_object(object: &ConfigSection, whole: bool, sink: &mut FindingCollecto
             sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
         }
     }
-    for key in ["user-field", "header"] {
-        let Some(name) = object.text(key) else { continue };
-        let is_other = |other: &str| same_name(name.as_bytes(), other.as_bytes());
+    if kind == "jwt" && whole && object.texts("issuer").is_empty() && !object.is_invalid("issuer") {
+        let trouble = FindingDetails::new("`kind = \"jwt\"` needs `issuer`")
+            .with_found("nothing")
+            .with_expected("who may have issued a token, as it says in `iss`");
+        sink.error(object.span, &format!("{path}.issuer"), trouble);
+    }
+    verify_fields(object, &path, sink);
+}
+
+/// Fields that are read or written have no other meaning, and no two of them are one.
+fn verify_fields(object: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
+    let named = |key: &'static str| object.text(key).map(|name| NamedField { key, name });
+    let of_claims = object.texts("claim-fields").iter().map(|line| NamedField {
+        key: "claim-fields",
+        name: line.split(':').next().unwrap_or_default().trim(),
+    });
+    let mut written: Vec<&str> = Vec::new();
+    for NamedField { key, name } in
+        named("user-field").into_iter().chain(named("header")).chain(of_claims)
+    {
+        let is_same = |other: &&str| same_name(name.as_bytes(), other.as_bytes());
         let is_key_field = key == "header" && name.eq_ignore_ascii_case("authorization");
-        if OTHER_MEANING.iter().any(|other| is_other(other)) && !is_key_field {
+        if OTHER_MEANING.iter().any(is_same) && !is_key_field {
             let trouble = FindingDetails::new(format!("`{name}` has another meaning"));
             let trouble = trouble.with_expected("a field of its own, such as \"X-User\"");
             sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
         }
+        if key != "header" && written.iter().any(is_same) {
+            let trouble = FindingDetails::new(format!("`{name}` is written twice"));
+            let trouble = trouble.with_expected("another field for each claim");
+            sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
+        }
+        written.push(name);
     }
+}
+
+/// A field that a key names.
+struct NamedField<'c> {
+    key: &'static str,
+    name: &'c str,
 }
 
 fn refuse_unknown(
