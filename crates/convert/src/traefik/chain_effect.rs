@@ -23,6 +23,18 @@ pub struct PathVariant {
     pub set: Vec<String>,
 }
 
+impl PathVariant {
+    /// Whether nothing is left of the path.
+    pub fn is_empty(&self) -> bool {
+        self.keys.contains(&empty_path())
+    }
+}
+
+/// The key of a path of which nothing is left, before a prefix is put there.
+pub fn empty_path() -> KeyValue {
+    KeyValue::new("path", value::quote(""))
+}
+
 /// Changed fields of requests and answers.
 #[derive(Clone, Debug, Default)]
 pub struct FieldPlan {

@@ -4,7 +4,7 @@ use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
-use super::chain_effect::{ChainEffect, PathVariant};
+use super::chain_effect::{ChainEffect, PathVariant, empty_path};
 use super::matchers::encode_path;
 use super::option_tree::OptionNode;
 
@@ -54,6 +54,11 @@ pub fn strip_prefix(node: &OptionNode, effect: &mut ChainEffect, notes: &mut Con
             keys.push(KeyValue::new("strip", value::quote(strip)));
         }
         let set = vec![format!("X-Forwarded-Prefix: {text}")];
+        // What is left of the prefix itself is empty, and what is put before it ends without a slash.
+        if strip == text && !node.is_on("forceSlash") {
+            let when = RuleCondition::texts("path", &[strip]);
+            variants.push(PathVariant { when, keys: vec![empty_path()], set: set.clone() });
+        }
         let when = RuleCondition::texts("path", &[format!("{text}*")]);
         variants.push(PathVariant { when, keys, set });
     }

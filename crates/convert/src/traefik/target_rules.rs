@@ -21,12 +21,15 @@ pub fn target_rules(
 ) -> Vec<TargetRule> {
     let unchanged =
         PathVariant { when: RuleCondition::Is(true), keys: Vec::new(), set: Vec::new() };
-    let whole = effect.variants.iter().any(|one| always_holds(&one.when, condition));
+    let has_prefix = !whole_prefix(effect, target).is_empty();
+    let variants = effect.variants.iter().filter(|one| has_prefix || !one.is_empty());
+    let always = |one: &PathVariant| !one.is_empty() && always_holds(&one.when, condition);
+    let whole = variants.clone().any(always);
     let rest = if whole { None } else { Some(&unchanged) };
     let mut out = Vec::new();
     let possible = |variant: &&PathVariant| !never_holds(&variant.when, condition);
-    for variant in effect.variants.iter().filter(possible).chain(rest) {
-        let when = match always_holds(&variant.when, condition) {
+    for variant in variants.filter(possible).chain(rest) {
+        let when = match always(variant) {
             true => condition.clone(),
             false => variant.when.clone().and(condition.clone()),
         };
@@ -52,6 +55,11 @@ pub fn target_rules(
     out
 }
 
+/// What is put before each path.
+fn whole_prefix(effect: &ChainEffect, target: &ServiceTarget<'_>) -> String {
+    format!("{}{}", target.prefix, effect.prefix.as_deref().unwrap_or_default())
+}
+
 fn rewrite_keys(
     effect: &ChainEffect,
     target: &ServiceTarget<'_>,
@@ -64,11 +72,12 @@ fn rewrite_keys(
     for field in &variant.set {
         fields.set_request(field.split(':').next().unwrap_or_default(), field.clone());
     }
-    let prefix = format!("{}{}", target.prefix, effect.prefix.as_deref().unwrap_or_default());
+    let prefix = whole_prefix(effect, target);
     let mut out = Vec::new();
     let has_path = variant.keys.iter().any(|key| key.key == "path");
     for KeyValue { key, value } in &variant.keys {
         let value = match *key {
+            "path" if variant.is_empty() => value::quote(&prefix),
             "path" => format!("\"{prefix}{}", value.trim_start_matches('"')),
             _ => value.clone(),
         };

@@ -143,6 +143,23 @@ fn middlewares_become_keys_of_rules() {
     }
 }
 
+/// Traefik puts a prefix before what is left of a path, also where nothing is left.
+#[test]
+fn a_path_that_is_taken_off_whole_becomes_the_prefix_alone() {
+    let file = |more: &str| {
+        let middlewares = format!(
+            "{{ chain: {{ middlewares: [x, y] }} }}\n    x: {{ stripPrefix: {{ prefixes: [/a]{more} }} }}\n    \
+             y: {{ addPrefix: {{ prefix: /b }} }}"
+        );
+        http_file("PathPrefix(`/a`)", &middlewares)
+    };
+    let below = "rewrite = { strip = \"/a\", prefix = \"/b\"";
+    let whole = "rewrite = { path = \"/b\"";
+    check(&file(""), &["path = \"/a\"", whole, below], false);
+    let forced = converted(&file(", forceSlash: true")).text.unwrap();
+    assert!(forced.contains(below) && !forced.contains(whole), "{forced}");
+}
+
 /// Whoever was asked for a name is refused, and what does not change a path as it was is closed.
 #[test]
 fn access_that_cannot_be_written_is_closed() {
