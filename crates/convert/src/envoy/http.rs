@@ -201,8 +201,7 @@ fn write_certificate_field(
     if let Some(field) =
         node.get("forward_client_cert_details").filter(|_| !matches!(mode, "SANITIZE" | "0"))
     {
-        let reason =
-            "servers are told of a client's certificate in other fields: this one is removed";
+        let reason = "servers are told of a client's certificate in other fields: x-forwarded-client-cert is removed";
         leave_out(field, reason, "`tls.client.headers` or `tls.client.certificate-field`", notes);
     }
 }
