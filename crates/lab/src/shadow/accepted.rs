@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::accepted_defaults::DEFAULTS;
-use super::accepted_hosts::misdirected_dot;
+use super::accepted_hosts::{misdirected_dot, spelled_host};
 use super::accepted_programs::{FIELD_HABITS, ROUTING_HABITS};
 use super::accepted_upgrades::{unnamed_upgrade, upgrade};
 use super::comparison::DifferenceTopic;
@@ -53,7 +53,8 @@ const FIELDS: [AcceptedRow; 10] = [
 
 /// Why a difference is right; `None`: it needs an explanation by a note.
 pub fn accept(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let spelled = [null_byte, usual_spelling, misdirected_dot].iter().find_map(|row| row(seen));
+    let spellings = [null_byte, usual_spelling, misdirected_dot, spelled_host];
+    let spelled = spellings.iter().find_map(|row| row(seen));
     if spelled.is_some() || opens_access(seen) {
         return spelled;
     }

@@ -2,6 +2,7 @@
 
 use super::difference_context::DifferenceContext;
 use super::request::ServerNameChoice;
+use super::usual_form::usual_host;
 
 /// The original takes a host with a final dot for another one than the same name in TLS, and serves it without the dot.
 pub fn misdirected_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -13,6 +14,14 @@ pub fn misdirected_dot(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("the final dot of a host makes no other name of it than that of TLS")
 }
 
+/// The original compares hosts letter by letter, and serves the same host in its usual spelling.
+pub fn spelled_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    let is_respelt = seen.request.http().is_some_and(|http| usual_host(&http.host) != http.host);
+    let hides = seen.theirs.status == 404 && seen.theirs.server().is_none();
+    (hides && is_respelt && seen.is_let_through)
+        .then_some("a port, a final dot and capitals make no other host of a name")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::comparison::{DifferenceTopic, ShadowDifference};
@@ -21,13 +30,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_final_dot_is_misdirected_only_if_the_name_in_tls_is_the_same_and_served() {
+    fn another_spelling_of_a_host_is_served_only_if_the_usual_one_is() {
         for (host, sni, status, is_let_through, is_accepted) in [
             ("a.example.", "A.example", 421, true, true),
             ("a.example.", "a.example", 421, false, false),
             ("a.example.", "b.example", 421, true, false),
             ("a.example", "a.example", 421, true, false),
             ("a.example.", "a.example", 403, true, false),
+            ("a.example:443", "a.example", 404, true, true),
+            ("a.example:443", "a.example", 404, false, false),
+            ("a.example", "a.example", 404, true, false),
         ] {
             let http = HttpRequest { host: host.into(), ..HttpRequest::default() };
             let request = ShadowRequest {
@@ -60,7 +72,7 @@ mod tests {
                 is_decided_by_turn: false,
                 is_of_form: false,
             };
-            let found = misdirected_dot(seen).is_some();
+            let found = misdirected_dot(seen).or_else(|| spelled_host(seen)).is_some();
             assert_eq!(found, is_accepted, "{host} {sni} {status}");
         }
     }

@@ -268,7 +268,7 @@ fn as_compared(name: &str, text: String) -> String {
     match name {
         "upgrade" => text.to_ascii_lowercase(),
         // Blanks in a list are optional (RFC 9110 section 5.6.1).
-        "vary" => text.replace(", ", ","),
+        "vary" | "x-forwarded-for" => text.replace(", ", ","),
         _ => text,
     }
 }

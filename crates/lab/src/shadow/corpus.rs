@@ -166,7 +166,7 @@ impl ListenerRequests<'_> {
             (format!("{first}:{}", self.listener.to.port()), "host with its port"),
             (format!("{first}:81"), "host with another port"),
             (format!("{first}."), "host with a final dot"),
-            (self.listener.to.ip().to_string().replace("::1", "[::1]"), "host is an address"),
+            (written_address(self.listener.to.ip()), "host is an address"),
             (format!("a.b.{first}"), "host below a host"),
         ] {
             for path in self.paths(1) {
@@ -347,6 +347,11 @@ impl ListenerRequests<'_> {
             purpose: purpose.to_owned(),
         }
     }
+}
+
+/// An address as a Host has it.
+fn written_address(address: IpAddr) -> String {
+    if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }
 }
 
 #[cfg(test)]

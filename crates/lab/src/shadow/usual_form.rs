@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
 use super::comparison::ServerPools;
+use super::failed_turns::is_failed;
 use super::hostile::decode_unreserved;
 use super::observation::{ExchangeEnd, StepObservation};
 use super::request::{ClientCertificate, RequestBody, ShadowRequest};
@@ -106,11 +107,16 @@ impl UsualForms {
     }
 }
 
+/// The status of every answer of a balancer that no server could be asked.
+const FAILED: u16 = 502;
+
 fn outcome(step: &StepObservation, pools: &ServerPools) -> FormOutcome {
     let of = step.server().and_then(|served| pools.get(&served.server));
+    // Each program has its own status for servers that fail.
+    let status = if is_failed(step) { FAILED } else { step.status };
     FormOutcome {
         end: step.end.clone(),
-        status: step.status,
+        status,
         pools: of.into_iter().flatten().map(|pool| pool.pool.clone()).collect(),
     }
 }
@@ -209,15 +215,16 @@ mod tests {
             status,
             ..StepObservation::default()
         };
-        let asked = [request("same", "/a"), request("closed", "/a")];
-        let theirs = [vec![served()], vec![served()]];
-        let ours = [vec![served()], vec![own(401)]];
+        let asked = [request("same", "/a"), request("closed", "/a"), request("dead", "/a")];
+        let theirs = [vec![served()], vec![served()], vec![own(502)]];
+        let ours = [vec![served()], vec![own(401)], vec![own(503)]];
         let forms = UsualForms::read(&asked, &theirs, &ours, &pools);
         for (host, target, ours, expected) in [
             ("SAME", "//a", served(), true),
             ("same", "/%61", own(404), false),
             ("CLOSED", "/a", own(401), false),
             ("other", "/a", served(), false),
+            ("DEAD", "/a", own(503), true),
         ] {
             let found = forms.decide(&request(host, target), &ours, &pools);
             assert_eq!(found, expected, "{host} {target}");
