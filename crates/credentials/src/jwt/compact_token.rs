@@ -45,8 +45,7 @@ impl<'t> CompactToken<'t> {
             Some(_) => return Err(malformed),
         };
         // None of the extensions is understood (RFC 7515 §4.1.11).
-        let is_nested =
-            || header.get("cty").and_then(Value::as_str).is_some_and(|kind| is_jwt_type(kind));
+        let is_nested = || header.get("cty").and_then(Value::as_str).is_some_and(is_jwt_type);
         if header.contains_key("crit") || is_nested() {
             return Err(malformed);
         }
