@@ -8,6 +8,7 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod moved;
 mod orders;
 mod refused;
 mod unrelated;

@@ -393,6 +393,7 @@ impl<N: NetDriver> Drop for ProxyStream<N> {
         if let Some(sealed) = self.tls.get() {
             self.send_close_notify(sealed, sock);
         }
+        self.rt.net.deregister(sock);
         self.rt.forget(*token);
     }
 }

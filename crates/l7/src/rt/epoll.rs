@@ -123,6 +123,15 @@ impl NetDriver for Epoll {
         Ok(epoll::add(&self.poll, sock, EventData::new_u64(token), interest)?)
     }
 
+    fn deregister(&self, sock: &WorkerSocket) {
+        // The kernel keeps the registration of a closed descriptor while a duplicate of it is open. A later duplicate
+        // that got the same number could not be registered: nobody would accept on it.
+        if let WorkerSocket::Shared(listener) = sock {
+            // It fails only for a socket that is not registered.
+            let _ = epoll::delete(&self.poll, listener);
+        }
+    }
+
     fn accept(&self, listener: &WorkerSocket) -> io::Result<AcceptedSocket<WorkerSocket>> {
         let (sock, peer) =
             rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;

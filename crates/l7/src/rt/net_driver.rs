@@ -58,6 +58,9 @@ pub trait NetDriver: Sized + 'static {
     /// Reports this socket's readiness under `token` from now on, edge-triggered.
     fn register(&self, sock: &Self::Sock, token: u64) -> io::Result<()>;
 
+    /// Ends the reports of a socket that others hold too. For any other socket, dropping it does.
+    fn deregister(&self, sock: &Self::Sock);
+
     /// Accepts the next connection of a listener.
     fn accept(&self, listener: &Self::Sock) -> io::Result<AcceptedSocket<Self::Sock>>;
 

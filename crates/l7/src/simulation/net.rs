@@ -110,6 +110,8 @@ impl NetDriver for SimNet {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    fn deregister(&self, _: &SimSocket) {}
+
     fn register(&self, sock: &SimSocket, token: u64) -> io::Result<()> {
         let mut world = self.0.borrow_mut();
         world.socks[sock.id].token = Some(token);

@@ -9,6 +9,7 @@ use quinn_proto::{EcnCodepoint, Transmit};
 use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 
 use crate::rt::epoll::Epoll;
+use crate::rt::net_driver::NetDriver;
 use crate::rt::worker_socket::WorkerSocket;
 use crate::rt::{Readiness, ReadinessSource, RegisteredSource, WorkerRuntime};
 
@@ -107,6 +108,7 @@ impl QuicSocket {
 
 impl Drop for QuicSocket {
     fn drop(&mut self) {
+        self.rt.net.deregister(&self.socket);
         self.rt.forget(self.token);
     }
 }
