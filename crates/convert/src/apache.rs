@@ -9,6 +9,7 @@ mod expression;
 mod fields;
 mod forward;
 mod host;
+mod host_limits;
 mod lines;
 mod listen;
 mod other;
@@ -20,11 +21,14 @@ mod rewrite_condition;
 mod rewrite_flags;
 mod routes;
 mod scope;
+mod section_refusals;
 mod service;
 mod sticky_session;
 mod tls;
 mod tree;
 mod upstream_tls;
+
+use std::collections::HashSet;
 
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
@@ -112,13 +116,14 @@ fn virtual_host<'t>(
 /// `ServerName` and ServerAlias.
 fn server_names(directives: &[ConfigStatement], notes: &mut ConversionNotes) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
     for one in
         directives.iter().filter(|one| matches!(one.name.as_str(), "servername" | "serveralias"))
     {
         for word in one.words_from(0) {
             let bare = word.split_once("://").map_or(word.as_str(), |parts| parts.1);
             let bare = bare.split(':').next().unwrap_or(bare).to_ascii_lowercase();
-            if !bare.is_empty() && !names.contains(&bare) {
+            if !bare.is_empty() && known.insert(bare.clone()) {
                 names.push(bare);
             }
         }

@@ -51,8 +51,26 @@ impl RuleCondition {
         }
     }
 
+    /// Both hold. A chain of them stays flat, because depth costs stack.
     pub fn and(self, other: RuleCondition) -> RuleCondition {
-        RuleCondition::All(vec![self, other])
+        match self {
+            RuleCondition::All(mut parts) => {
+                parts.push(other);
+                RuleCondition::All(parts)
+            }
+            first => RuleCondition::All(vec![first, other]),
+        }
+    }
+
+    /// One of both holds. A chain of them stays flat, because depth costs stack.
+    pub fn or(self, other: RuleCondition) -> RuleCondition {
+        match self {
+            RuleCondition::Any(mut parts) => {
+                parts.push(other);
+                RuleCondition::Any(parts)
+            }
+            first => RuleCondition::Any(vec![first, other]),
+        }
     }
 
     /// The reason why a part of the condition cannot be expressed. `None` if the whole condition can be expressed.

@@ -3,6 +3,7 @@
 
 mod command;
 mod config;
+mod named_objects;
 mod port_checks;
 mod rule;
 mod write;

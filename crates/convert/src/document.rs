@@ -2,19 +2,29 @@
 //!
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
+use model::config::loader::FILE_MAX;
+
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
 /// The limit of tables in one document, more than a file of the largest size can hold. Further tables are counted only, and
 /// nothing is written of such a document.
 pub const TABLES: usize = 60_000;
+/// The most items of a list, and the most bytes of a value on one line. The configuration's parser takes about 3 KiB for a
+/// server, so a list of these takes most of 100 MiB.
+const ITEMS: usize = 25_000;
+const VALUE_BYTES: usize = 896 * 1_024;
 
 /// The tables in output order.
 #[derive(Debug, Default)]
 pub struct Document {
     pub tables: Vec<TomlTable>,
-    /// The number of tables dropped because of the limit.
+    /// The number of tables dropped because of the limits.
     pub dropped: usize,
+    /// The least number of bytes that the tables take when they are written.
+    least_bytes: usize,
+    /// The first table with more in it than a value may have.
+    crowded: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,11 +92,13 @@ pub struct ItemPosition {
     pub item: usize,
 }
 
-/// The text of a document, and the origin of each line.
+/// The text of a document, and where each table begins in it.
 #[derive(Default)]
 pub struct RenderedDocument {
     pub text: String,
-    pub line_contents: Vec<LineContent>,
+    lines: u32,
+    /// The line before each table's own first line, counted from 0. A table without entries has that of the next one.
+    table_lines: Vec<u32>,
 }
 
 impl TomlTable {
@@ -99,6 +111,12 @@ impl TomlTable {
     /// One element of `[[path]]`. A single invalid entry removes the whole element.
     pub fn one_of(path: impl Into<String>, source: SourcePlace, directive: &str) -> TomlTable {
         TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, source, directive) }
+    }
+
+    /// The number of bytes of its parts, less than when it is written.
+    fn least_bytes(&self) -> usize {
+        let entries = self.entries.iter();
+        self.path.len() + entries.map(|one| one.key.len() + one.value.least_bytes()).sum::<usize>()
     }
 
     /// Sets a key and replaces an earlier value.
@@ -168,13 +186,32 @@ impl TomlTable {
 }
 
 impl Document {
-    /// Adds a table, or counts it as dropped when the limit is reached.
-    pub fn push(&mut self, table: TomlTable) {
-        if self.tables.len() < TABLES {
-            self.tables.push(table);
+    /// Adds a table, or counts it as dropped when a limit is reached.
+    pub fn push(&mut self, mut table: TomlTable) {
+        let is_full = self.tables.len() >= TABLES || self.least_bytes > FILE_MAX;
+        let is_crowded = table.entries.iter().any(|entry| entry.value.is_too_large());
+        if is_full || is_crowded {
+            self.dropped += 1;
+            self.crowded = self.crowded.take().or(is_crowded.then_some(table.path));
             return;
         }
-        self.dropped += 1;
+        self.least_bytes += table.least_bytes();
+        // There may be as many tables as lines.
+        table.entries.shrink_to_fit();
+        self.tables.push(table);
+    }
+
+    /// Why tables were dropped.
+    pub fn refusal(&self) -> String {
+        if let Some(path) = &self.crowded {
+            format!(
+                "`{path}` would have more than {ITEMS} servers, or a condition of more than {VALUE_BYTES} bytes"
+            )
+        } else if self.least_bytes > FILE_MAX {
+            format!("what would be written of it has more than {FILE_MAX} bytes")
+        } else {
+            format!("{} objects and rules are more than one conversion carries", self.dropped)
+        }
     }
 
     /// The table of this path. Elements of an array of tables are not searched.
@@ -208,55 +245,105 @@ impl Document {
     pub fn render(&self, file: &str) -> RenderedDocument {
         let mut page = RenderedDocument::default();
         for (at, table) in self.tables.iter().enumerate() {
+            page.table_lines.push(page.lines);
             if table.entries.is_empty() {
                 continue;
             }
             if at > 0 {
-                page.line("", LineContent::Fixed);
+                page.line("");
             }
             if table.source.line() > 0 {
                 let origin =
                     format!("# {}:{} {}", shorten(file), table.source.line(), table.directive);
-                page.line(origin.trim_end(), LineContent::Fixed);
+                page.line(origin.trim_end());
             }
             let header = if table.repeated {
                 format!("[[{}]]", table.path)
             } else {
                 format!("[{}]", table.path)
             };
-            page.line(&header, LineContent::Table(at));
-            for (which, entry) in table.entries.iter().enumerate() {
-                page.entry(entry, EntryPosition { table: at, entry: which });
-            }
+            page.line(&header);
+            table.entries.iter().for_each(|entry| page.entry(entry));
         }
         page
+    }
+
+    /// The origin of a line of the rendered text, counted from 0.
+    pub fn line_content(&self, page: &RenderedDocument, line: usize) -> LineContent {
+        let begun = page.table_lines.partition_point(|first| *first as usize <= line);
+        let Some(at) = begun.checked_sub(1) else { return LineContent::Fixed };
+        let (Some(table), Some(first)) = (self.tables.get(at), page.table_lines.get(at)) else {
+            return LineContent::Fixed;
+        };
+        let before = usize::from(at > 0) + usize::from(table.source.line() > 0);
+        let Some(mut behind) = (line - *first as usize).checked_sub(before) else {
+            return LineContent::Fixed;
+        };
+        if behind == 0 {
+            return LineContent::Table(at);
+        }
+        behind -= 1;
+        for (which, entry) in table.entries.iter().enumerate() {
+            let position = EntryPosition { table: at, entry: which };
+            if behind == 0 {
+                return LineContent::Entry(position);
+            }
+            let lines = entry.value.lines();
+            if behind < lines {
+                let last = behind + 1 == lines;
+                let item = ItemPosition { list: position, item: behind - 1 };
+                return if last { LineContent::Entry(position) } else { LineContent::Item(item) };
+            }
+            behind -= lines;
+        }
+        LineContent::Fixed
     }
 }
 
 impl RenderedDocument {
-    fn line(&mut self, text: &str, slot: LineContent) {
+    fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
-        self.line_contents.push(slot);
+        self.lines += 1;
     }
 
-    fn entry(&mut self, entry: &TomlEntry, at: EntryPosition) {
-        let slot = LineContent::Entry(at);
+    fn entry(&mut self, entry: &TomlEntry) {
         match &entry.value {
             TomlValue::Single(value) => {
-                self.line(
-                    &format!("{} = {value}{}", entry.key, origin_comment(entry.source)),
-                    slot,
-                );
+                self.line(&format!("{} = {value}{}", entry.key, origin_comment(entry.source)));
             }
             TomlValue::List(items) => {
-                self.line(&format!("{} = [", entry.key), slot);
-                for (which, item) in items.iter().enumerate() {
-                    let text = format!("  {},{}", item.value, origin_comment(item.source));
-                    self.line(&text, LineContent::Item(ItemPosition { list: at, item: which }));
+                self.line(&format!("{} = [", entry.key));
+                for item in items {
+                    self.line(&format!("  {},{}", item.value, origin_comment(item.source)));
                 }
-                self.line("]", slot);
+                self.line("]");
             }
+        }
+    }
+}
+
+impl TomlValue {
+    /// The number of lines when it is written.
+    fn lines(&self) -> usize {
+        match self {
+            TomlValue::Single(_) => 1,
+            TomlValue::List(items) => items.len() + 2,
+        }
+    }
+
+    fn is_too_large(&self) -> bool {
+        match self {
+            TomlValue::Single(value) => value.len() > VALUE_BYTES,
+            TomlValue::List(items) => items.len() > ITEMS,
+        }
+    }
+
+    /// The number of bytes of its parts, less than when it is written.
+    fn least_bytes(&self) -> usize {
+        match self {
+            TomlValue::Single(value) => value.len(),
+            TomlValue::List(items) => items.iter().map(|item| item.value.len()).sum(),
         }
     }
 }

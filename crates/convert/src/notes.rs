@@ -3,6 +3,7 @@
 //! The list is bounded: notes beyond `LISTED` are only counted. This module makes no decisions.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use serde::Serialize;
 
@@ -54,13 +55,13 @@ impl UnsupportedReason {
 }
 
 /// The parts of a note by which duplicates are known.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct NoteIdentity {
+#[derive(Hash)]
+struct NoteIdentity<'n> {
     kind: NoteKind,
     /// The line from 1; 0 means the whole file or no line.
     line: u32,
-    directive: String,
-    reason: String,
+    directive: &'n str,
+    reason: &'n str,
 }
 
 /// The notes of one conversion without duplicates, and the account of its words.
@@ -68,7 +69,9 @@ struct NoteIdentity {
 pub struct ConversionNotes {
     file: String,
     list: Vec<ConversionNote>,
-    seen: HashSet<NoteIdentity>,
+    /// Digests of the notes so far, with a key of this conversion. Texts would cost more memory than the notes.
+    seen: HashSet<u64>,
+    digest_key: RandomState,
     unlisted: u64,
     left_out: u64,
     unreadable: bool,
@@ -150,9 +153,9 @@ impl ConversionNotes {
         let line = source.line();
         let directive = shorten(directive);
         // A line that several objects inherit gets one note for each reason.
-        let seen =
-            || NoteIdentity { kind, line, directive: directive.clone(), reason: reason.to_owned() };
-        if self.list.len() < LISTED && !self.seen.insert(seen()) {
+        let identity = NoteIdentity { kind, line, directive: &directive, reason };
+        let digest = self.digest_key.hash_one(identity);
+        if self.list.len() < LISTED && !self.seen.insert(digest) {
             return None;
         }
         if kind == NoteKind::LeftOut {

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::config::loader::FILE_MAX;
 use model::config::{ConfigFinding, check_text};
 
-use crate::document::{
-    Document, EntryPosition, ItemPosition, LineContent, RenderedDocument, TomlValue,
-};
+use crate::document::{Document, EntryPosition, ItemPosition, LineContent, TomlValue};
 use crate::notes::ConversionNotes;
 use crate::rule_fallback::{RuleFallback, is_refusal};
 use crate::source::SourcePlace;
@@ -17,44 +15,53 @@ use crate::source::SourcePlace;
 /// The limit of removal rounds. A removal may invalidate other entries.
 const ROUNDS: usize = 64;
 
+/// The limit of bytes that all rounds check together, but for the first ones.
+const CHECKED_BYTES: usize = 2 * FILE_MAX;
+/// The rounds that are always made.
+const LEAST_ROUNDS: usize = 4;
+
 const CLOSED: &str =
     "; so that none of its requests take a broader rule, what it may have meant is refused";
 
 /// The valid text. `None` if no service, group or pool is left, or if errors remain.
 pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<String> {
     if document.dropped > 0 {
-        let reason =
-            format!("{} objects and rules are more than one conversion carries", document.dropped);
+        let reason = document.refusal();
         notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
         return None;
     }
-    // Why the last text is refused, where no line of it can be blamed.
-    let mut refusal = String::from("each repair brings another mistake");
-    for _ in 0..ROUNDS {
-        let RenderedDocument { text, line_contents } = document.render(notes.file());
-        if text.len() > FILE_MAX {
-            let reason =
-                format!("what is written of it has {} bytes, more than {FILE_MAX}", text.len());
+    // Why the last text is refused.
+    let mut refusal = String::new();
+    let mut checked_bytes = 0;
+    for round in 0..ROUNDS {
+        let page = document.render(notes.file());
+        if page.text.len() > FILE_MAX {
+            let bytes = page.text.len();
+            let reason = format!("what is written of it has {bytes} bytes, more than {FILE_MAX}");
             notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
             return None;
         }
-        let Err(findings) = check_text(&text, "converted") else {
+        checked_bytes += page.text.len();
+        if round >= LEAST_ROUNDS && checked_bytes > CHECKED_BYTES {
+            break;
+        }
+        let Err(findings) = check_text(&page.text, "converted") else {
             let of_use = |path: &str| {
                 path.starts_with("service.")
                     || path.starts_with("vrrp.")
                     || path.starts_with("pool.")
             };
-            return document.tables.iter().any(|table| of_use(&table.path)).then_some(text);
+            return document.tables.iter().any(|table| of_use(&table.path)).then_some(page.text);
         };
+        refusal.clear();
+        refusal.extend(findings.errors().next().map(|finding| finding.message.clone()));
         let mut out = RemovedItems::default();
         for finding in findings.errors() {
             let at = (finding.line as usize).saturating_sub(1);
-            let slot = line_contents.get(at).copied().unwrap_or(LineContent::Fixed);
+            let slot = document.line_content(&page, at);
             out.mark_removed(document, slot, finding, notes);
         }
         if out.is_empty() {
-            refusal.clear();
-            refusal.extend(findings.errors().next().map(|finding| finding.message.clone()));
             break;
         }
         out.remove_marked(document);

@@ -1,7 +1,7 @@
 //! Values in TOML syntax on one line: strings, lists, inline tables.
 
 /// A key of a table with its value, which is already in TOML syntax.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyValue {
     pub key: &'static str,
     pub value: String,

@@ -2,21 +2,19 @@
 
 use crate::condition::RuleCondition;
 use crate::site_rule::SiteRule;
-use crate::source::SourcePlace;
 use crate::statement::ConfigStatement;
 use crate::value::KeyValue;
 
-use super::access::{self, AccessKinds, SectionAccess};
+use super::access;
 use super::client_networks::ProxyTrust;
 use super::expression;
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter, LocationSection};
+use super::host_limits::{CARRIED, RULES};
 use super::redirect;
 use super::rewrite::{self, RewriteAction};
 use super::scope::SectionPath;
-
-/// The most rules of one virtual host. Each section that changes fields may double those of the paths around it.
-const RULES: usize = 2_000;
+use super::section_refusals::{LaterSection, refusal, replacing};
 
 /// Why `<If>` closes more than it did.
 const EXPRESSION: &str = "expressions are not read: what the section may refuse is refused";
@@ -24,6 +22,10 @@ const EXPRESSION: &str = "expressions are not read: what the section may refuse 
 impl<'t> HostWriter<'_, 't> {
     /// All rules, in order. The last one takes every request that is left.
     pub fn rules(&mut self, statement: &ConfigStatement) -> Vec<SiteRule> {
+        // Each directive is put beside others, so too many are not even read.
+        if self.makes_too_many_rules() {
+            return self.too_large(statement);
+        }
         let sections: Vec<LocationSection<'t>> = self
             .scope
             .all(&["location", "locationmatch"])
@@ -44,6 +46,9 @@ impl<'t> HostWriter<'_, 't> {
         let own = self.own_fields();
         out.iter_mut().skip(refused).for_each(|rule| rule.keys.extend(own.clone()));
         out.extend(self.section_redirects(&sections));
+        if self.is_too_large || self.carries_too_many_fields(sections.len()) {
+            return self.too_large(statement);
+        }
         let forwards = self.forward_rules(&sections, later);
         for forward in forwards {
             out.extend(self.with_sections(forward, &sections));
@@ -53,10 +58,7 @@ impl<'t> HostWriter<'_, 't> {
         last.keys.extend(self.own_fields());
         out.push(last);
         if self.is_too_large || out.len() > RULES {
-            let reason =
-                "its sections make more rules than one virtual host may have: it answers 502";
-            statement.leave_out(reason, "fewer sections that change fields", self.notes);
-            return vec![SiteRule::answer(RuleCondition::Is(true), 502, statement.source, "")];
+            return self.too_large(statement);
         }
         out
     }
@@ -108,8 +110,16 @@ impl<'t> HostWriter<'_, 't> {
             own.extend(self.scope.main.iter());
         }
         let mut going = RuleCondition::Is(true);
+        let mut stops = 0;
+        let mut carried = 0;
+        let fields = self.own_fields();
         let trust = ProxyTrust::read(&self.scope);
         for step in rewrite::steps(&own, self.port, &trust, self.notes) {
+            carried += stops;
+            if carried > CARRIED {
+                self.is_too_large = true;
+                return;
+            }
             // Groups of a target are those of the first expression, which is the rule's own.
             let when = RuleCondition::All(vec![step.when.clone(), going.clone()]);
             let statement = step.statement;
@@ -118,11 +128,12 @@ impl<'t> HostWriter<'_, 't> {
             match step.action {
                 RewriteAction::Nothing => {}
                 RewriteAction::Stop => {
-                    going = RuleCondition::All(vec![going, step.when.negate()]);
+                    going = going.and(step.when.negate());
+                    stops += 1;
                 }
                 RewriteAction::Answer(keys) => {
                     let mut rule = SiteRule { when, keys, source, text };
-                    rule.keys.extend(self.own_fields());
+                    rule.keys.extend(fields.clone());
                     let path = SectionPath {
                         when: RuleCondition::Is(true),
                         prefix: None,
@@ -151,6 +162,7 @@ impl<'t> HostWriter<'_, 't> {
         let merges =
             self.scope.own.iter().chain(self.scope.main).any(|one| one.name == "authmerging");
         let mut later: Vec<LaterSection> = Vec::new();
+        let mut carried = 0;
         for section in sections.iter().rev() {
             let inner = section.statement.inner();
             let merged = merges || inner.iter().any(|one| one.name == "authmerging");
@@ -162,6 +174,11 @@ impl<'t> HostWriter<'_, 't> {
             }
             let Some(access) = access::read(inner, &trust, self.notes) else { continue };
             let elsewhere = if merged { Vec::new() } else { replacing(&later, access.kinds) };
+            carried += elsewhere.len();
+            if carried > CARRIED {
+                self.is_too_large = true;
+                return;
+            }
             out.push(refusal(&section.path.when, &elsewhere, &access, section.statement));
             if !merged {
                 later.push(LaterSection { when: section.path.when.clone(), kinds: access.kinds });
@@ -364,34 +381,4 @@ impl RuleVariant {
         rule.keys.extend(rewrite.map(|rewrite| KeyValue::new("rewrite", rewrite)));
         rule
     }
-}
-
-/// A section behind the one that is looked at.
-struct LaterSection {
-    when: RuleCondition,
-    kinds: AccessKinds,
-}
-
-/// The conditions of the later sections that replace rules of access of these kinds.
-fn replacing(later: &[LaterSection], kinds: AccessKinds) -> Vec<RuleCondition> {
-    let replace = later.iter().filter(|section| kinds.is_replaced_by(section.kinds));
-    replace.map(|section| section.when.clone()).collect()
-}
-
-/// The rule that refuses whoever a section does not let through.
-fn refusal(
-    path: &RuleCondition,
-    elsewhere: &[RuleCondition],
-    access: &SectionAccess,
-    section: &ConfigStatement,
-) -> SiteRule {
-    let mut all = vec![path.clone()];
-    all.extend(elsewhere.iter().cloned().map(RuleCondition::negate));
-    all.push(access.allowed.clone().negate());
-    let keys = match access.asks_identity {
-        true => vec![KeyValue::new("answer", "401")],
-        false => vec![KeyValue::new("deny", "true")],
-    };
-    let source: SourcePlace = section.source;
-    SiteRule { when: RuleCondition::All(all), keys, source, text: section.text() }
 }

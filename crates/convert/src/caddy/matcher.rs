@@ -1,5 +1,8 @@
 //! Request matchers: named ones, and a path or `*` as a directive's first word.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::condition::{RuleCondition, whole_path};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
@@ -14,25 +17,32 @@ pub const PRIVATE: [&str; 6] =
 /// The named matchers of a site.
 #[derive(Clone, Debug, Default)]
 pub struct NamedMatchers<'t> {
-    defined: Vec<&'t ConfigStatement>,
+    /// By name, with the `@` in front.
+    defined: Rc<HashMap<&'t str, &'t ConfigStatement>>,
     clients: ClientAddressView,
 }
 
 impl<'t> NamedMatchers<'t> {
     /// No matchers: every request fits.
     pub fn none(clients: ClientAddressView) -> NamedMatchers<'t> {
-        NamedMatchers { defined: Vec::new(), clients }
+        NamedMatchers { defined: Rc::default(), clients }
     }
 
     /// The matchers that are defined among these directives, besides those of an outer block.
     pub fn within(&self, directives: &'t [ConfigStatement]) -> NamedMatchers<'t> {
-        let own = directives.iter().filter(|one| one.name.starts_with('@'));
-        let defined = own.chain(self.defined.iter().copied()).collect();
+        let own: Vec<&ConfigStatement> =
+            directives.iter().filter(|one| one.name.starts_with('@')).collect();
+        let mut defined = Rc::clone(&self.defined);
+        if !own.is_empty() {
+            let all = Rc::make_mut(&mut defined);
+            // The first of several of one name counts.
+            all.extend(own.into_iter().rev().map(|one| (one.name.as_str(), one)));
+        }
         NamedMatchers { defined, clients: self.clients }
     }
 
     fn find(&self, name: &str) -> Option<&'t ConfigStatement> {
-        self.defined.iter().copied().find(|one| one.name == name)
+        self.defined.get(name).copied()
     }
 
     /// The condition of a directive whose first word may be a matcher.
@@ -130,7 +140,7 @@ impl<'t> NamedMatchers<'t> {
             match kinds.iter().position(|known| !kind.is_empty() && *known == kind) {
                 Some(at) => {
                     let known = std::mem::replace(&mut all[at], RuleCondition::Is(false));
-                    all[at] = RuleCondition::Any(vec![known, this]);
+                    all[at] = known.or(this);
                 }
                 None => {
                     kinds.resize(all.len(), String::new());
@@ -233,7 +243,10 @@ fn query_condition(values: &[String]) -> RuleCondition {
             _ => RuleCondition::texts("query", &[format!("{name}={wanted}")]),
         };
         match names.iter().position(|known| *known == name) {
-            Some(at) => all[at] = RuleCondition::Any(vec![all[at].clone(), this]),
+            Some(at) => {
+                let known = std::mem::replace(&mut all[at], RuleCondition::Is(false));
+                all[at] = known.or(this);
+            }
             None => {
                 names.push(name);
                 all.push(this);

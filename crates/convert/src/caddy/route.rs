@@ -82,7 +82,7 @@ impl<'t> RouteWriter<'_> {
     fn run(&mut self, steps: RestSteps<'_, 't>, mut state: RouteState, end: SourcePlace) {
         let mut rest = steps;
         loop {
-            if self.rules.len() >= RULES || self.depth > DEEP {
+            if self.is_too_large || self.rules.len() >= RULES || self.depth > DEEP {
                 self.is_too_large = true;
                 return;
             }

@@ -2,6 +2,7 @@
 
 use crate::ledger::{EnteredStatement, WordAccounts};
 use crate::notes::ConversionNotes;
+use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
 /// Objects of commands.
@@ -52,7 +53,8 @@ impl DispatcherCommand {
         if matches!(program, "dscontrol" | "cbrcontrol" | "sscontrol") {
             words.next();
         }
-        let text = text.trim().to_owned();
+        // Each object that the command names keeps it.
+        let text = shorten(text.trim());
         let short = words.next()?;
         let mut meant =
             OBJECTS.into_iter().filter(|object| object.starts_with(&short.to_ascii_lowercase()));

@@ -6,6 +6,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 
 use super::command::DispatcherCommand;
+use super::named_objects::NamedObjects;
 
 /// The value of a keyword, and the command that set it last.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub type KeywordSettings = BTreeMap<String, KeywordSetting>;
 pub struct DispatcherConfig {
     pub executor: KeywordSettings,
     /// In the order of their first command.
-    pub clusters: Vec<Cluster>,
+    pub clusters: NamedObjects<Cluster>,
     /// The settings of `manager`, if it was started.
     pub manager: Option<KeywordSettings>,
     /// Advisors that were started.
@@ -33,7 +34,7 @@ pub struct Cluster {
     /// The cluster's name, often its address.
     pub name: String,
     pub keys: KeywordSettings,
-    pub ports: Vec<ClusterPort>,
+    pub ports: NamedObjects<ClusterPort>,
 }
 
 #[derive(Debug, Default)]
@@ -41,8 +42,8 @@ pub struct ClusterPort {
     /// The port number; 0 means any port.
     pub number: u16,
     pub keys: KeywordSettings,
-    pub servers: Vec<PortObject>,
-    pub rules: Vec<PortObject>,
+    pub servers: NamedObjects<PortObject>,
+    pub rules: NamedObjects<PortObject>,
     /// The command that added the port.
     pub source: SourcePlace,
     pub text: String,
@@ -131,10 +132,10 @@ impl DispatcherConfig {
         for target in command.targets() {
             let [name] = &target[..] else { return note_malformed(command, notes) };
             if command.has_action("add") || command.has_action("set") {
-                let cluster = self.cluster_of(name);
+                let Some(cluster) = self.cluster_of(name) else { continue };
                 insert_keywords(&mut cluster.keys, command, 2);
             } else if command.has_action("remove") {
-                self.clusters.retain(|cluster| cluster.name != *name);
+                self.clusters.remove(name);
             } else if command.has_action("configure") || command.has_action("unconfigure") {
                 note_interface(command, notes);
             } else {
@@ -143,13 +144,9 @@ impl DispatcherConfig {
         }
     }
 
-    fn cluster_of(&mut self, name: &str) -> &mut Cluster {
-        let at =
-            self.clusters.iter().position(|cluster| cluster.name == name).unwrap_or_else(|| {
-                self.clusters.push(Cluster { name: name.to_owned(), ..Cluster::default() });
-                self.clusters.len() - 1
-            });
-        &mut self.clusters[at]
+    fn cluster_of(&mut self, name: &str) -> Option<&mut Cluster> {
+        let make = || Cluster { name: name.to_owned(), ..Cluster::default() };
+        self.clusters.get_or_add(name, make)
     }
 
     fn port_of(
@@ -159,17 +156,13 @@ impl DispatcherConfig {
         command: &DispatcherCommand,
     ) -> Option<&mut ClusterPort> {
         let number: u16 = number.parse().ok()?;
-        let cluster = self.cluster_of(cluster);
-        let at = cluster.ports.iter().position(|port| port.number == number).unwrap_or_else(|| {
-            cluster.ports.push(ClusterPort {
-                number,
-                source: command.source,
-                text: command.text.clone(),
-                ..ClusterPort::default()
-            });
-            cluster.ports.len() - 1
-        });
-        cluster.ports.get_mut(at)
+        let make = || ClusterPort {
+            number,
+            source: command.source,
+            text: command.text.clone(),
+            ..ClusterPort::default()
+        };
+        self.cluster_of(cluster)?.ports.get_or_add(&number.to_string(), make)
     }
 
     fn port(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
@@ -181,8 +174,8 @@ impl DispatcherConfig {
                     None => return note_malformed(command, notes),
                 }
             } else if command.has_action("remove") {
-                let cluster = self.cluster_of(cluster);
-                cluster.ports.retain(|port| port.number.to_string() != *number);
+                let Some(cluster) = self.cluster_of(cluster) else { continue };
+                cluster.ports.remove(number);
             } else {
                 note_malformed(command, notes);
             }
@@ -198,10 +191,10 @@ impl DispatcherConfig {
                 return note_malformed(command, notes);
             };
             if command.has_action("remove") {
-                port.servers.retain(|server| server.name != *name);
+                port.servers.remove(name);
                 continue;
             }
-            let server = object(&mut port.servers, name, command);
+            let Some(server) = object(&mut port.servers, name, command) else { continue };
             match () {
                 () if command.has_action("down") => server.down = true,
                 () if command.has_action("up") => server.down = false,
@@ -219,10 +212,10 @@ impl DispatcherConfig {
                 return note_malformed(command, notes);
             };
             if command.has_action("remove") {
-                port.rules.retain(|rule| rule.name != *name);
+                port.rules.remove(name);
                 continue;
             }
-            let rule = object(&mut port.rules, name, command);
+            let Some(rule) = object(&mut port.rules, name, command) else { continue };
             if command.has_action("useserver") {
                 rule.servers.extend(command.argument(2).split('+').map(str::to_owned));
             } else if command.has_action("dropserver") {
@@ -313,17 +306,18 @@ impl DispatcherConfig {
 }
 
 fn object<'o>(
-    list: &'o mut Vec<PortObject>,
+    list: &'o mut NamedObjects<PortObject>,
     name: &str,
     command: &DispatcherCommand,
-) -> &'o mut PortObject {
-    let at = list.iter().position(|one| one.name == name).unwrap_or_else(|| {
-        let source = command.source;
-        let text = command.text.clone();
-        list.push(PortObject { name: name.to_owned(), source, text, ..PortObject::default() });
-        list.len() - 1
-    });
-    &mut list[at]
+) -> Option<&'o mut PortObject> {
+    let source = command.source;
+    let make = || PortObject {
+        name: name.to_owned(),
+        source,
+        text: command.text.clone(),
+        ..PortObject::default()
+    };
+    list.get_or_add(name, make)
 }
 
 fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from: usize) {

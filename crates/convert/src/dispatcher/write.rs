@@ -55,11 +55,11 @@ pub fn write_config(
     note_unsupported("executor set", &picture.executor, notes);
     let mut services = UniqueNames::default();
     let mut pools = empty_pool::reserve_name();
-    for cluster in &picture.clusters {
+    for cluster in picture.clusters.iter() {
         note_unsupported("cluster", &cluster.keys, notes);
         let address = keyword_value(&cluster.keys, "address").unwrap_or(&cluster.name);
         let Ok(ip) = address.parse::<IpAddr>() else {
-            let source = cluster.ports.first().map_or(SourcePlace::NONE, |port| port.source);
+            let source = cluster.ports.iter().next().map_or(SourcePlace::NONE, |port| port.source);
             notes.left_out(
                 source,
                 &cluster.name,
@@ -68,7 +68,7 @@ pub fn write_config(
             );
             continue;
         };
-        for port in &cluster.ports {
+        for port in cluster.ports.iter() {
             let label = format!(
                 "{}-{}",
                 cluster.name,
@@ -313,8 +313,7 @@ impl PortWriter<'_> {
             }
         };
         let port = self.port;
-        let servers: Vec<&PortObject> =
-            port.servers.iter().filter(|server| one.servers.contains(&server.name)).collect();
+        let servers = port.servers.among(&one.servers);
         if servers.is_empty() {
             self.notes.left_out(
                 one.source,

@@ -1,6 +1,6 @@
 //! Conditions after `if` and `unless`: named ACLs, anonymous ACLs, and their combination.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
 use crate::condition::RuleCondition;
@@ -11,6 +11,10 @@ use super::fetch::{criterion, method_condition};
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
+/// The most criteria in all conditions of a proxy together. Each use of a name writes all of its alternatives, and the
+/// largest file that is written has no room for more.
+const USED: usize = 200_000;
+
 /// Converts a criterion, its flags and its values.
 type CriterionReader = fn(&[String], &BackendPools) -> Result<RuleCondition, UnsupportedReason>;
 
@@ -19,6 +23,8 @@ type CriterionReader = fn(&[String], &BackendPools) -> Result<RuleCondition, Uns
 pub struct AclTable {
     named: HashMap<String, Vec<NamedCriterion>>,
     reader: CriterionReader,
+    /// The criteria that stand in conditions, each as often as it does.
+    used: Cell<usize>,
 }
 
 /// The criteria of a proxy, for rules about requests and for those about answers.
@@ -54,7 +60,7 @@ impl AclTable {
     }
 
     fn read_with(reader: CriterionReader, lines: &[ConfigLine], pools: &BackendPools) -> AclTable {
-        let mut out = AclTable { named: HashMap::new(), reader };
+        let mut out = AclTable { named: HashMap::new(), reader, used: Cell::default() };
         for line in lines {
             let name = line.word(1);
             let condition = reader(line.rest(2), pools).unwrap_or_else(|why| {
@@ -118,7 +124,7 @@ impl AclTable {
         while let Some(word) = words.get(at).map(String::as_str) {
             at += 1;
             match word {
-                "or" | "||" => any.push(RuleCondition::All(std::mem::take(&mut all))),
+                "or" | "||" => any.push(alone_or(std::mem::take(&mut all), RuleCondition::All)),
                 "!" => negated = !negated,
                 _ => {
                     let bare = word.trim_start_matches('!');
@@ -144,12 +150,17 @@ impl AclTable {
         if all.is_empty() && any.is_empty() {
             return Err(UnsupportedReason::new("the condition is empty", ""));
         }
-        any.push(RuleCondition::All(all));
-        Ok(RuleCondition::Any(any))
+        any.push(alone_or(all, RuleCondition::All));
+        Ok(alone_or(any, RuleCondition::Any))
     }
 
     fn named_condition(&self, name: &str) -> Result<RuleCondition, UnsupportedReason> {
         if let Some(alternatives) = self.named.get(name) {
+            self.used.set(self.used.get().saturating_add(alternatives.len()));
+            if self.used.get() > USED {
+                let reason = format!("`{name}` and other criteria stand in too many rules");
+                return Err(UnsupportedReason::new(reason, "fewer alternatives of one name"));
+            }
             alternatives.iter().for_each(|one| one.line.mark_converted());
             let conditions = alternatives.iter().map(|one| one.condition.clone());
             return Ok(RuleCondition::Any(conditions.collect()));
@@ -166,6 +177,21 @@ impl AclTable {
                 Some(method) => Ok(method_condition(&[method])),
                 None => Err(UnsupportedReason::new(format!("there is no criterion `{name}`"), "")),
             },
+        }
+    }
+}
+
+/// The only part, or all parts joined. Most conditions have one part, and a file may have a hundred thousand of them.
+fn alone_or(
+    mut parts: Vec<RuleCondition>,
+    join: fn(Vec<RuleCondition>) -> RuleCondition,
+) -> RuleCondition {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            parts.shrink_to_fit();
+            join(parts)
         }
     }
 }

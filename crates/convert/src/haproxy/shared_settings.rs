@@ -3,6 +3,8 @@
 //! A server that differs in how it is spoken to is left out, since it would get bytes that it does not understand, or
 //! secrets without TLS.
 
+use std::collections::HashMap;
+
 use crate::document::TomlTable;
 use crate::duration;
 use crate::note_kind::NoteKind;
@@ -12,7 +14,7 @@ use crate::value::{self, KeyValue};
 use super::server::HaproxyServer;
 
 /// How servers are spoken to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SharedSettings {
     /// The keys of the pool's `tls` table, by their names. `None` without TLS.
     tls: Option<Vec<KeyValue>>,
@@ -43,14 +45,24 @@ impl SharedSettings {
     }
 }
 
+/// The servers that are spoken to in one way. The mains are compared first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct AlikeCount {
+    mains: usize,
+    all: usize,
+}
+
 /// The servers that are spoken to in the way of most of them. Backups count only where nothing else decides.
 pub fn keep_alike(servers: Vec<HaproxyServer>, notes: &mut ConversionNotes) -> Vec<HaproxyServer> {
     let all: Vec<SharedSettings> = servers.iter().map(SharedSettings::of).collect();
-    let number = |one: &SharedSettings| {
-        let alike = || servers.iter().zip(&all).filter(|(_, other)| *other == one);
-        (alike().filter(|(server, _)| !server.backup).count(), alike().count())
-    };
+    let mut counts: HashMap<&SharedSettings, AlikeCount> = HashMap::new();
+    for (server, one) in servers.iter().zip(&all) {
+        let count = counts.entry(one).or_default();
+        count.mains += usize::from(!server.backup);
+        count.all += 1;
+    }
     // The first one of several with the same number.
+    let number = |one: &SharedSettings| counts.get(one).copied().unwrap_or_default();
     let Some(chosen) = all.iter().rev().max_by_key(|one| number(one)).cloned() else {
         return servers;
     };

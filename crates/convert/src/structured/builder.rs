@@ -1,6 +1,7 @@
 //! Builds a tree from the events of a reader, within limits, and enters its words into the ledger.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use crate::notes::ConversionNotes;
 use crate::shorten::shorten;
@@ -175,6 +176,8 @@ impl TreeBuilder {
         if self.merges && done.kind == ContainerKind::Map {
             self.merge(&mut done, line)?;
         }
+        // Most blocks have one or two entries, and a file may have a hundred thousand blocks.
+        done.inner.shrink_to_fit();
         let value = match done.kind {
             ContainerKind::List => NodeValue::List(done.inner),
             ContainerKind::Map => NodeValue::Map(done.inner),
@@ -267,7 +270,7 @@ impl TreeBuilder {
                 notes.converted(one.source);
             }
             entered.push(one);
-            texts.push(statement.text);
+            texts.push(Rc::from(statement.text));
         }
         root.resolve(&entered, &texts);
         Some(root)

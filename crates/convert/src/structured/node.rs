@@ -1,5 +1,7 @@
 //! A tree of keys, values, lists and maps. Each key and each value is a word of the ledger, marked when it is read.
 
+use std::rc::Rc;
+
 use crate::ledger::{EnteredStatement, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
@@ -52,7 +54,7 @@ pub struct ConfigNode {
     /// The number of levels in it: 1 for a scalar.
     pub(super) height: usize,
     /// The node in short, for messages.
-    text: String,
+    text: Rc<str>,
 }
 
 impl ConfigNode {
@@ -68,12 +70,12 @@ impl ConfigNode {
             statement,
             size,
             height,
-            text: String::new(),
+            text: Rc::default(),
         }
     }
 
     /// Gives the node and everything in it the sources of their statements.
-    pub(super) fn resolve(&mut self, entered: &[EnteredStatement], ledger_text: &[String]) {
+    pub(super) fn resolve(&mut self, entered: &[EnteredStatement], ledger_text: &[Rc<str>]) {
         if let Some(entered) = entered.get(self.statement) {
             self.source = entered.source;
             self.accounts = entered.accounts.clone();
