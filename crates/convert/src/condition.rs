@@ -54,6 +54,7 @@ impl RuleCondition {
     /// Both hold. A chain of them stays flat, because depth costs stack.
     pub fn and(self, other: RuleCondition) -> RuleCondition {
         match self {
+            RuleCondition::Is(true) => other,
             RuleCondition::All(mut parts) => {
                 parts.push(other);
                 RuleCondition::All(parts)

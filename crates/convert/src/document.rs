@@ -2,18 +2,13 @@
 //!
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
-use model::config::loader::FILE_MAX;
-
+use crate::document_size::{DocumentSize, TableSize};
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
 /// The limit of tables in one document, more than a file of the largest size can hold. Further tables are counted only, and
 /// nothing is written of such a document.
 pub const TABLES: usize = 60_000;
-/// The most items of a list, and the most bytes of a value on one line. The configuration's parser takes about 3 KiB for a
-/// server, so a list of these takes most of 100 MiB.
-const ITEMS: usize = 25_000;
-const VALUE_BYTES: usize = 896 * 1_024;
 
 /// The tables in output order.
 #[derive(Debug, Default)]
@@ -21,10 +16,7 @@ pub struct Document {
     pub tables: Vec<TomlTable>,
     /// The number of tables dropped because of the limits.
     pub dropped: usize,
-    /// The least number of bytes that the tables take when they are written.
-    least_bytes: usize,
-    /// The first table with more in it than a value may have.
-    crowded: Option<String>,
+    pub size: DocumentSize,
 }
 
 #[derive(Clone, Debug)]
@@ -113,10 +105,33 @@ impl TomlTable {
         TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, source, directive) }
     }
 
-    /// The number of bytes of its parts, less than when it is written.
-    fn least_bytes(&self) -> usize {
-        let entries = self.entries.iter();
-        self.path.len() + entries.map(|one| one.key.len() + one.value.least_bytes()).sum::<usize>()
+    /// Its size, of which comments and marks count little.
+    fn size(&self) -> TableSize {
+        let mut out = TableSize { bytes: self.path.len() + 4, ..TableSize::default() };
+        if self.source.line() > 0 {
+            out.bytes += 8 + self.directive.len();
+        }
+        for entry in &self.entries {
+            let comment = |source: SourcePlace| if source.line() > 0 { 9 } else { 0 };
+            out.bytes += entry.key.len() + 4;
+            match &entry.value {
+                TomlValue::Single(value) => {
+                    out.bytes += value.len() + comment(entry.source);
+                    out.value_bytes = out.value_bytes.max(value.len());
+                    if entry.key == "when" {
+                        out.expressions += value.matches("-regex = ").count();
+                    }
+                }
+                TomlValue::List(items) => {
+                    out.bytes += items
+                        .iter()
+                        .map(|item| item.value.len() + 4 + comment(item.source))
+                        .sum::<usize>();
+                    out.items = out.items.max(items.len());
+                }
+            }
+        }
+        out
     }
 
     /// Sets a key and replaces an earlier value.
@@ -188,30 +203,26 @@ impl TomlTable {
 impl Document {
     /// Adds a table, or counts it as dropped when a limit is reached.
     pub fn push(&mut self, mut table: TomlTable) {
-        let is_full = self.tables.len() >= TABLES || self.least_bytes > FILE_MAX;
-        let is_crowded = table.entries.iter().any(|entry| entry.value.is_too_large());
-        if is_full || is_crowded {
+        if self.tables.len() >= TABLES || !self.size.add(&table.path, table.size()) {
             self.dropped += 1;
-            self.crowded = self.crowded.take().or(is_crowded.then_some(table.path));
             return;
         }
-        self.least_bytes += table.least_bytes();
         // There may be as many tables as lines.
         table.entries.shrink_to_fit();
         self.tables.push(table);
     }
 
+    /// Takes no further table for this reason, and counts one as dropped.
+    pub fn refuse(&mut self, reason: String) {
+        self.size.refuse(reason);
+        self.dropped += 1;
+    }
+
     /// Why tables were dropped.
     pub fn refusal(&self) -> String {
-        if let Some(path) = &self.crowded {
-            format!(
-                "`{path}` would have more than {ITEMS} servers, or a condition of more than {VALUE_BYTES} bytes"
-            )
-        } else if self.least_bytes > FILE_MAX {
-            format!("what would be written of it has more than {FILE_MAX} bytes")
-        } else {
-            format!("{} objects and rules are more than one conversion carries", self.dropped)
-        }
+        let many =
+            || format!("{} objects and rules are more than one conversion carries", self.dropped);
+        self.size.refusal().unwrap_or_else(many)
     }
 
     /// The table of this path. Elements of an array of tables are not searched.
@@ -329,21 +340,6 @@ impl TomlValue {
         match self {
             TomlValue::Single(_) => 1,
             TomlValue::List(items) => items.len() + 2,
-        }
-    }
-
-    fn is_too_large(&self) -> bool {
-        match self {
-            TomlValue::Single(value) => value.len() > VALUE_BYTES,
-            TomlValue::List(items) => items.len() > ITEMS,
-        }
-    }
-
-    /// The number of bytes of its parts, less than when it is written.
-    fn least_bytes(&self) -> usize {
-        match self {
-            TomlValue::Single(value) => value.len(),
-            TomlValue::List(items) => items.iter().map(|item| item.value.len()).sum(),
         }
     }
 }

@@ -2,26 +2,28 @@
 //!
 //! A rule that is rejected later would be removed, and its requests would go to a broader rule.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use model::config::load;
+use model::config::check_text;
 
 use crate::condition::RuleCondition;
+use crate::draft_shape;
+pub use crate::draft_shape::RouterLayer;
 use crate::notes::UnsupportedReason;
 use crate::value::{self, KeyValue};
-
-/// What a rule looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterLayer {
-    Http,
-    Tcp,
-}
 
 /// Answers of the parser by text, because most hosts and paths occur several times.
 #[derive(Clone, Debug, Default)]
 pub struct DraftChecker {
     known: HashMap<String, Option<String>>,
+    /// The shapes of rules that were accepted.
+    accepted: HashSet<String>,
+    /// How often the parser was asked.
+    checks: usize,
 }
+
+/// The most rules that the parser is asked about, a second's worth. Most rules have the shape of one before them.
+const CHECKS: usize = 8_000;
 
 impl DraftChecker {
     /// Replaces the parts of a condition that the parser rejects with unknown ones.
@@ -53,12 +55,24 @@ impl DraftChecker {
         let lines: Vec<String> =
             keys.iter().map(|KeyValue { key, value }| format!("{key} = {value}\n")).collect();
         let text = lines.concat();
+        let shape = draft_shape::shape_of(layer, keys);
+        if shape.as_ref().is_some_and(|shape| self.accepted.contains(shape)) {
+            return None;
+        }
         let layer_key = format!("{layer:?}{text}");
         if let Some(known) = self.known.get(&layer_key) {
             return known.clone();
         }
+        if self.checks >= CHECKS {
+            let reason = "the file has more different conditions than one conversion checks";
+            return Some(reason.to_owned());
+        }
+        self.checks += 1;
         let found = reject(layer, keys, &text);
-        self.known.insert(layer_key, found.clone());
+        match (shape, &found) {
+            (Some(shape), None) => drop(self.accepted.insert(shape)),
+            _ => drop(self.known.insert(layer_key, found.clone())),
+        }
         found
     }
 }
@@ -79,7 +93,7 @@ fn reject(layer: RouterLayer, keys: &[KeyValue], rule: &str) -> Option<String> {
     for pool in pools {
         text.push_str(&format!("[pool.{pool}]\nservers = [{}]\n", value::quote("127.0.0.1:9")));
     }
-    let findings = load(&text, "draft").err()?;
+    let findings = check_text(&text, "draft").err()?;
     let first = findings.errors().next()?;
     let found = first.found.as_ref().map_or(String::new(), |found| format!(" (found {found})"));
     Some(format!("{}{found}", first.message))

@@ -64,7 +64,8 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
             Dialect::Apache => apache::convert(text, &mut document, &mut notes),
         }
     }
-    let nothing = document.tables.is_empty() || notes.is_unreadable();
+    let is_empty = document.tables.is_empty() && document.dropped == 0;
+    let nothing = is_empty || notes.is_unreadable();
     let fitted = if nothing { None } else { validate(&mut document, &mut notes) };
     let unsettled = if fitted.is_some() { notes.close_account(&document) } else { 0 };
     let notes = notes.finish();

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::config::loader::FILE_MAX;
 use model::config::{ConfigFinding, check_text};
 
 use crate::document::{Document, EntryPosition, ItemPosition, LineContent, TomlValue};
+use crate::document_size::WRITTEN_MAX;
 use crate::notes::ConversionNotes;
 use crate::rule_fallback::{RuleFallback, is_refusal};
 use crate::source::SourcePlace;
@@ -16,7 +16,7 @@ use crate::source::SourcePlace;
 const ROUNDS: usize = 64;
 
 /// The limit of bytes that all rounds check together, but for the first ones.
-const CHECKED_BYTES: usize = 2 * FILE_MAX;
+const CHECKED_BYTES: usize = 2 * WRITTEN_MAX;
 /// The rounds that are always made.
 const LEAST_ROUNDS: usize = 4;
 
@@ -35,9 +35,10 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
     let mut checked_bytes = 0;
     for round in 0..ROUNDS {
         let page = document.render(notes.file());
-        if page.text.len() > FILE_MAX {
+        if page.text.len() > WRITTEN_MAX {
             let bytes = page.text.len();
-            let reason = format!("what is written of it has {bytes} bytes, more than {FILE_MAX}");
+            let reason =
+                format!("what is written of it has {bytes} bytes, more than {WRITTEN_MAX}");
             notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
             return None;
         }

@@ -1,6 +1,7 @@
 //! A backend as a pool.
 
 use crate::document::{Document, TomlTable};
+use crate::document_size::ITEMS;
 use crate::duration::{self, TimeSetting};
 use crate::empty_pool;
 use crate::names::UniqueNames;
@@ -40,6 +41,10 @@ pub fn write(
     }
     let path = format!("pool.{name}");
     let mut pool = TomlTable::new(path.clone(), section.source, &section.text);
+    if settings.servers.len() > ITEMS || document.size.is_full() {
+        // Nothing is written of the file, so its servers need not be read.
+        return document.refuse(format!("`{path}` would have more than {ITEMS} entries in a list"));
+    }
     balance(settings, &mut pool, notes);
     let servers = backend_servers::read(settings, surroundings, &mut pool, notes);
     let check = health_check::health_check(settings, notes);

@@ -26,6 +26,9 @@ use super::settings::{ProxySettings, ServerLine};
 use super::stick_table;
 use super::tls;
 
+/// The most rules of a frontend: each is held in several forms before any is written.
+const RULES: usize = 20_000;
+
 /// A frontend with its settings, and the backends it refers to.
 pub struct FrontendWriter<'a> {
     pub section: &'a HaproxySection,
@@ -48,6 +51,10 @@ impl FrontendWriter<'_> {
         let settings = self.settings;
         if self.note_unwritable(notes) {
             return;
+        }
+        if settings.rules.len() > RULES {
+            let reason = format!("`{}` has more than {RULES} rules", section.name);
+            return document.refuse(reason);
         }
         let binds = listeners::read_all(&settings.binds, self.bases, notes);
         if binds.is_empty() {

@@ -1,5 +1,8 @@
 //! keepalived's grammar: lines of words, blocks in braces, comments after `#` and `!`.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
@@ -19,6 +22,8 @@ pub struct BlockNode {
     pub inner: Vec<BlockNode>,
     pub source: SourcePlace,
     accounts: WordAccounts,
+    /// The places of the inner lines by keyword, made when it is first asked for.
+    by_keyword: OnceCell<HashMap<String, Vec<usize>>>,
 }
 
 impl BlockNode {
@@ -63,7 +68,14 @@ impl BlockNode {
     /// The last inner line with this keyword. Its keyword and its first value count as converted. Earlier lines with
     /// the keyword count as not needed.
     pub fn take(&self, name: &str) -> Option<&BlockNode> {
-        let mut all = self.inner.iter().filter(|node| node.word(0) == name);
+        let by_keyword = self.by_keyword.get_or_init(|| {
+            let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, node) in self.inner.iter().enumerate() {
+                places.entry(node.word(0).to_owned()).or_default().push(at);
+            }
+            places
+        });
+        let mut all = by_keyword.get(name)?.iter().filter_map(|at| self.inner.get(*at));
         let mut last = all.next()?;
         last.mark_converted(2);
         for node in all {

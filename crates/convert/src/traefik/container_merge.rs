@@ -1,6 +1,8 @@
 //! Joins the options of several containers. As Traefik does, servers of one service are joined, and an object about which
 //! containers contradict each other is dropped.
 
+use std::collections::HashMap;
+
 use crate::notes::ConversionNotes;
 
 use super::option_tree::{OptionNode, OptionValue};
@@ -15,13 +17,21 @@ struct ObjectVersions {
     versions: Vec<OptionNode>,
 }
 
+/// The objects of all containers in the order of their first labels.
+#[derive(Default)]
+struct ContainerObjects {
+    list: Vec<ObjectVersions>,
+    /// By layer, section and name in small letters.
+    by_name: HashMap<String, usize>,
+}
+
 /// Adds the options of containers to those of the balancer itself.
 pub fn merge_containers(
     into: &mut OptionNode,
     containers: Vec<OptionNode>,
     notes: &mut ConversionNotes,
 ) {
-    let mut objects: Vec<ObjectVersions> = Vec::new();
+    let mut objects = ContainerObjects::default();
     for layer in containers.into_iter().flat_map(take_entries) {
         if !matches!(layer.value, OptionValue::Table(_)) {
             layer.left_out(notes, "it is no name of an object", "");
@@ -34,10 +44,10 @@ pub fn merge_containers(
                 section.left_out(notes, "it is no name of an object", "");
                 continue;
             }
-            take_entries(section).into_iter().for_each(|one| add(&mut objects, &name, &key, one));
+            take_entries(section).into_iter().for_each(|one| objects.add(&name, &key, one));
         }
     }
-    for object in objects {
+    for object in objects.list {
         if let Some(node) = join(object.versions, notes) {
             push(into, &object.layer, &object.section, node);
         }
@@ -51,19 +61,19 @@ fn take_entries(node: OptionNode) -> Vec<OptionNode> {
     }
 }
 
-fn add(objects: &mut Vec<ObjectVersions>, layer: &str, section: &str, node: OptionNode) {
-    let known = objects.iter_mut().find(|one| {
-        one.layer.eq_ignore_ascii_case(layer)
-            && one.section.eq_ignore_ascii_case(section)
-            && one.versions.iter().any(|version| version.key.eq_ignore_ascii_case(&node.key))
-    });
-    match known {
-        Some(known) => known.versions.push(node),
-        None => objects.push(ObjectVersions {
+impl ContainerObjects {
+    fn add(&mut self, layer: &str, section: &str, node: OptionNode) {
+        let name = format!("{layer}\0{section}\0{}", node.key).to_ascii_lowercase();
+        let known = self.by_name.get(&name).and_then(|at| self.list.get_mut(*at));
+        if let Some(known) = known {
+            return known.versions.push(node);
+        }
+        self.by_name.insert(name, self.list.len());
+        self.list.push(ObjectVersions {
             layer: layer.to_owned(),
             section: section.to_owned(),
             versions: vec![node],
-        }),
+        });
     }
 }
 
