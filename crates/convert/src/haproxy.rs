@@ -38,6 +38,7 @@ mod health_check;
 mod held_back;
 mod hidden_inputs;
 mod http_rules;
+mod inherited_limits;
 mod lex;
 mod listener_ports;
 mod listeners;
@@ -45,6 +46,7 @@ mod log_format;
 mod mode_upgrade;
 mod name_resolvers;
 mod old_words;
+mod passive_check;
 mod path_change;
 mod path_criterion;
 mod pools;
@@ -76,6 +78,7 @@ use crate::{duration, empty_pool};
 use self::backend_servers::BackendSurroundings;
 use self::bind::FileBases;
 use self::error_pages::ErrorFileSets;
+use self::inherited_limits::InheritedLimits;
 use self::lex::ConfigLine;
 use self::name_resolvers::NameResolvers;
 use self::pools::BackendPools;
@@ -100,9 +103,10 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut resolvers = NameResolvers::default();
     let mut read: Vec<(&HaproxySection, Rc<ProxySettings>)> = Vec::new();
     let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
+    let mut limits = InheritedLimits::default();
     for section in &sections {
         match section.kind {
-            SectionKind::Global => global(section, &mut globals, &mut bases, notes),
+            SectionKind::Global => global(section, &mut globals, &mut limits, &mut bases, notes),
             SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
                 read.push((section, Rc::new(ProxySettings::read(section, notes))));
             }
@@ -126,9 +130,6 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     if read.iter().any(|(_, settings)| settings.logs_requests()) {
         globals.set("access-log", "{ all = true }", SourcePlace::NONE);
     }
-    if !globals.entries.is_empty() {
-        document.push(globals);
-    }
     let mut ports: BTreeMap<String, Vec<u16>> = BTreeMap::new();
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Backend) {
         let mut front = frontend::FrontendWriter {
@@ -146,6 +147,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         let surroundings = BackendSurroundings { ports, bases: &bases, resolvers: &resolvers };
         backend::write(section, settings, &name, surroundings, document, notes);
     }
+    limits.write(read.iter().any(|(_, settings)| settings.http), globals, document);
     notes.settle_written(document);
     note_unused(&read, &pools, &ports, notes);
     sets.note_unused(notes);
@@ -179,6 +181,7 @@ fn note_unused(
 fn global(
     section: &HaproxySection,
     table: &mut TomlTable,
+    limits: &mut InheritedLimits,
     bases: &mut FileBases,
     notes: &mut ConversionNotes,
 ) {
@@ -208,6 +211,7 @@ fn global(
                 Some(ms) => table.set("drain", duration::format_duration(ms), line.source),
                 None => notes.left_out(line.source, &line.text(), "not a time", "`[global] drain`"),
             },
+            _ if limits.read(line) => line.mark_converted(),
             _ => directives::note_directive(word, line, notes),
         }
     }

@@ -10,9 +10,11 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::backend_servers::{self, BackendSurroundings};
-use super::health_check;
+use super::health_check::{self, CheckSettings, CheckTimes};
 use super::lex::ConfigLine;
+use super::passive_check;
 use super::section::{HaproxySection, SectionKind};
+use super::server::HaproxyServer;
 use super::settings::ProxySettings;
 use super::shared_settings;
 
@@ -52,11 +54,15 @@ pub fn write(
     if let Some(times) = &times {
         pool.set("probe", check.to_toml(times), check.source);
         pool.add_sources("probe", &check.time_source);
+        note_short_check(&check, times, notes);
     } else if servers.iter().any(|one| one.checked) {
         // Each server has the whole probe.
         check.time_source.iter().chain([&check.source]).for_each(|source| notes.converted(*source));
     }
     shared_settings::write(&servers, &mut pool, notes);
+    if settings.http {
+        write_ejection(&servers, &mut pool);
+    }
     let retries = write_retries(settings, &mut pool, notes);
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
@@ -81,6 +87,27 @@ pub fn write(
             empty_pool::push_disabled_server(&mut pool);
             document.push(pool);
         }
+    }
+}
+
+/// Writes which answers put servers out, by the strictest line.
+fn write_ejection(servers: &[HaproxyServer], pool: &mut TomlTable) {
+    let limit = |one: &HaproxyServer| one.passive.limit(one.checked.then_some(&one.times));
+    let observed = servers.iter().filter(|one| limit(one).is_some());
+    match observed.min_by_key(|one| limit(one)) {
+        Some(one) => passive_check::write(limit(one), one.source, pool),
+        None => passive_check::write(None, SourcePlace::NONE, pool),
+    }
+}
+
+/// A check that may take longer than the time between two is given up before.
+fn note_short_check(check: &CheckSettings, times: &CheckTimes, notes: &mut ConversionNotes) {
+    let every = times.interval.unwrap_or(health_check::INTERVAL);
+    let Some(ms) = check.timeout.filter(|ms| *ms > every) else { return };
+    let text = format!("timeout check {ms}ms");
+    let reason = "a check takes at most as long as the time between two (`inter`)";
+    for source in &check.time_source {
+        notes.changed(*source, &text, reason, "`every` and `timeout` of the probe");
     }
 }
 

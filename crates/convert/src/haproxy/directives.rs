@@ -226,7 +226,6 @@ const ROWS: &[HaproxyDirective] = &[
             "option h1-case-adjust-bogus-server",
             "option originalto",
             "option httpslog",
-            "option http-restrict-req-hdr-names",
             "option disable-h2-upgrade",
             "option http-drop-request-trailers",
         ],

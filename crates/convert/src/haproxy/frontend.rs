@@ -214,6 +214,7 @@ impl FrontendWriter<'_> {
             error_pages::write(&mut service, settings, &backends, self.sets, notes);
         }
         self.write_limit(&mut service, notes);
+        self.write_field_names(&mut service, notes);
         let mut socket: Vec<KeyValue> = binds[0].socket.clone();
         if let Some(line) = settings.single.get("backlog") {
             let own = socket.iter().any(|one| one.key == "backlog");
@@ -251,6 +252,24 @@ impl FrontendWriter<'_> {
                 value::table(&[KeyValue::new("connections", line.word(1).to_owned())]),
                 line.source,
             );
+        }
+    }
+
+    /// Writes what becomes of fields with unusual names.
+    fn write_field_names(&self, service: &mut TomlTable, notes: &mut ConversionNotes) {
+        let settings = self.settings;
+        let Some(line) = settings.options.get("http-restrict-req-hdr-names") else { return };
+        let kept = match line.word(2) {
+            "preserve" => "any",
+            "delete" => "drop",
+            "reject" => "refuse",
+            _ => {
+                let reason = "names of fields are kept, dropped or refused";
+                return notes.left_out(line.source, &line.text(), reason, "`field-names`");
+            }
+        };
+        if settings.http {
+            service.set_required("field-names", value::quote(kept), line.source);
         }
     }
 

@@ -8,7 +8,10 @@ use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
-use super::tcp_talk::TcpTalk;
+use super::tcp_talk::{TcpTalk, without_comments};
+
+/// HAProxy's own `inter`, in milliseconds.
+pub const INTERVAL: u64 = 2_000;
 
 /// The keys of a health check, without its times.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +92,7 @@ impl CheckSettings {
                                 let name = next();
                                 fields.push(format!("{name}: {}", next()));
                             }
+                            "comment" => drop(next()),
                             "ver" => {
                                 next();
                                 let reason = "the version is what the server speaks";
@@ -105,7 +109,7 @@ impl CheckSettings {
                     }
                 }
                 "expect" => {
-                    self.expect(line.rest(2), line.source, &line.text(), notes);
+                    self.expect(&without_comments(line.rest(2)), line.source, &line.text(), notes);
                     notes.converted(line.source);
                 }
                 "disable-on-404" => notes.left_out(
@@ -206,6 +210,9 @@ impl CheckSettings {
                 "port" => self.keys.push(KeyValue::new("port", words.value().to_owned())),
                 "ssl" => tls = tls.or(Some(String::new())),
                 "sni" => tls = Some(words.value().to_owned()),
+                "comment" => {
+                    words.value();
+                }
                 "default" => {}
                 other => {
                     let reason = format!("a check does not connect with `{other}`");
@@ -243,8 +250,6 @@ impl CheckSettings {
         let mut pairs = self.pairs(times);
         let inherited = self.pairs(common);
         let defaults = [
-            KeyValue::new("timeout", "\"1s\""),
-            KeyValue::new("doubt", "\"250ms\""),
             KeyValue::new("rise", "2"),
             KeyValue::new("fall", "3"),
             KeyValue::new("port", "\"server\""),
@@ -262,17 +267,13 @@ impl CheckSettings {
 
     fn pairs(&self, times: &CheckTimes) -> Vec<KeyValue> {
         let mut pairs = self.keys.clone();
-        // HAProxy's default for `inter`; below, Steelyard's defaults for `timeout` and `doubt`.
-        let every = times.interval.unwrap_or(2_000);
+        // The time between two is also HAProxy's own `timeout check` and `fastinter`.
+        let every = times.interval.unwrap_or(INTERVAL);
         pairs.push(KeyValue::new("every", duration::format_duration(every)));
-        let timeout = self.timeout.unwrap_or(1_000).min(every);
-        if self.timeout.is_some() || timeout != 1_000 {
-            pairs.push(KeyValue::new("timeout", duration::format_duration(timeout)));
-        }
-        let doubt = times.fast_interval.unwrap_or(every.min(250)).min(every);
-        if times.fast_interval.is_some() || doubt != 250 {
-            pairs.push(KeyValue::new("doubt", duration::format_duration(doubt)));
-        }
+        let timeout = self.timeout.unwrap_or(every).min(every);
+        pairs.push(KeyValue::new("timeout", duration::format_duration(timeout)));
+        let doubt = times.fast_interval.unwrap_or(every).min(every);
+        pairs.push(KeyValue::new("doubt", duration::format_duration(doubt)));
         pairs.extend(times.rise.clone().map(|rise| KeyValue::new("rise", rise)));
         pairs.extend(times.fall.clone().map(|fall| KeyValue::new("fall", fall)));
         let has = |key: &str| self.keys.iter().any(|one| one.key == key);

@@ -8,6 +8,7 @@ use crate::value::{self, KeyValue};
 use super::bind::{FileBases, tls_version};
 use super::health_check::CheckTimes;
 use super::lex::{ConfigLine, KeywordReader};
+use super::passive_check::PassiveCheck;
 use super::server_keywords;
 use super::server_tls::ServerTls;
 
@@ -58,6 +59,7 @@ pub struct HaproxyServer {
     /// Connections begin with a PROXY protocol header of this version.
     pub header: Option<&'static str>,
     pub agent: AgentCheckSettings,
+    pub passive: PassiveCheck,
     /// In milliseconds.
     pub slow_start: Option<u64>,
     /// The section that `resolvers` names.
@@ -236,7 +238,7 @@ impl HaproxyServer {
                 "proto" | "alpn" => self.read_protocol(word, &mut words, &text, notes),
                 _ => {
                     if server_keywords::has_value(word) {
-                        words.value();
+                        self.passive.read(word, words.value());
                     }
                     server_keywords::note_keyword(word, words.source(), &text, notes);
                 }

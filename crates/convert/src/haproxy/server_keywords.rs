@@ -75,7 +75,7 @@ pub fn has_value(word: &str) -> bool {
 pub fn note_keyword(word: &str, source: SourcePlace, text: &str, notes: &mut ConversionNotes) {
     match word.split('(').next().unwrap_or(word) {
         "observe" | "on-error" | "error-limit" => {
-            let reason = "servers are judged by their answers anyway";
+            let reason = "failed connections put a server out in any case, and observed answers for as long as its checks would";
             notes.changed(source, text, reason, "`eject`");
         }
         "check-send-proxy" | "no-check-send-proxy" => {

@@ -93,8 +93,9 @@ const ERROR_PAGES: [&str; 6] =
     ["errorfile", "errorfiles", "errorloc", "errorloc302", "errorloc303", "http-error"];
 
 /// Options that are converted. Other options are reported.
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 13] = [
     "forwardfor",
+    "http-restrict-req-hdr-names",
     "httpchk",
     "tcp-check",
     "ssl-hello-chk",

@@ -32,18 +32,19 @@ impl TcpTalk {
                 "`probe = { program = … }` for a longer talk",
             )
         };
-        let text = |from: usize| line.rest(from).join(" ");
+        let words = without_comments(line.rest(2));
+        let text = |from: usize| words.get(from..).unwrap_or_default().join(" ");
         let begins = self.sent.is_empty() && self.expected.is_empty();
-        match (line.word(1), line.word(2)) {
+        match (line.word(1), words.first().map_or("", |word| word.as_str())) {
             ("send", _) if begins || !self.sent.is_empty() => {
-                let sent = text(2).replace("\\r", "\r").replace("\\n", "\n");
+                let sent = text(0).replace("\\r", "\r").replace("\\n", "\n");
                 if !self.expected.is_empty() {
                     self.joined.push(line.clone());
                 }
                 self.sent.push_str(&sent);
             }
-            ("expect", "string") if self.expects() => self.expected.push(escape_regex(&text(3))),
-            ("expect", "rstring") if self.expects() => self.expected.push(text(3)),
+            ("expect", "string") if self.expects() => self.expected.push(escape_regex(&text(1))),
+            ("expect", "rstring") if self.expects() => self.expected.push(text(1)),
             _ => return Err(refused()),
         }
         line.mark_converted();
@@ -75,4 +76,19 @@ impl TcpTalk {
         }
         keys
     }
+}
+
+/// The words of a check without those that only its log has: `comment` with a text.
+pub fn without_comments(words: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "comment" => {
+                words.next();
+            }
+            _ => kept.push(word.clone()),
+        }
+    }
+    kept
 }

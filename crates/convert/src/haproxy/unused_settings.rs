@@ -11,7 +11,8 @@ const NOT_CHOSEN: &str =
 const NOT_CHOSEN_INSTEAD: &str = "a rule for the backend with these conditions";
 
 /// Settings that apply only in HTTP mode, by their first or second word.
-const OF_REQUESTS: [&str; 10] = [
+const OF_REQUESTS: [&str; 11] = [
+    "http-restrict-req-hdr-names",
     "http-request",
     "http-keep-alive",
     "forwardfor",
@@ -126,6 +127,9 @@ impl ProxySettings {
             } else if !self.http && name == "server" && serves {
                 let reason = "connections of a service have one time, which its first backend says";
                 notes.left_out(source, &text, reason, "a service of its own");
+            } else if serves && name == "http-restrict-req-hdr-names" {
+                let reason = "names of fields are restricted where requests come in";
+                notes.left_out(source, &text, reason, "`field-names` of the service");
             } else if name == "hash-balance-factor" || name == "allbackups" {
                 notes.not_needed(source, &text, "nothing here is chosen by hashes or has backups");
             } else if !serves && !listens {

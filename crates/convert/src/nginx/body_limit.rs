@@ -53,10 +53,10 @@ pub fn limit_rules(rules: &mut [NginxRule], own: Option<u64>, service: Option<u6
     }
 }
 
-/// `limit` of a service that has servers. Without one, no body is passed on.
-pub fn service_limit(rules: &[NginxRule], service: Option<u64>) -> Option<String> {
+/// The limit of a service that has servers. Without one, no body is passed on.
+pub fn service_limit(rules: &[NginxRule], service: Option<u64>) -> Option<KeyValue> {
     let bytes = service.filter(|_| rules.iter().any(has_pool))?;
-    Some(value::table(&[KeyValue::new(KEY, format_size(bytes))]))
+    Some(KeyValue::new(KEY, format_size(bytes)))
 }
 
 fn has_pool(rule: &NginxRule) -> bool {

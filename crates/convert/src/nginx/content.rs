@@ -12,6 +12,7 @@ use super::defined::DefinedVariables;
 use super::directives;
 use super::field_place::FieldPlace;
 use super::forwarding::{ClientTerms, note_silence};
+use super::head_limits;
 use super::location::{self, LocationBlock};
 use super::location_content::LocationContent;
 use super::new_path::NewPath;
@@ -61,8 +62,9 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 90] = [
+const READ: [&str; 91] = [
     body_limit::NAME,
+    head_limits::NAME,
     referers::NAME,
     "proxy_buffering",
     "proxy_request_buffering",
@@ -240,6 +242,10 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
         .iter()
         .filter(|one| one.name == body_limit::NAME)
         .for_each(|one| body_limit::note_invalid(one, notes));
+    level
+        .iter()
+        .filter(|one| one.name == head_limits::NAME)
+        .for_each(|one| head_limits::note_invalid(one, notes));
     for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}

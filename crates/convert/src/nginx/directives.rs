@@ -65,7 +65,6 @@ const ROWS: &[NginxDirective] = &[
             "proxy_headers_hash_",
             "client_body_buffer_size",
             "client_header_buffer_size",
-            "large_client_header_buffers",
             "client_body_temp_path",
             "fastcgi_temp_path",
             "uwsgi_temp_path",

@@ -18,6 +18,7 @@ use super::content::{self, ContentWriter};
 use super::defined::DefinedVariables;
 use super::error_pages;
 use super::forwarding::{self, ClientTerms};
+use super::hidden_fields;
 use super::http_service;
 use super::listen::{self, ListenAddress};
 use super::location;
@@ -242,10 +243,7 @@ impl HttpWriter<'_, '_> {
             service.set("buffer", buffer, SourcePlace::NONE);
         }
         pages.write(&mut service, self.notes);
-        if let Some(limit) = body_limit {
-            let written = default.scope.get(body_limit::NAME).map(|one| one.source);
-            service.set("limit", limit, written.unwrap_or_default());
-        }
+        http_service::write_limits(&mut service, body_limit, &default.scope);
         document.push(service);
         let tunnel = client_terms.tunnel_timeout().filter(|_| proxied);
         forwarding::note_silence(&default.scope, self.notes);
@@ -254,6 +252,9 @@ impl HttpWriter<'_, '_> {
             let source = shared.listens.first().map_or(SourcePlace::NONE, |listen| listen.source);
             let ending = RefusalEnding::Answer;
             tls::write(&path, source, &scopes, ending, document, self.notes);
+        }
+        if proxied {
+            hidden_fields::write(&name, &servers, document);
         }
         rule::write(&name, rules, tls, document);
     }

@@ -1,13 +1,15 @@
-//! Keys of a service of `http` that its servers have in common: versions of HTTP, names of fields, times.
+//! Keys of a service of `http` that its servers have in common: versions of HTTP, names of fields, limits, times.
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::duration::{self, TimeSetting};
 use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
-use crate::value;
+use crate::value::{self, KeyValue};
 
+use super::body_limit;
 use super::forwarding::ClientTerms;
+use super::head_limits;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::vhost::ServerBlock;
@@ -90,4 +92,17 @@ pub fn write_timeouts(
         times.set("tunnel", tunnel, SourcePlace::NONE);
     }
     document.push(times);
+}
+
+/// Writes how long heads and bodies may be.
+pub fn write_limits(service: &mut TomlTable, body: Option<KeyValue>, scope: &DirectiveScope<'_>) {
+    let sources = |name: &str| scope.get(name).map(|one| one.source);
+    let place = body.as_ref().and_then(|_| sources(body_limit::NAME));
+    let heads = head_limits::pairs(scope);
+    let head_place = sources(head_limits::NAME).filter(|_| !heads.is_empty());
+    let pairs: Vec<KeyValue> = body.into_iter().chain(heads).collect();
+    if !pairs.is_empty() {
+        service.set("limit", value::table(&pairs), place.unwrap_or_default());
+        service.add_sources("limit", &head_place.into_iter().collect::<Vec<_>>());
+    }
 }

@@ -12,6 +12,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::forwarding::{RuleTerms, TermSources, UpstreamTerms, directive_prefix};
+use super::passive_check;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
@@ -124,6 +125,9 @@ impl UpstreamPools {
         // The pool has the terms of the server's level; those of the location stand in its rule.
         let mut sources = TermSources::default();
         let terms = UpstreamTerms::read(used.scheme, servers, &scope.server_level(), &mut sources);
+        if let Some(upstream) = upstream.filter(|_| used.scheme != "tcp") {
+            passive_check::write(&mut pool, upstream, &own.statuses, notes);
+        }
         let retries = terms.retries.max(own.retries) > 0;
         let retry = match upstream.is_some_and(|one| upstream::has_backup(one)) && retries {
             true => Some(terms.pool_retry_with_backup()),

@@ -75,16 +75,6 @@ pub fn fill(pool: &mut TomlTable, upstream: &Directive, http: bool, notes: &mut 
             _ => directives::note_directive(directive, notes),
         }
     }
-    if http && is_never_out(upstream) {
-        pool.set("eject", value::quote("off"), SourcePlace::NONE);
-    }
-}
-
-/// Whether no server is put out for failures: each has `max_fails=0`.
-fn is_never_out(upstream: &Directive) -> bool {
-    let mut servers = upstream.inner().iter().filter(|one| one.name == "server").peekable();
-    servers.peek().is_some()
-        && servers.all(|one| one.peek_all().iter().any(|word| word == "max_fails=0"))
 }
 
 /// The servers that may be asked one after the other.
@@ -131,7 +121,7 @@ fn server(
                 notes.changed(
                     source,
                     &text,
-                    "servers are put out by what they answer and when they cannot be reached",
+                    "failures count in a row, and for all servers of an upstream alike",
                     "`eject`, and a `probe`",
                 );
             }

@@ -74,7 +74,7 @@ pub fn opens_access(seen: DifferenceContext<'_>) -> bool {
         return false;
     }
     let refuses = is_refusal(seen.theirs) || hides(seen.theirs);
-    refuses && seen.ours.server().is_some()
+    refuses && seen.ours.server_address().is_some()
 }
 
 /// An answer of the balancer's own that there is nothing, which hides what servers have.

@@ -25,7 +25,8 @@ fn avoided_dead_server(seen: DifferenceContext<'_>) -> Option<&'static str> {
     );
     let theirs = seen.theirs;
     let failed = theirs.end == ExchangeEnd::Closed || matches!(theirs.status, 502..=504);
-    let avoided = failed && theirs.server().is_none() && seen.ours.server().is_some();
+    let avoided =
+        failed && theirs.server_address().is_none() && seen.ours.server_address().is_some();
     (routing && avoided && meets_dead_servers(seen.request))
         .then_some("a server that refuses connections is left alone, whatever its checks say")
 }
@@ -231,5 +232,13 @@ mod tests {
         ] {
             check(&DifferenceTopic::Connection, [theirs, ours], "cut", false, is_accepted);
         }
+    }
+
+    #[test]
+    fn what_servers_of_bytes_had_is_known_by_their_answer() {
+        let bytes =
+            StepObservation { body: b"10.0.0.2:80\n".to_vec(), ..StepObservation::default() };
+        assert_eq!(bytes.server_address(), "10.0.0.2:80".parse().ok());
+        assert!(StepObservation::ended(ExchangeEnd::Closed).server_address().is_none());
     }
 }

@@ -1,13 +1,16 @@
 //! Accepted differences of requests for an upgrade: a part of the reviewed table.
 
 use super::difference_context::{DifferenceContext, client_field, sends, server_field};
-use super::observation::field_values;
+use super::observation::{StepObservation, field_values};
 
 pub fn upgrade(seen: DifferenceContext<'_>) -> Option<&'static str> {
     let is_refused = seen.ours.server().is_none() && seen.ours.status == 501;
     let goes_on = seen.ours.status == 101 || is_refused;
+    let refuses =
+        |step: &StepObservation| step.server().is_none() && (400..500).contains(&step.status);
+    let both_refuse = refuses(seen.theirs) && refuses(seen.ours);
     // What the original does not send to a server is refused for another reason.
-    (sends(seen, "upgrade") && goes_on && seen.theirs.server().is_some())
+    (sends(seen, "upgrade") && (goes_on && seen.theirs.server().is_some() || both_refuse))
         .then_some("upgrades go to the servers, or are refused where those speak HTTP/2")
 }
 
@@ -38,7 +41,7 @@ pub fn upgraded_fields(seen: DifferenceContext<'_>) -> Option<&'static str> {
 mod tests {
     use super::super::comparison::{DifferenceTopic, ShadowDifference};
     use super::super::hostile::field;
-    use super::super::observation::{ExchangeEnd, SeenRequest, StepObservation};
+    use super::super::observation::{ExchangeEnd, SeenRequest};
     use super::super::request::{
         ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
     };
@@ -76,6 +79,8 @@ mod tests {
             (&own(503), &served(101), false),
             (&own(404), &own(501), false),
             (&served(101), &own(502), false),
+            (&own(404), &own(403), true),
+            (&own(404), &own(503), false),
             (&served(200), &own(403), false),
         ] {
             let request = ShadowRequest {

@@ -242,8 +242,7 @@ impl StepPair<'_> {
 
 /// The server that had the request: from the record, or for bytes from what it answered.
 fn server_address(step: &StepObservation) -> Option<SocketAddr> {
-    let named = || std::str::from_utf8(&step.body).ok()?.trim().lines().last()?.parse().ok();
-    step.server().map(|served| served.server).or_else(|| (step.status == 0).then(named)?)
+    step.server_address()
 }
 
 fn describe_server(step: &StepObservation, pools: &ServerPools) -> String {

@@ -88,7 +88,9 @@ impl ListenerRequests<'_> {
         if self.listener.is_tls {
             self.add_tls(&first);
         }
-        for client in clients {
+        // A client reaches an address of its own family alone.
+        let family = self.listener.to.is_ipv4();
+        for client in clients.iter().filter(|client| client.is_ipv4() == family) {
             for path in self.paths(12) {
                 self.push(&first, &path, "client of a network", |one| {
                     one.connection.from = Some(*client)

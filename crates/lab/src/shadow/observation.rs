@@ -87,6 +87,12 @@ impl StepObservation {
         self.served.iter().rev().find(is_named).or(self.served.last())
     }
 
+    /// The address of the last server that had the request. A server of bytes answers with its own.
+    pub fn server_address(&self) -> Option<SocketAddr> {
+        let named = || std::str::from_utf8(&self.body).ok()?.trim().lines().last()?.parse().ok();
+        self.server().map(|served| served.server).or_else(|| (self.status == 0).then(named)?)
+    }
+
     /// Whether the answer is a server's, and not the balancer's own after a server failed.
     pub fn is_of_server(&self) -> bool {
         self.server().is_some() && !self.values(SERVER).is_empty()
