@@ -40,8 +40,7 @@ pub fn build_corpus(
     let answers = ends_silence_soon(converted);
     let mut all = Vec::new();
     for listener in &plan.listeners {
-        let service = services.get(&listener.service);
-        let words = ServiceWords::new(service, inventory);
+        let words = ServiceWords::new(services.get(&listener.service), inventory);
         let mut requests = ListenerRequests { listener, words: &words, size, out: Vec::new() };
         if listener.is_http {
             requests.add_http(&plan.clients);
@@ -88,7 +87,6 @@ impl ListenerRequests<'_> {
         if self.listener.is_tls {
             self.add_tls(&first);
         }
-        // A client reaches an address of its own family alone.
         let family = self.listener.to.is_ipv4();
         for client in clients.iter().filter(|client| client.is_ipv4() == family) {
             for path in self.paths(12) {
