@@ -251,6 +251,8 @@ pool = "echo"
 [pool.web]
 balance = "least-request"
 probe = {{ http = "/healthz", every = "500ms", timeout = "400ms" }}
+# A server is revived after seconds. Failures before that must not keep it out for longer.
+eject = {{ time = "1s" }}
 servers = [
 {}]
 

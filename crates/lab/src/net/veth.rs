@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use files::TemporaryDir;
 use thiserror::Error;
@@ -43,6 +44,11 @@ pub enum VethError {
 /// The compiled XDP program that passes every packet.
 const PASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pass.bpf.o"));
 
+/// `ip` makes directories in whatever file system for BPF it finds mounted, also in that of another program, which may
+/// unmount it meanwhile. It gets one of its own, at the place where it looks first.
+const LOAD: &str = "mount -t bpf bpf /sys/fs/bpf && \
+     exec nsenter --net=\"$0\" ip link set dev \"$1\" xdpdrv obj \"$2\" sec xdp.frags";
+
 #[derive(Clone, Copy, Debug)]
 pub struct VethEnd<'a> {
     pub namespace: &'a NetworkNamespace,
@@ -57,7 +63,7 @@ pub fn create_veth(
     mtu: u32,
     checksums: ChecksumMode,
 ) -> Result<(), VethError> {
-    let mut ip = std::process::Command::new(find("ip"));
+    let mut ip = Command::new(find("ip"));
     ip.args(["link", "add", a.link, "netns", a.namespace.name(), "mtu", &mtu.to_string()]);
     ip.args(["type", "veth", "peer", "name", b.link, "netns", b.namespace.name()]);
     run_command(ip.args(["mtu", &mtu.to_string()]))?;
@@ -87,9 +93,9 @@ impl XdpPassProgram {
 
     /// Loads the program in native mode on this end.
     pub fn load(&self, end: VethEnd) -> Result<(), VethError> {
-        let file = self.file.display();
-        end.namespace
-            .ip(&format!("link set dev {} xdpdrv obj {file} sec xdp.frags\n", end.link))?;
+        let mut command = Command::new(find("unshare"));
+        command.args(["--mount", "--propagation", "private", "sh", "-c", LOAD]);
+        run_command(command.arg(end.namespace.file()).arg(end.link).arg(&self.file))?;
         Ok(())
     }
 }
