@@ -271,27 +271,18 @@ mod tests {
     use super::super::comparison::ShadowDifference;
     use super::super::hostile::field;
     use super::super::observation::{SeenField, SeenRequest};
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
-    };
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::*;
 
     fn request(target: &str, fields: Vec<SeenField>) -> ShadowRequest {
         ShadowRequest {
-            service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 target: target.into(),
                 host: "a".into(),
                 fields,
                 ..HttpRequest::default()
             }),
-            purpose: String::new(),
+            ..ShadowRequest::sample()
         }
     }
 
@@ -312,17 +303,7 @@ mod tests {
             ("//a", forged, false),
         ] {
             let request = request(target, fields);
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs: &step,
-                ours: &step,
-                has_limits: false,
-                is_let_through: false,
-                offers_by_default: false,
-                is_decided_by_turn: false,
-                is_of_form: false,
-            };
+            let seen = DifferenceContext::plain(&request, &difference, &step, &step);
             assert_eq!(accept(seen).is_some(), is_accepted, "{target}");
         }
     }
@@ -365,17 +346,7 @@ mod tests {
             ("/a%00", &own(403), &served, false),
         ] {
             let request = request(target, Vec::new());
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs,
-                ours,
-                has_limits: false,
-                is_let_through: false,
-                offers_by_default: false,
-                is_decided_by_turn: false,
-                is_of_form: false,
-            };
+            let seen = DifferenceContext::plain(&request, &difference, theirs, ours);
             assert_eq!(accept(seen).is_some(), is_accepted, "{target} {theirs:?} {ours:?}");
         }
     }

@@ -102,9 +102,7 @@ mod tests {
     use super::super::comparison::ShadowDifference;
     use super::super::hostile::field;
     use super::super::observation::{SERVER, SeenRequest, StepObservation};
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
-    };
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::*;
 
     #[test]
@@ -153,15 +151,10 @@ mod tests {
         is_accepted: bool,
     ) {
         let request = ShadowRequest {
-            service: "web".into(),
             to: "127.0.0.1:443".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest::default()),
             purpose: purpose.to_owned(),
+            ..ShadowRequest::sample()
         };
         let difference = ShadowDifference {
             step: 0,
@@ -170,15 +163,9 @@ mod tests {
             ours: "none".to_owned(),
         };
         let seen = DifferenceContext {
-            request: &request,
-            difference: &difference,
-            theirs: steps[0],
-            ours: steps[1],
-            has_limits: false,
-            is_let_through: false,
             offers_by_default: by_default,
             is_decided_by_turn: purpose == TURN,
-            is_of_form: false,
+            ..DifferenceContext::plain(&request, &difference, steps[0], steps[1])
         };
         let found = DEFAULTS.iter().any(|row| row(seen).is_some());
         assert_eq!(found, is_accepted, "{topic:?} {purpose} {by_default}");

@@ -26,7 +26,7 @@ pub fn spelled_host(seen: DifferenceContext<'_>) -> Option<&'static str> {
 mod tests {
     use super::super::comparison::{DifferenceTopic, ShadowDifference};
     use super::super::observation::StepObservation;
-    use super::super::request::{ClientCertificate, HttpRequest, ShadowPayload, ShadowRequest};
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::*;
 
     #[test]
@@ -43,15 +43,10 @@ mod tests {
         ] {
             let http = HttpRequest { host: host.into(), ..HttpRequest::default() };
             let request = ShadowRequest {
-                service: "web".into(),
                 to: "[::1]:443".parse().unwrap(),
-                from: None,
                 name: ServerNameChoice::Named(sni.into()),
-                certificate: ClientCertificate::None,
-                proxy_header: false,
-                protocol: Default::default(),
                 payload: ShadowPayload::Http(http),
-                purpose: String::new(),
+                ..ShadowRequest::sample()
             };
             let difference = ShadowDifference {
                 step: 0,
@@ -61,16 +56,10 @@ mod tests {
             };
             let own = |status| StepObservation { status, ..StepObservation::default() };
             let theirs = own(status);
+            let ours = own(200);
             let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs: &theirs,
-                ours: &own(200),
-                has_limits: false,
                 is_let_through,
-                offers_by_default: false,
-                is_decided_by_turn: false,
-                is_of_form: false,
+                ..DifferenceContext::plain(&request, &difference, &theirs, &ours)
             };
             let found = misdirected_dot(seen).or_else(|| spelled_host(seen)).is_some();
             assert_eq!(found, is_accepted, "{host} {sni} {status}");

@@ -206,9 +206,7 @@ mod tests {
     use super::super::comparison::ShadowDifference;
     use super::super::hostile::field;
     use super::super::observation::{SeenField, SeenRequest, StepObservation};
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
-    };
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::*;
 
     fn step(status: u16) -> StepObservation {
@@ -226,15 +224,9 @@ mod tests {
 
     fn request() -> ShadowRequest {
         ShadowRequest {
-            service: "web".into(),
             to: "[::1]:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest::default()),
-            purpose: String::new(),
+            ..ShadowRequest::sample()
         }
     }
 
@@ -242,17 +234,8 @@ mod tests {
     fn accepts(difference: ShadowDifference, statuses: [u16; 2], fields: Vec<SeenField>) -> bool {
         let payload = ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() });
         let request = ShadowRequest { payload, ..request() };
-        let seen = DifferenceContext {
-            request: &request,
-            difference: &difference,
-            theirs: &step(statuses[0]),
-            ours: &step(statuses[1]),
-            has_limits: false,
-            is_let_through: false,
-            offers_by_default: false,
-            is_decided_by_turn: false,
-            is_of_form: false,
-        };
+        let steps = statuses.map(step);
+        let seen = DifferenceContext::plain(&request, &difference, &steps[0], &steps[1]);
         let mut rows = ROUTING_HABITS.iter().chain(&FIELD_HABITS);
         rows.any(|row| row(seen).is_some())
     }

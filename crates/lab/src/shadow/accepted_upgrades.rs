@@ -42,9 +42,7 @@ mod tests {
     use super::super::comparison::{DifferenceTopic, ShadowDifference};
     use super::super::hostile::field;
     use super::super::observation::{ExchangeEnd, SeenRequest};
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
-    };
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::*;
 
     fn own(status: u16) -> StepObservation {
@@ -84,30 +82,13 @@ mod tests {
             (&served(200), &own(403), false),
         ] {
             let request = ShadowRequest {
-                service: "web".into(),
-                to: "127.0.0.1:80".parse().unwrap(),
-                from: None,
-                name: ServerNameChoice::Plain,
-                certificate: ClientCertificate::None,
-                proxy_header: false,
-                protocol: Default::default(),
                 payload: ShadowPayload::Http(HttpRequest {
                     fields: vec![field("Upgrade", "websocket")],
                     ..HttpRequest::default()
                 }),
-                purpose: String::new(),
+                ..ShadowRequest::sample()
             };
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs,
-                ours,
-                has_limits: false,
-                is_let_through: false,
-                offers_by_default: false,
-                is_decided_by_turn: false,
-                is_of_form: false,
-            };
+            let seen = DifferenceContext::plain(&request, &difference, theirs, ours);
             assert_eq!(upgrade(seen).is_some(), is_accepted, "{theirs:?} {ours:?}");
         }
     }

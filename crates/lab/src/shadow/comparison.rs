@@ -290,23 +290,18 @@ fn cookies(step: &StepObservation) -> String {
 mod tests {
     use super::super::hostile::field;
     use super::super::observation::SeenRequest;
-    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
+    use super::super::request::{HttpRequest, ShadowPayload};
     use super::*;
 
     fn request() -> ShadowRequest {
         ShadowRequest {
-            service: "web".into(),
             to: "127.0.0.1:8080".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 host: "Shop.example".into(),
                 ..HttpRequest::default()
             }),
             purpose: "test".into(),
+            ..ShadowRequest::sample()
         }
     }
 

@@ -23,6 +23,29 @@ pub struct DifferenceContext<'a> {
     pub is_of_form: bool,
 }
 
+impl<'a> DifferenceContext<'a> {
+    /// A difference of a test, with nothing around it.
+    #[cfg(test)]
+    pub fn plain(
+        request: &'a ShadowRequest,
+        difference: &'a ShadowDifference,
+        theirs: &'a StepObservation,
+        ours: &'a StepObservation,
+    ) -> DifferenceContext<'a> {
+        DifferenceContext {
+            request,
+            difference,
+            theirs,
+            ours,
+            has_limits: false,
+            is_let_through: false,
+            offers_by_default: false,
+            is_decided_by_turn: false,
+            is_of_form: false,
+        }
+    }
+}
+
 /// A row of the table: it gives its reason if it holds.
 pub type AcceptedRow = fn(DifferenceContext<'_>) -> Option<&'static str>;
 

@@ -150,9 +150,7 @@ mod tests {
 
     use super::super::comparison::ShadowDifference;
     use super::super::observation::StepObservation;
-    use super::super::request::{
-        ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload, ShadowRequest,
-    };
+    use super::super::request::{HttpRequest, ShadowPayload, ShadowRequest};
     use super::super::source_route::RouteNearness;
     use super::*;
 
@@ -161,15 +159,8 @@ mod tests {
         let text = "listen web\n mode http\n bind 127.0.0.1:80\n filter trace\n http-request set-header X-Trace %[uuid()]\n server a 10.0.0.1:80\n";
         let converted = convert(text, "haproxy.cfg", Dialect::Haproxy);
         let request = ShadowRequest {
-            service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest::default()),
-            purpose: String::new(),
+            ..ShadowRequest::sample()
         };
         let own = |status| StepObservation {
             status,
@@ -181,17 +172,7 @@ mod tests {
                 ShadowDifference { step: 0, topic, theirs: String::new(), ours: String::new() };
             let theirs = own(200);
             let ours = own(404);
-            let seen = DifferenceContext {
-                request: &request,
-                difference: &difference,
-                theirs: &theirs,
-                ours: &ours,
-                has_limits: false,
-                is_let_through: false,
-                offers_by_default: false,
-                is_decided_by_turn: false,
-                is_of_form: false,
-            };
+            let seen = DifferenceContext::plain(&request, &difference, &theirs, &ours);
             let route = route.iter().map(|line| (*line, RouteNearness::Block)).collect();
             find_note(seen, &converted.notes, &route).map(|note| note.line)
         };

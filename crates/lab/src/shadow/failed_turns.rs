@@ -61,23 +61,17 @@ fn asked_host(request: &ShadowRequest) -> Option<AskedHost> {
 #[cfg(test)]
 mod tests {
     use super::super::observation::SeenRequest;
-    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
+    use super::super::request::{HttpRequest, ShadowPayload};
     use super::*;
 
     fn request(host: &str, purpose: &str) -> ShadowRequest {
         ShadowRequest {
-            service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 host: host.to_owned(),
                 ..HttpRequest::default()
             }),
             purpose: purpose.to_owned(),
+            ..ShadowRequest::sample()
         }
     }
 

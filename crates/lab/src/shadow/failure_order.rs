@@ -32,21 +32,14 @@ impl FailureOrder {
 #[cfg(test)]
 mod tests {
     use super::super::hostile::field;
-    use super::super::request::{ClientCertificate, HttpRequest, ServerNameChoice, ShadowPayload};
+    use super::super::request::{HttpRequest, ShadowPayload};
     use super::*;
 
     fn request(order: &str) -> ShadowRequest {
         let fields = vec![field("X-A", "drop"), field(ORDER, order)];
         ShadowRequest {
-            service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest { fields, ..HttpRequest::default() }),
-            purpose: String::new(),
+            ..ShadowRequest::sample()
         }
     }
 

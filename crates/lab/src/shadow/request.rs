@@ -97,6 +97,22 @@ pub struct ShadowRequest {
 }
 
 impl ShadowRequest {
+    /// A request of a test, in which only what it says differs.
+    #[cfg(test)]
+    pub fn sample() -> ShadowRequest {
+        ShadowRequest {
+            service: "web".into(),
+            to: "127.0.0.1:80".parse().unwrap(),
+            from: None,
+            name: ServerNameChoice::Plain,
+            certificate: ClientCertificate::None,
+            proxy_header: false,
+            protocol: SpokenProtocol::default(),
+            payload: ShadowPayload::Http(HttpRequest::default()),
+            purpose: String::new(),
+        }
+    }
+
     pub fn http(&self) -> Option<&HttpRequest> {
         match &self.payload {
             ShadowPayload::Http(request) => Some(request),

@@ -141,7 +141,7 @@ fn asked_form(request: &ShadowRequest, is_usual: bool) -> Option<AskedForm> {
 mod tests {
     use super::super::observation::SeenRequest;
     use super::super::plan::PoolMembership;
-    use super::super::request::{HttpRequest, ServerNameChoice, ShadowPayload};
+    use super::super::request::{HttpRequest, ShadowPayload};
     use super::*;
 
     #[test]
@@ -173,13 +173,6 @@ mod tests {
 
     fn request(host: &str, target: &str) -> ShadowRequest {
         ShadowRequest {
-            service: "web".into(),
-            to: "127.0.0.1:80".parse().unwrap(),
-            from: None,
-            name: ServerNameChoice::Plain,
-            certificate: ClientCertificate::None,
-            proxy_header: false,
-            protocol: Default::default(),
             payload: ShadowPayload::Http(HttpRequest {
                 method: "GET".into(),
                 host: host.into(),
@@ -187,7 +180,7 @@ mod tests {
                 steps: 1,
                 ..HttpRequest::default()
             }),
-            purpose: String::new(),
+            ..ShadowRequest::sample()
         }
     }
 
