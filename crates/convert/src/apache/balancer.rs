@@ -168,10 +168,12 @@ impl<'t> BalancerPools<'t> {
         let attempts = if is_balancer { servers.saturating_sub(1).min(10) } else { 0 };
         let retries = own.attempts.unwrap_or(attempts);
         pool.set("retries", retries.to_string(), SourcePlace::NONE);
-        // Each attempt chooses among all members that have not failed yet, and so comes to the standbys.
-        if own.has_spares && retries > 0 {
-            let backup = value::table(&[KeyValue::new("backup", "true")]);
-            pool.set("retry", backup, SourcePlace::NONE);
+        if retries > 0 {
+            // A member that has taken the request answers for it, with 502 if need be: only connections are made again.
+            let mut retry = vec![KeyValue::new("unsent-only", "true")];
+            // Each attempt chooses among all members that have not failed yet, and so comes to the standbys.
+            retry.extend(own.has_spares.then(|| KeyValue::new("backup", "true")));
+            pool.set("retry", value::table(&retry), SourcePlace::NONE);
         }
         if let Some(session) = &own.session {
             self.sessions.insert(name.to_owned(), session.clone());

@@ -151,17 +151,17 @@ const FORWARDS: &[ApacheCase] = &[
     ),
     (
         "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b status=+H\n</Proxy>\nProxyPass / balancer://u/",
-        "retries = 1 retry = { backup = true }",
+        "retries = 1 retry = { unsent-only = true, backup = true }",
         false,
     ),
     (
         "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b lbset=1\n</Proxy>\nProxyPass / balancer://u/",
-        "retries = 1 retry = { backup = true }",
+        "retries = 1 retry = { unsent-only = true, backup = true }",
         false,
     ),
     (
         "<Proxy balancer://u>\nBalancerMember http://a\nBalancerMember http://b\n</Proxy>\nProxyPass / balancer://u/",
-        "retries = 1 timeout",
+        "retries = 1 retry = { unsent-only = true } timeout",
         false,
     ),
     (
