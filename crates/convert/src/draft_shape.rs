@@ -22,6 +22,7 @@ pub fn shape_of(layer: RouterLayer, keys: &[KeyValue]) -> Option<String> {
         match *key {
             "when" => push_shape(value, &PLAIN_KEYS, &mut shape)?,
             "pool" | "name" => push_name(value, &mut shape)?,
+            "rewrite" => push_edits(value, &mut shape),
             // What is not of a shape counts as it is written.
             _ => shape.push_str(value),
         }
@@ -46,6 +47,27 @@ fn push_shape(value: &str, names: &[&str], shape: &mut String) -> Option<()> {
     Some(())
 }
 
+/// Adds a value in which only the plain values of fields are of a shape, such as `v1` in `set = "X-Version: v1"`.
+fn push_edits(value: &str, shape: &mut String) {
+    // Quotes within texts would shift the parts.
+    if value.contains('\\') {
+        return shape.push_str(value);
+    }
+    for (at, part) in value.split('"').enumerate() {
+        let field = part.split_once(": ").filter(|_| at % 2 == 1);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_/ ".contains(c);
+        match field.filter(|(_, value)| value.chars().all(is_plain)) {
+            Some((name, value)) => {
+                shape.push_str(name);
+                shape.push_str(": ");
+                shape.extend(value.chars().map(one_of_kind));
+            }
+            None => shape.push_str(part),
+        }
+        shape.push('"');
+    }
+}
+
 /// Adds the shape of a quoted name.
 fn push_name(value: &str, shape: &mut String) -> Option<()> {
     push_plain(value.strip_prefix('"')?.strip_suffix('"')?, shape)
@@ -64,16 +86,23 @@ fn push_text(text: &str, shape: &mut String) -> Option<()> {
 fn push_plain(text: &str, shape: &mut String) -> Option<()> {
     shape.push('"');
     for c in text.chars() {
-        shape.push(match c {
-            'a'..='z' => 'a',
-            'A'..='Z' => 'A',
-            '0'..='9' => '0',
-            '.' | '-' | '_' | '/' | '*' => c,
-            _ => return None,
-        });
+        if !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_' | '/' | '*') {
+            return None;
+        }
+        shape.push(one_of_kind(c));
     }
     shape.push('"');
     Some(())
+}
+
+/// One letter in place of all small ones or all capitals, and one digit in place of all digits.
+fn one_of_kind(c: char) -> char {
+    match c {
+        'a'..='z' => 'a',
+        'A'..='Z' => 'A',
+        '0'..='9' => '0',
+        _ => c,
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +126,22 @@ mod tests {
             "{ header = \"x: a\" }",
         ] {
             assert_eq!(shape(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn edits_that_differ_in_plain_values_of_fields_alone_have_one_shape() {
+        let shape = |edits: &str| shape_of(RouterLayer::Http, &[KeyValue::new("rewrite", edits)]);
+        let first = shape("{ set = [\"X-A: v1\", \"X-B: {client}\"] }");
+        assert_eq!(first, shape("{ set = [\"X-A: z9\", \"X-B: {client}\"] }"));
+        for other in [
+            "{ set = [\"X-C: v1\", \"X-B: {client}\"] }",
+            "{ set = [\"X-A: {client}\", \"X-B: {client}\"] }",
+            "{ set = [\"X-A: v1\", \"X-B: {scheme}\"] }",
+            "{ set = [\"X-A: v1\"], answer-set = [\"X-B: {client}\"] }",
+            "{ set = [\"X-A: \\t1\", \"X-B: {client}\"] }",
+        ] {
+            assert_ne!(first, shape(other), "{other}");
         }
     }
 }

@@ -220,10 +220,15 @@ impl ConversionNotes {
             let reason = "the converter made nothing of it, or not of all of it";
             self.left_out(left.source, &left.text, reason, "");
         }
-        for source in self.ledger.converted().collect::<Vec<_>>() {
-            let directive = self.ledger.text(source).to_owned();
-            if let Some(note) = self.add(NoteKind::Converted, source, &directive, SAME, "") {
-                note.after = shorten(after(source));
+        let converted: Vec<SourcePlace> = self.ledger.converted().collect();
+        for (at, source) in converted.iter().enumerate() {
+            if self.list.len() >= LISTED {
+                self.unlisted += (converted.len() - at) as u64;
+                break;
+            }
+            let directive = self.ledger.text(*source).to_owned();
+            if let Some(note) = self.add(NoteKind::Converted, *source, &directive, SAME, "") {
+                note.after = shorten(after(*source));
             }
         }
         words

@@ -17,13 +17,16 @@ mod labels;
 mod limits;
 mod matchers;
 mod middlewares;
+mod named_objects;
 mod option_tree;
 mod paths;
 mod pools;
+mod priority_ties;
 mod provider;
 mod redirects;
 mod routers;
 mod rule_draft;
+mod rule_reach;
 mod rule_syntax;
 mod server_url;
 mod services;
@@ -36,6 +39,8 @@ mod tls;
 mod tls_demand;
 mod transports;
 
+use std::collections::HashSet;
+
 use crate::document::Document;
 use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::empty_pool;
@@ -47,7 +52,9 @@ use crate::structured::yaml::read_yaml;
 use entry_points::EntryPoint;
 use http::RouterWriter;
 use middlewares::MiddlewareSet;
+use named_objects::NamedObjects;
 use option_tree::OptionNode;
+use priority_ties::PriorityTies;
 use provider::ObjectProvider;
 use routers::{TrafficRouter, read_routers};
 use rule_draft::RuleDraft;
@@ -150,10 +157,11 @@ fn convert_tcp<'t>(
 ) -> Vec<PointPlan> {
     let mut writer = TcpWriter {
         root,
-        provider: shared.provider,
+        tls_options: NamedObjects::new(root.find(&["tls", "options"]), shared.provider),
         routers,
         middlewares: MiddlewareSet::new(root.find(&["tcp", "middlewares"]), shared.provider),
         pools: TcpPools::new(root, shared.provider),
+        ties: PriorityTies::new(),
         checker: &mut shared.checker,
         names: &mut shared.names,
         pool_names: &mut shared.pool_names,
@@ -192,16 +200,17 @@ fn convert_http<'t>(
 ) {
     let mut writer = RouterWriter {
         root,
-        provider: shared.provider,
+        tls_options: NamedObjects::new(root.find(&["tls", "options"]), shared.provider),
         points,
         routers,
         middlewares: MiddlewareSet::new(root.find(&["http", "middlewares"]), shared.provider),
         pools: ServicePools::new(root, shared.provider),
+        ties: PriorityTies::new(),
         checker: &mut shared.checker,
         names: &mut shared.names,
         pool_names: &mut shared.pool_names,
         notes,
-        written: Vec::new(),
+        written: HashSet::new(),
     };
     for (point, plan) in points.iter().zip(plans).filter(|(_, plan)| !plan.is_owned) {
         writer.service(point, plan.refusals, document);

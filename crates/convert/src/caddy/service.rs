@@ -1,5 +1,7 @@
 //! Sites that share a port become one service, with rules by host.
 
+use std::collections::HashSet;
+
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::draft_check::DraftChecker;
@@ -36,7 +38,7 @@ pub struct SiteServiceWriter<'w, 't> {
     pub notes: &'w mut ConversionNotes,
 }
 
-impl SiteServiceWriter<'_, '_> {
+impl<'w> SiteServiceWriter<'w, '_> {
     /// Writes the service of a group. Nothing is written where no site of it can have its TLS.
     pub fn write(&mut self, group: &SiteGroup) {
         let served: Vec<usize> = group
@@ -46,9 +48,10 @@ impl SiteServiceWriter<'_, '_> {
             .filter(|at| !group.tls || self.sites.get(*at).is_some_and(|site| !site.tls.is_refused))
             .collect();
         let Some(first) = served.first().and_then(|at| self.sites.get(*at)) else { return };
+        let client = self.client_keys(group);
         let mut rules = Vec::new();
         for member in &group.members {
-            rules.extend(self.member_rules(group, member));
+            rules.extend(self.member_rules(group, member, client));
         }
         if !group.members.iter().any(|member| member.hosts.iter().any(String::is_empty)) {
             let redirect = group.members.iter().find_map(|member| member.redirect);
@@ -96,7 +99,12 @@ impl SiteServiceWriter<'_, '_> {
         write_rules(&name, rules, group.tls, self.document, self.notes);
     }
 
-    fn member_rules(&mut self, group: &SiteGroup, member: &GroupMember) -> Vec<SiteRule> {
+    fn member_rules(
+        &mut self,
+        group: &SiteGroup,
+        member: &GroupMember,
+        client: Option<&[KeyValue]>,
+    ) -> Vec<SiteRule> {
         let Some(site) = self.sites.get(member.site) else { return Vec::new() };
         let when = host_condition(&member.hosts);
         let statement = site.statement;
@@ -105,7 +113,7 @@ impl SiteServiceWriter<'_, '_> {
             let keys = vec![https_redirect(port)];
             return vec![SiteRule { when, keys, source: statement.source, text }];
         }
-        if group.tls && site.tls.is_refused || self.is_other_client(group, site) {
+        if group.tls && site.tls.is_refused || self.is_other_client(client, site) {
             return vec![SiteRule::answer(when, 502, statement.source, &text)];
         }
         let trusts_proxies = self.globals.trust.is_some();
@@ -132,15 +140,18 @@ impl SiteServiceWriter<'_, '_> {
         close_gaps(rules, group.tls, self.checker, self.notes)
     }
 
-    /// Whether a site wants other certificates of clients than the first one of its listener that wants any.
-    fn is_other_client(&mut self, group: &SiteGroup, site: &CaddySite<'_>) -> bool {
-        let demands = group.members.iter().filter_map(|one| self.sites.get(one.site));
-        let first =
-            demands.filter(|one| !one.tls.is_refused).find_map(|one| one.tls.client.as_ref());
-        let (Some(first), Some(own)) = (first.filter(|_| group.tls), &site.tls.client) else {
-            return false;
-        };
-        if first.keys == own.keys {
+    /// What the first site of a listener that asks for certificates of clients wants of them.
+    fn client_keys(&self, group: &SiteGroup) -> Option<&'w [KeyValue]> {
+        let sites = self.sites;
+        let served = group.members.iter().filter_map(|one| sites.get(one.site));
+        let mut served = served.filter(|one| group.tls && !one.tls.is_refused);
+        served.find_map(|one| one.tls.client.as_ref()).map(|client| client.keys.as_slice())
+    }
+
+    /// Whether a site wants other certificates of clients than those that its listener asks for.
+    fn is_other_client(&mut self, asked: Option<&[KeyValue]>, site: &CaddySite<'_>) -> bool {
+        let (Some(asked), Some(own)) = (asked, &site.tls.client) else { return false };
+        if asked == own.keys.as_slice() {
             return false;
         }
         let reason =
@@ -263,13 +274,14 @@ impl SiteServiceWriter<'_, '_> {
         let Some(first) = served.first() else { return };
         let mut tls = TomlTable::new(format!("{path}.tls"), first.statement.source, "");
         let mut files: Vec<String> = Vec::new();
+        let mut known = HashSet::new();
         let mut names: Vec<String> = Vec::new();
         let mut acme: Vec<KeyValue> = Vec::new();
         let mut sources = Vec::new();
         for site in &served {
             for file in &site.tls.certificates {
                 sources.push(file.source);
-                if !files.contains(&file.path) {
+                if known.insert(file.path.as_str()) {
                     files.push(file.path.clone());
                 }
             }

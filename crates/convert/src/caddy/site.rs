@@ -148,10 +148,10 @@ fn join(
         return groups.push(SiteGroup { bind: site.bind.clone(), port, tls, members });
     };
     let rank = |one: &GroupMember| HostRank::of(&one.hosts, one.redirect.is_some()).breadth;
-    let fits = |one: &&mut GroupMember| {
-        one.site == member.site && one.redirect == member.redirect && rank(one) == 0
-    };
-    match group.members.iter_mut().find(fits).filter(|_| rank(&member) == 0) {
+    let fits = |one: &&mut GroupMember| one.redirect == member.redirect && rank(one) == 0;
+    // Sites come one after the other: those of this one stand at the end.
+    let mut own = group.members.iter_mut().rev().take_while(|one| one.site == member.site);
+    match own.find(fits).filter(|_| rank(&member) == 0) {
         Some(known) => known.hosts.extend(member.hosts),
         None => group.members.push(member),
     }

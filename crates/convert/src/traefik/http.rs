@@ -1,5 +1,7 @@
 //! HTTP routers: each entry point becomes a service, and its routers the service's rules.
 
+use std::collections::HashSet;
+
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::draft_check::{DraftChecker, RouterLayer};
@@ -13,8 +15,9 @@ use super::chain_effect::ChainEffect;
 use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
 use super::middlewares::{self, ChainContext, MiddlewareSet};
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
-use super::provider::ObjectProvider;
+use super::priority_ties::PriorityTies;
 use super::redirects;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
@@ -22,23 +25,25 @@ use super::services::ServicePools;
 use super::sticky::StickyCookie;
 use super::target_rules::target_rules;
 use super::tls;
-use super::tls_demand::TlsDemand;
+use super::tls_demand::{TlsDemand, TlsDemands};
 
 /// The HTTP routers of a file, and what they use.
 pub struct RouterWriter<'w, 't> {
     pub root: &'t OptionNode,
-    pub provider: ObjectProvider,
+    /// The objects of `tls.options`.
+    pub tls_options: NamedObjects<'t>,
     pub points: &'w [EntryPoint<'t>],
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,
     pub pools: ServicePools<'t>,
+    pub ties: PriorityTies,
     pub checker: &'w mut DraftChecker,
     /// The names of services and of pools.
     pub names: &'w mut UniqueNames,
     pub pool_names: &'w mut UniqueNames,
     pub notes: &'w mut ConversionNotes,
     /// The names of routers that a service has.
-    pub written: Vec<&'t str>,
+    pub written: HashSet<&'t str>,
 }
 
 /// What the routers of an entry point make of its service.
@@ -47,7 +52,7 @@ struct ServiceParts<'t> {
     rules: RuleList,
     sticky: Option<StickyCookie<'t>>,
     compress: Option<String>,
-    demands: Vec<TlsDemand<'t>>,
+    demands: TlsDemands<'t>,
 }
 
 impl<'t> RouterWriter<'_, 't> {
@@ -95,6 +100,8 @@ impl<'t> RouterWriter<'_, 't> {
             return;
         }
         self.note_other_kind(point, tls);
+        let asked: Vec<_> = at.iter().filter_map(|at| self.routers.get(*at)).collect();
+        self.ties.note(&asked, self.notes);
         let mut parts = ServiceParts::default();
         // Without TLS no connection has a name, and none of them is a request.
         denied.into_iter().filter(|_| tls).for_each(|rule| parts.rules.push(rule, tls));
@@ -113,7 +120,7 @@ impl<'t> RouterWriter<'_, 't> {
     }
 
     /// Writes the pools, and reports what no router uses. Returns the names of the routers that a service has.
-    pub fn finish(self, document: &mut Document) -> Vec<&'t str> {
+    pub fn finish(self, document: &mut Document) -> HashSet<&'t str> {
         self.middlewares.note_unused(self.notes);
         self.pools.note_unused(self.notes);
         self.pools.tables.into_iter().for_each(|table| document.push(table));
@@ -161,7 +168,7 @@ impl<'t> RouterWriter<'_, 't> {
             document.push(sticky.write(&path, tls, self.notes));
         }
         if tls {
-            tls::write(&path, self.root, &parts.demands, document, self.notes);
+            tls::write(&path, self.root, parts.demands.as_slice(), document, self.notes);
         }
         let rest = RuleDraft {
             name: "no-router".to_owned(),
@@ -188,9 +195,7 @@ impl<'t> RouterWriter<'_, 't> {
         if parts.rules.is_complete {
             return;
         }
-        if !self.written.contains(&router.name()) {
-            self.written.push(router.name());
-        }
+        self.written.insert(router.name());
         router.settle(self.notes);
         let draft = |when: RuleCondition, keys: Vec<KeyValue>| RuleDraft {
             name: router.name().to_owned(),
@@ -281,11 +286,8 @@ impl<'t> RouterWriter<'_, 't> {
         let orders = |tls: &&OptionNode| tls.get("certResolver").is_some();
         let ordering = own.into_iter().chain(point.tls).find(orders);
         let node = ordering.or(own).or(point.tls).or(router.tls);
-        let agrees = |options: Option<&OptionNode>| {
-            parts.demands.iter().all(|one| tls::agree_about_clients(one.options, options))
-        };
-        match tls::options_of(self.root, self.provider, &[own, point.tls]) {
-            Ok(options) if !agrees(options) => {
+        match tls::options_of(&self.tls_options, &[own, point.tls]) {
+            Ok(options) if !parts.demands.agrees_about_clients(options) => {
                 let reason = "a listener asks its clients for certificates in one way, that of the router before: the router answers 503";
                 let asked = options.unwrap_or(router.node);
                 asked.left_out(self.notes, reason, "an entry point of its own");

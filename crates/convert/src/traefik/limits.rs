@@ -178,6 +178,8 @@ pub fn buffering(
             _ => {}
         }
     }
+    let reason = "an answer is passed on while it comes, and not once it is whole";
+    notes.changed(node.place().whole(), &node.text, reason, "");
     let Some((limit, value)) = node.get("maxRequestBodyBytes").zip(value) else { return };
     match checker.rejection(RouterLayer::Http, &[KeyValue::new("buffer", &*value)]) {
         Some(why) => {

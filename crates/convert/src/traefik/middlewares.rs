@@ -1,5 +1,7 @@
 //! Chains of middlewares: what each does is joined to one effect on the router's requests.
 
+use std::collections::HashSet;
+
 use crate::condition::RuleCondition;
 use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::ConversionNotes;
@@ -10,6 +12,7 @@ use super::chain_effect::ChainEffect;
 use super::fields::{self, ChainPlace};
 use super::limits;
 use super::matchers::not_from;
+use super::named_objects::NamedObjects;
 use super::option_tree::{OptionNode, PlacedText};
 use super::paths;
 use super::provider::ObjectProvider;
@@ -20,33 +23,30 @@ const DEEP: usize = 8;
 
 /// The middlewares of a file, and those that a router used.
 pub struct MiddlewareSet<'t> {
-    table: Option<&'t OptionNode>,
+    middlewares: NamedObjects<'t>,
     provider: ObjectProvider,
-    used: Vec<&'t str>,
     /// Names that stand behind a middleware that ends every request.
-    unreached: Vec<String>,
+    unreached: HashSet<String>,
 }
 
 impl<'t> MiddlewareSet<'t> {
     /// `table`: `http.middlewares` or `tcp.middlewares`.
     pub fn new(table: Option<&'t OptionNode>, provider: ObjectProvider) -> MiddlewareSet<'t> {
-        MiddlewareSet { table, provider, used: Vec::new(), unreached: Vec::new() }
+        MiddlewareSet {
+            middlewares: NamedObjects::new(table, provider),
+            provider,
+            unreached: HashSet::new(),
+        }
     }
 
     /// The middleware of this name, which counts as used.
     pub fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let local = self.provider.local(name)?;
-        let found = self.table?.entries().iter().find(|one| one.key == local)?;
-        if !self.used.contains(&found.key.as_str()) {
-            self.used.push(&found.key);
-        }
-        Some(found)
+        self.middlewares.take(name)
     }
 
     /// Reports the middlewares that no router uses.
     pub fn note_unused(&self, notes: &mut ConversionNotes) {
-        let all = self.table.map(OptionNode::entries).unwrap_or_default();
-        for unused in all.iter().filter(|one| !self.used.contains(&one.key.as_str())) {
+        for unused in self.middlewares.unused() {
             match self.unreached.contains(&unused.key) {
                 true => unused.changed(
                     notes,

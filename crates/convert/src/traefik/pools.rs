@@ -6,8 +6,8 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::health_check;
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
-use super::provider::ObjectProvider;
 use super::server_url::{ServerScheme, ServerUrl};
 use super::sticky::StickyCookie;
 use super::transports;
@@ -238,14 +238,11 @@ impl<'t> PoolDraft<'t> {
 /// The transport that a load balancer names. `None` if it names none.
 pub fn named_transport<'t>(
     balancer: &'t OptionNode,
-    transports: Option<&'t OptionNode>,
-    provider: ObjectProvider,
+    transports: &NamedObjects<'t>,
     notes: &mut ConversionNotes,
 ) -> Option<&'t OptionNode> {
     let name = balancer.get("serversTransport")?;
-    let wanted = provider.local(name.as_text().unwrap_or_default());
-    let table = transports.map(OptionNode::entries).unwrap_or_default();
-    let found = table.iter().find(|one| Some(one.key.as_str()) == wanted);
+    let found = transports.find(name.as_text().unwrap_or_default());
     if found.is_none() {
         let reason = "there is no transport of this name here: the authorities of the system verify the servers";
         name.left_out(notes, reason, "`[pool.NAME.tls]`");

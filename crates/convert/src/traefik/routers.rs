@@ -7,6 +7,7 @@ use crate::notes::{ConversionNotes, UnsupportedReason};
 use super::entry_points::EntryPoint;
 use super::matchers::{rule_condition, rule_names};
 use super::option_tree::{OptionNode, PlacedText};
+use super::rule_reach::RuleReach;
 use super::rule_syntax::parse_rule;
 
 /// A router of HTTP or TCP.
@@ -16,6 +17,8 @@ pub struct TrafficRouter<'t> {
     pub condition: RuleCondition,
     /// The names of hosts in the rule.
     pub names: Vec<String>,
+    /// What the rule may take.
+    pub reach: RuleReach,
     /// Traefik asks the routers with the highest priority first.
     pub priority: i64,
     entry_points: Vec<PlacedText>,
@@ -104,9 +107,11 @@ fn read_router<'t>(
 ) -> TrafficRouter<'t> {
     let text = node.text_of("rule").unwrap_or_default();
     let mut names = Vec::new();
+    let mut reach = RuleReach::default();
     let condition = match parse_rule(text) {
         Ok(expression) => {
             names = rule_names(&expression);
+            reach = RuleReach::of(&expression);
             checker.check_condition(rule_condition(&expression, layer), layer)
         }
         Err(reason) => RuleCondition::Unknown(UnsupportedReason::new(reason, "")),
@@ -120,6 +125,7 @@ fn read_router<'t>(
         node,
         condition,
         names,
+        reach,
         priority: node.number_of("priority").filter(|priority| *priority != 0).unwrap_or(length),
         entry_points: node.texts_of("entryPoints"),
         tls,

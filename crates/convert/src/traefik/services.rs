@@ -10,6 +10,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::RetryPlan;
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
 use super::pools::{PoolDraft, WrittenPool, named_transport};
 use super::provider::ObjectProvider;
@@ -30,13 +31,11 @@ pub struct ServiceTarget<'t> {
 
 /// The services of a file, and the pools that were written of them.
 pub struct ServicePools<'t> {
-    provider: ObjectProvider,
-    services: Option<&'t OptionNode>,
-    transports: Option<&'t OptionNode>,
+    services: NamedObjects<'t>,
+    transports: NamedObjects<'t>,
     /// The transport of services that name none.
     default_transport: Option<&'t OptionNode>,
     written: HashMap<&'t str, WrittenPool<'t>>,
-    used: Vec<&'t str>,
     /// The tables of all pools, in their order.
     pub tables: Vec<TomlTable>,
 }
@@ -45,23 +44,12 @@ impl<'t> ServicePools<'t> {
     /// `root`: all options.
     pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> ServicePools<'t> {
         ServicePools {
-            provider,
-            services: root.find(&["http", "services"]),
-            transports: root.find(&["http", "serversTransports"]),
+            services: NamedObjects::new(root.find(&["http", "services"]), provider),
+            transports: NamedObjects::new(root.find(&["http", "serversTransports"]), provider),
             default_transport: root.get("serversTransport"),
             written: HashMap::new(),
-            used: Vec::new(),
             tables: Vec::new(),
         }
-    }
-
-    fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let local = self.provider.local(name)?;
-        let found = self.services?.entries().iter().find(|one| one.key == local)?;
-        if !self.used.contains(&found.key.as_str()) {
-            self.used.push(&found.key);
-        }
-        Some(found)
     }
 
     /// The target of the service of this name.
@@ -77,7 +65,7 @@ impl<'t> ServicePools<'t> {
         if name.ends_with("@internal") {
             return Err(format!("`{name}` is a service of Traefik itself"));
         }
-        let Some(service) = self.find(name) else {
+        let Some(service) = self.services.take(name) else {
             return Err(format!("there is no service `{name}` here"));
         };
         let kind = service.entries().first();
@@ -101,14 +89,14 @@ impl<'t> ServicePools<'t> {
         notes: &mut ConversionNotes,
     ) -> Result<WrittenPool<'t>, String> {
         let service =
-            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+            self.services.take(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         let Some(balancer) = service.get("loadBalancer") else {
             return Err(format!("the service `{name}` is no load balancer"));
         };
         if let Some(known) = self.written.get(service.key.as_str()) {
             return Ok(known.clone());
         }
-        let transport = named_transport(balancer, self.transports, self.provider, notes);
+        let transport = named_transport(balancer, &self.transports, notes);
         let transport = transport.or(self.default_transport);
         let draft = PoolDraft { name: &service.key, balancer, transport };
         let made = draft.tables(names.unique_name(&service.key), notes)?;
@@ -210,7 +198,7 @@ impl<'t> ServicePools<'t> {
         notes: &mut ConversionNotes,
     ) -> Result<ServiceTarget<'t>, String> {
         let name = kind.text_of("service").unwrap_or_default();
-        let balancer = self.find(name).and_then(|service| service.get("loadBalancer"));
+        let balancer = self.services.take(name).and_then(|service| service.get("loadBalancer"));
         if balancer.is_some_and(|balancer| balancer.get("healthCheck").is_none()) {
             let reason =
                 "is not checked by `healthCheck`, without which Traefik has no such router";
@@ -252,8 +240,7 @@ impl<'t> ServicePools<'t> {
 
     /// Reports the services that nothing refers to.
     pub fn note_unused(&self, notes: &mut ConversionNotes) {
-        let all = self.services.map(OptionNode::entries).unwrap_or_default();
-        for unused in all.iter().filter(|one| !self.used.contains(&one.key.as_str())) {
+        for unused in self.services.unused() {
             unused.not_needed(notes, "no router uses it");
         }
     }

@@ -12,13 +12,14 @@ use crate::value::{self, KeyValue};
 use super::chain_effect::ChainEffect;
 use super::entry_points::{self, EntryPoint};
 use super::middlewares::{self, MiddlewareSet};
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
-use super::provider::ObjectProvider;
+use super::priority_ties::PriorityTies;
 use super::routers::TrafficRouter;
 use super::rule_draft::{RuleDraft, RuleList};
 use super::tcp_pools::TcpPools;
 use super::tls;
-use super::tls_demand::TlsDemand;
+use super::tls_demand::{TlsDemand, TlsDemands};
 
 /// What to use instead of an entry point for connections of two kinds.
 const OWN_POINT: &str = "an entry point of its own";
@@ -32,10 +33,12 @@ struct TlsChoice<'t> {
 /// The TCP routers of a file, and what they use.
 pub struct TcpWriter<'w, 't> {
     pub root: &'t OptionNode,
-    pub provider: ObjectProvider,
+    /// The objects of `tls.options`.
+    pub tls_options: NamedObjects<'t>,
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,
     pub pools: TcpPools<'t>,
+    pub ties: PriorityTies,
     pub checker: &'w mut DraftChecker,
     pub names: &'w mut UniqueNames,
     pub pool_names: &'w mut UniqueNames,
@@ -85,10 +88,12 @@ impl<'t> TcpWriter<'_, 't> {
     pub fn service(&mut self, point: &EntryPoint<'t>, document: &mut Document) {
         let routers = self.routers;
         let at = self.routers_at(point);
+        let asked: Vec<_> = at.iter().filter_map(|at| routers.get(*at)).collect();
+        self.ties.note(&asked, self.notes);
         let passes = at.iter().any(|at| routers[*at].passes_tls());
         let ends_tls = !passes && at.iter().any(|at| routers[*at].uses_tls(point));
         let mut rules = RuleList::default();
-        let mut demands = Vec::new();
+        let mut demands = TlsDemands::default();
         for router in at.iter().filter_map(|at| routers.get(*at)) {
             router.settle(self.notes);
             router.tls.into_iter().for_each(|tls| tls.convert_key("passthrough", self.notes));
@@ -111,7 +116,7 @@ impl<'t> TcpWriter<'_, 't> {
             }
             self.router(router, ends_tls, &mut rules);
         }
-        self.write(point, ends_tls, rules, &demands, document);
+        self.write(point, ends_tls, rules, demands.as_slice(), document);
     }
 
     /// The options of a router. `None`: they are not in the file, or not to be had beside those of the other routers.
@@ -119,12 +124,11 @@ impl<'t> TcpWriter<'_, 't> {
         &mut self,
         router: &TrafficRouter<'t>,
         tls: &[Option<&'t OptionNode>],
-        demands: &[TlsDemand<'t>],
+        demands: &TlsDemands<'t>,
     ) -> Option<TlsChoice<'t>> {
-        match tls::options_of(self.root, self.provider, tls) {
+        match tls::options_of(&self.tls_options, tls) {
             Ok(options) => {
-                let agrees = |one: &TlsDemand<'_>| tls::agree_about_clients(one.options, options);
-                if demands.iter().all(agrees) {
+                if demands.agrees_about_clients(options) {
                     return Some(TlsChoice { options });
                 }
                 let reason = "a listener asks its clients for certificates in one way, that of the router before: the router refuses everybody";

@@ -9,6 +9,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
 use super::provider::ObjectProvider;
 use super::transports;
@@ -20,14 +21,12 @@ const LONGEST_CONNECT_MS: u64 = 600_000;
 
 /// The TCP services of a file, and the pools that were written of them.
 pub struct TcpPools<'t> {
-    provider: ObjectProvider,
-    services: Option<&'t OptionNode>,
-    transports: Option<&'t OptionNode>,
+    services: NamedObjects<'t>,
+    transports: NamedObjects<'t>,
     /// The transport of services that name none.
     default_transport: Option<&'t OptionNode>,
     /// Names of pools by service.
     written: HashMap<String, String>,
-    used: Vec<&'t str>,
     pub tables: Vec<TomlTable>,
 }
 
@@ -35,23 +34,12 @@ impl<'t> TcpPools<'t> {
     /// `root`: all options.
     pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> TcpPools<'t> {
         TcpPools {
-            provider,
-            services: root.find(&["tcp", "services"]),
-            transports: root.find(&["tcp", "serversTransports"]),
+            services: NamedObjects::new(root.find(&["tcp", "services"]), provider),
+            transports: NamedObjects::new(root.find(&["tcp", "serversTransports"]), provider),
             default_transport: root.get("tcpServersTransport"),
             written: HashMap::new(),
-            used: Vec::new(),
             tables: Vec::new(),
         }
-    }
-
-    fn find(&mut self, name: &str) -> Option<&'t OptionNode> {
-        let local = self.provider.local(name)?;
-        let found = self.services?.entries().iter().find(|one| one.key == local)?;
-        if !self.used.contains(&found.key.as_str()) {
-            self.used.push(&found.key);
-        }
-        Some(found)
     }
 
     /// `pool` or `split` of the service of this name.
@@ -65,7 +53,7 @@ impl<'t> TcpPools<'t> {
         notes: &mut ConversionNotes,
     ) -> Result<KeyValue, String> {
         let service =
-            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+            self.services.take(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         let Some(weighted) = service.get("weighted") else {
             let pool = self.pool(name, names, notes)?;
             return Ok(KeyValue::new("pool", value::quote(&pool)));
@@ -93,7 +81,7 @@ impl<'t> TcpPools<'t> {
         notes: &mut ConversionNotes,
     ) -> Result<String, String> {
         let service =
-            self.find(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
+            self.services.take(name).ok_or_else(|| format!("there is no service `{name}` here"))?;
         if let Some(known) = self.written.get(&service.key) {
             return Ok(known.clone());
         }
@@ -125,9 +113,7 @@ impl<'t> TcpPools<'t> {
         notes: &mut ConversionNotes,
     ) -> Option<&'t OptionNode> {
         let Some(name) = balancer.get("serversTransport") else { return self.default_transport };
-        let wanted = self.provider.local(name.as_text().unwrap_or_default());
-        let table = self.transports.map(OptionNode::entries).unwrap_or_default();
-        let found = table.iter().find(|one| Some(one.key.as_str()) == wanted);
+        let found = self.transports.find(name.as_text().unwrap_or_default());
         match found {
             Some(_) => name.converted(notes),
             None => {
@@ -140,8 +126,7 @@ impl<'t> TcpPools<'t> {
 
     /// Reports the services that nothing refers to.
     pub fn note_unused(&self, notes: &mut ConversionNotes) {
-        let all = self.services.map(OptionNode::entries).unwrap_or_default();
-        for unused in all.iter().filter(|one| !self.used.contains(&one.key.as_str())) {
+        for unused in self.services.unused() {
             unused.not_needed(notes, "no router uses it");
         }
     }

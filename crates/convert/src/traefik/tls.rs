@@ -7,34 +7,25 @@ use crate::value::{self, KeyValue};
 
 use super::acme;
 use super::key_files;
+use super::named_objects::NamedObjects;
 use super::option_tree::OptionNode;
-use super::provider::ObjectProvider;
-use super::tls_demand::TlsDemand;
+use super::tls_demand::{TlsDemand, client_table};
 
-/// The options of a router: those that it names, those of its entry point, or the default ones.
+/// The options of a router, of `all` in `tls.options`: those that it names, those of its entry point, or the default ones.
 ///
 /// # Errors
 /// The router names options that are not in the file.
 pub fn options_of<'t>(
-    root: &'t OptionNode,
-    provider: ObjectProvider,
+    all: &NamedObjects<'t>,
     tls: &[Option<&'t OptionNode>],
 ) -> Result<Option<&'t OptionNode>, &'t OptionNode> {
     let named = tls.iter().flatten().find_map(|tls| tls.get("options"));
-    let table = root.find(&["tls", "options"]);
-    let find =
-        |name: &str| table.and_then(|table| table.entries().iter().find(|one| one.key == name));
-    match named {
-        None => Ok(find("default")),
-        Some(node) => {
-            let name = node.as_text().unwrap_or_default();
-            match provider.local(name) {
-                // The default options are nobody's in particular.
-                Some("default") if name == "default" => Ok(find(name)),
-                Some("default") | None => Err(node),
-                Some(local) => find(local).map(Some).ok_or(node),
-            }
-        }
+    let Some(node) = named else { return Ok(all.find("default")) };
+    match node.as_text().unwrap_or_default() {
+        "default" => Ok(all.find("default")),
+        // The default options are nobody's in particular.
+        name if name.starts_with("default@") => Err(node),
+        name => all.find(name).map(Some).ok_or(node),
     }
 }
 
@@ -187,28 +178,6 @@ fn is_on_for_any(demands: &[TlsDemand<'_>], key: &str) -> bool {
     demands.iter().filter_map(|one| one.options).any(|options| options.is_on(key))
 }
 
-/// Whether the clients of two options show certificates of the same authorities in the same manner. Options that ask for
-/// none agree with all.
-pub fn agree_about_clients(one: Option<&OptionNode>, other: Option<&OptionNode>) -> bool {
-    let demand = |options: Option<&OptionNode>| {
-        let client = options.and_then(client_table)?;
-        let files: Vec<String> =
-            client.texts_of("caFiles").into_iter().map(|one| one.text).collect();
-        Some(ClientAuthKind { kind: client.text_of("clientAuthType")?.to_owned(), files })
-    };
-    match [demand(one), demand(other)] {
-        [Some(one), Some(other)] => one == other,
-        _ => true,
-    }
-}
-
-/// What a client has to show.
-#[derive(Debug, PartialEq, Eq)]
-struct ClientAuthKind {
-    kind: String,
-    files: Vec<String>,
-}
-
 /// Certificates of clients. One authority and one manner hold for a listener: routers that differ from the first are
 /// closed, and no demands of theirs come here.
 fn write_clients(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut ConversionNotes) {
@@ -252,13 +221,6 @@ fn write_clients(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut C
     pairs.extend(asked_names(demands, client, notes));
     client.converted(notes);
     table.set_required("client", value::table(&pairs), client.place());
-}
-
-/// `clientAuth` that verifies or requires a certificate.
-fn client_table(options: &OptionNode) -> Option<&OptionNode> {
-    let client = options.get("clientAuth")?;
-    let kind = client.text_of("clientAuthType").unwrap_or("NoClientCert");
-    (!matches!(kind, "NoClientCert" | "RequestClientCert" | "")).then_some(client)
 }
 
 /// The names whose connections are asked, where not all are.

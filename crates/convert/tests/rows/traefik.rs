@@ -225,3 +225,22 @@ fn hostile_input_ends() {
     let text = format!("services:\n  app:\n    image: app\n    labels:\n{label}{list}");
     assert!(converted(&text).left_out >= 2);
 }
+
+#[test]
+fn routers_of_one_priority_that_may_take_the_same_requests_are_reported() {
+    for (one, other, are_reported) in [
+        ("rule: 'Path(`/status`)'", "rule: 'PathPrefix(`/`)'", true),
+        ("rule: 'Path(`/status`)'", "rule: 'PathPrefix(`/x`)'", false),
+        ("rule: 'PathPrefix(`/status`)'", "rule: 'PathPrefix(`/`)'", false),
+        ("rule: 'Path(`/a`)', priority: 7", "rule: 'PathPrefix(`/`)', priority: 7", true),
+        ("rule: 'Path(`/a`)', entryPoints: [web]", "rule: 'Path(`/a`)', entryPoints: [b]", false),
+    ] {
+        let text = format!(
+            "entryPoints:\n  web: {{ address: ':80' }}\n  b: {{ address: ':81' }}\nhttp:\n  routers:\n    one: {{ {one}, service: s }}\n    other: {{ {other}, service: s }}\n  services:\n    s: {{ loadBalancer: {{ servers: [{{ url: 'http://10.0.0.1' }}] }} }}\n",
+        );
+        let notes = converted(&text).notes;
+        let tied = notes.iter().filter(|note| note.reason.contains("the same priority"));
+        let lines: Vec<u32> = tied.map(|note| note.line).collect();
+        assert_eq!(lines, if are_reported { vec![6, 7] } else { vec![] }, "{one}; {other}");
+    }
+}
