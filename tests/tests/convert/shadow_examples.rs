@@ -133,6 +133,10 @@ pub const NOT_STARTED: &[ExampleReason] = &[
 /// Examples with fewer than a tenth of equal answers.
 pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
     because("haproxy-tenants.cfg", "only some of its backends keep clients by a cookie"),
+    because(
+        "haproxy-certificates.cfg",
+        "fields about certificates of clients are the balancer's own",
+    ),
     because("haproxy-countries.cfg", "lists in files are not read, so that everybody is refused"),
     because(
         "haproxy-ratelimit.cfg",
@@ -142,6 +146,7 @@ pub const MOSTLY_DIFFERENT: &[ExampleReason] = &[
     because("caddy-simple.Caddyfile", "Caddy asks servers for compressed answers on its own"),
     because("apache-checks.conf", "Apache names each server of a balancer in its Host"),
     because("envoy-canary.yaml", "Envoy writes fields of its own to requests and answers"),
+    because("envoy-mtls.yaml", "Envoy writes fields of its own to requests and answers"),
     because("envoy-tls.yaml", "Envoy writes fields of its own to requests and answers"),
     because("traefik-canary.yaml", "Traefik names its machine to servers"),
     because("traefik-chain.yaml", "Traefik names its machine to servers"),

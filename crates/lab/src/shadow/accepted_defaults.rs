@@ -63,11 +63,17 @@ fn mapped_address(seen: DifferenceContext<'_>) -> Option<&'static str> {
         .then_some("an IPv4 address is written as one, also where a listener of IPv6 took it")
 }
 
-/// A server closed within its answer, of which the original had sent nothing yet.
+/// A server closed within its answer, of which the original had sent nothing yet: it closes, or answers by itself.
 fn begun_answer(seen: DifferenceContext<'_>) -> Option<&'static str> {
-    let closed = seen.theirs.end == ExchangeEnd::Closed && seen.theirs.server().is_some();
+    let is_asked = seen.theirs.server().is_some();
+    let is_replaced = !seen.theirs.is_of_server() && matches!(seen.theirs.status, 500..=504);
+    let ended = match seen.difference.topic {
+        DifferenceTopic::Connection => seen.theirs.end == ExchangeEnd::Closed,
+        DifferenceTopic::Status => seen.theirs.end == ExchangeEnd::Answered && is_replaced,
+        _ => false,
+    };
     let passed = seen.ours.is_of_server() && seen.ours.cut;
-    (seen.difference.topic == DifferenceTopic::Connection && closed && passed)
+    (ended && is_asked && passed)
         .then_some("what a server sent of an answer before it closed is passed on")
 }
 
@@ -212,12 +218,24 @@ mod tests {
         let whole = StepObservation { cut: false, ..cut_short.clone() };
         let closed = StepObservation::ended(ExchangeEnd::Closed);
         let closed_after = StepObservation { end: ExchangeEnd::Closed, ..served() };
-        for (theirs, ours, is_accepted) in [
-            (&closed_after, &cut_short, true),
-            (&closed_after, &whole, false),
-            (&closed, &cut_short, false),
+        let asked = |status| StepObservation {
+            end: ExchangeEnd::Answered,
+            status,
+            fields: Vec::new(),
+            ..served()
+        };
+        let ended = &DifferenceTopic::Connection;
+        let status = &DifferenceTopic::Status;
+        for (topic, theirs, ours, is_accepted) in [
+            (ended, &closed_after, &cut_short, true),
+            (ended, &closed_after, &whole, false),
+            (ended, &closed, &cut_short, false),
+            (status, &asked(500), &cut_short, true),
+            (status, &asked(500), &whole, false),
+            (status, &asked(403), &cut_short, false),
+            (status, &StepObservation { served: Vec::new(), ..asked(500) }, &cut_short, false),
         ] {
-            check(&DifferenceTopic::Connection, [theirs, ours], "cut", false, is_accepted);
+            check(topic, [theirs, ours], "cut", false, is_accepted);
         }
     }
 

@@ -53,6 +53,9 @@ const SILENT: [&str; 37] = [
     "stick-table",
 ];
 
+/// Words of the note about routers that Traefik may ask in either order.
+const EQUAL_PRIORITY: &str = "the same priority";
+
 /// The note that explains a difference. `route` holds the source lines behind the request.
 pub fn find_note<'n>(
     seen: DifferenceContext<'_>,
@@ -102,10 +105,14 @@ pub fn find_note<'n>(
         DifferenceTopic::Status
         | DifferenceTopic::Pool
         | DifferenceTopic::Connection
-        | DifferenceTopic::Body => routing_note(&near).or_else(|| host_note(seen, notes)),
+        | DifferenceTopic::Body => {
+            let tie = || named_near(&[EQUAL_PRIORITY]);
+            routing_note(&near).or_else(tie).or_else(|| host_note(seen, notes))
+        }
         DifferenceTopic::ServerRequest => {
             named(&["send-proxy", "proxy_protocol", "spoken to", "proxy_cache"])
                 .or_else(|| routing_note(&near))
+                .or_else(|| named_near(&[EQUAL_PRIORITY]))
         }
     }
 }
