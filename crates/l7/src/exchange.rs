@@ -7,6 +7,7 @@
 pub(crate) mod abort_watch;
 mod admit;
 mod attempt_failure;
+mod attempt_lease;
 mod authentication;
 mod buffered_answer;
 pub(crate) mod buffered_bytes;
@@ -52,7 +53,6 @@ use crate::accounting::gauges::OpenExchange;
 use crate::accounting::meter::Meter;
 use crate::accounting::{ConnectionSetup, ExchangeRecord};
 use crate::conn::client_peer::ClientPeer;
-use crate::conn::deadline::ExchangeDeadline;
 use crate::exchange::abort_watch::AbortWatch;
 use crate::exchange::buffered_bytes::BufferedBytes;
 use crate::exchange::disposition::ConnectionDisposition;
@@ -60,7 +60,7 @@ use crate::exchange::flow::ByteFlow;
 use crate::exchange::incoming_request::IncomingRequest;
 use crate::exchange::shown_credentials::ShownCredentials;
 use crate::upstream::affinity::ClientAffinity;
-use crate::upstream::hedge::{HedgeResult, HedgeWinner, SentRequest};
+use crate::upstream::hedge::{HedgeResult, SentRequest};
 
 use crate::conn::stream::ProxyStream;
 use crate::exchange::relay::{AttemptEnding, AttemptRelay, InterceptedAnswer, RelayContext};
@@ -70,9 +70,7 @@ use crate::upstream::retry_attempts::{self, RetryInFlight, RetryTrigger};
 use crate::upstream::routing::MatchedRule;
 
 use crate::servers::worker_state::{LocalPool, LocalServer, LocalService};
-use crate::upstream::{
-    self, LeaseDecision, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest,
-};
+use crate::upstream::{UpstreamLease, UpstreamLeaseError};
 use crate::worker::Worker;
 use attempt_failure::AttemptFailure;
 
@@ -327,55 +325,6 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 AttemptOutcome::Failed(failure)
             }
         }
-    }
-
-    /// Leases a connection to a server of the pool. With a hedged attempt, the request was already sent on it.
-    async fn lease_upstream(&mut self) -> Result<AttemptLease<N>, UpstreamLeaseError<N>> {
-        // Rare futures are boxed, because a future is moved as a whole when it starts.
-        if !matches!(self.hedge, HedgeResult::None) {
-            match Box::pin(self.adopt_hedge()).await {
-                Some(HedgeWinner { lease, sent_request, .. }) => {
-                    return Ok(AttemptLease { lease, sent: Some(sent_request) });
-                }
-                // The hedged attempt was paid for and failed, so this one needs another permit.
-                None => {
-                    self.take_retry().map_err(|cause| UpstreamLeaseError { cause, server: None })?
-                }
-            }
-        }
-        let ExchangeContext { worker, client, client_peer, service } = self.context;
-        let want = UpstreamLeaseRequest {
-            client_peer,
-            client: self.incoming.client(client_peer).ip(),
-            key: self.hash_key(),
-            tried_servers: &self.failed_servers,
-            retry_server: self.retry_server,
-            only_fresh_idle: !self.incoming.idempotent,
-            fresh: false,
-            affinity: self.affinity_choice(),
-            upgrade: self.incoming.upgrade,
-            authenticates: self.incoming.authenticates,
-            class: self.class,
-            settings: &self.settings,
-            written_servers: &self.written_servers,
-            until: if self.failed_servers.is_empty() {
-                MonotonicTime::NEVER
-            } else {
-                self.attempts_end
-            },
-            deadline: ExchangeDeadline {
-                client: Some(client),
-                total: self.total_deadline,
-                cut_at: &service.cut_at,
-            },
-        };
-        let lease = match upstream::lease_now(worker, &self.pool, &want) {
-            LeaseDecision::Leased(lease) => lease,
-            now => {
-                Box::pin(upstream::lease(worker, &self.pool, want, now, &mut self.record)).await?
-            }
-        };
-        Ok(AttemptLease { lease, sent: None })
     }
 
     /// Whether the client's connection may carry another request after a local reply.
