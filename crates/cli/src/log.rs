@@ -51,7 +51,7 @@ pub struct LogArgs {
     /// Only from this client: an address or a network.
     #[arg(long, value_name = "ADDRESS")]
     client: Option<String>,
-    /// Only the request with this id.
+    /// Only requests with this id, the balancer's or that of a trusted proxy.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
     /// So many lines, or rows with --top, at most.

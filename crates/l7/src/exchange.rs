@@ -31,6 +31,7 @@ pub(crate) mod outlier_stats;
 mod protocol_upgrade;
 pub(crate) mod relay;
 mod release;
+mod request_id;
 pub(crate) mod resend;
 mod routing;
 mod shown_credentials;
@@ -174,6 +175,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         // Read before a rule changes the request head.
         let asked = view.config.compress.as_ref().map(|_| incoming.accepted_encodings());
         let class = incoming.class(&view.config.priority);
+        let id = incoming.request_id.as_ref();
+        let changes = id.map(|id| id.begin_changes(&view.config, &mut record)).unwrap_or_default();
         HttpExchange {
             context: parties,
             view,
@@ -193,7 +196,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
             matched_rule: None,
             settings: ExchangeSettings::default(),
             affinity: None,
-            changes: ResponseChanges::default(),
+            changes,
             accepted_encodings: asked.unwrap_or_default(),
             buffered_bytes: None,
             remaining_answer: None,

@@ -288,6 +288,7 @@ impl<N: NetDriver> Worker<N> {
                 .map(|(pool, server)| accounting::LoggedServer { pool, name: &server.config.name }),
             client: request.client,
             origin: request.origin,
+            request_id: request.request_id,
             protocol: request.protocol,
             method: request.method,
             target: request.target,

@@ -80,6 +80,7 @@ mod outlier_detection;
 mod pool;
 mod pool_usage;
 mod port_range;
+mod request_id;
 mod request_limits;
 mod request_priority;
 mod reserved_fields;
@@ -174,6 +175,7 @@ pub use probe::{
 };
 pub use proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
 pub use replication::ReplicationScope;
+pub use request_id::RequestIdConfig;
 pub use request_priority::RequestPriority;
 pub use reserved_fields::ReservedFields;
 pub use retry::{RetryConditions, RetryConfig};

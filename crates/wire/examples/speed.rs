@@ -36,6 +36,7 @@ fn main() {
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
+        request_id: None,
         tracing: None,
     };
     let mut out = Vec::with_capacity(8192);

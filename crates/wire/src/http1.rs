@@ -37,7 +37,7 @@ pub use defect::Defect;
 pub use defect_detail::DefectDetail;
 pub use emit_local_reply::{DirectResponse, emit_direct_response, emit_local_reply};
 pub use emit_request::{
-    ForwardedPolicy, IdentityHeaders, RequestEdits, TracePropagation, emit_request,
+    ForwardedPolicy, IdentityHeaders, RequestEdits, RequestIdHeader, TracePropagation, emit_request,
 };
 pub use emit_response::{
     ConnectionPersistence, ResponseEdits, SetCookieParts, emit_response, set_cookie,

@@ -51,3 +51,28 @@ fn a_proxy_names_its_client() {
         line["client"] == "203.0.113.9" && line["protocol"] == "HTTP/3"
     });
 }
+
+#[test]
+fn a_request_has_the_id_of_a_trusted_proxy_or_a_new_one() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    for (trust, is_kept) in [("127.0.0.0/8", true), ("10.0.0.0/8", false)] {
+        let lines = format!(
+            "trust = \"{trust}\"\nrequest-id = {{ header = \"X-Request-Id\", answer = true }}\n"
+        );
+        let setup = ours.setup_with(&[recorder.address()], "", &lines);
+        let balancer = TestBalancer::start(&setup);
+        let mut client = ours.client(balancer.front());
+        let fields = json!({ "x-request-id": "edge-1" });
+        let answer = client.does(json!({ "do": "ask", "path": "/", "fields": fields }));
+        assert_eq!(answer["status"], 200, "{answer}");
+        let requests = recorder.so_far().requests;
+        let id = requests.last().and_then(|it| it.field("x-request-id")).unwrap();
+        assert_eq!(id == "edge-1", is_kept, "{id}");
+        assert_eq!(answer["head"]["x-request-id"], id.as_str(), "{answer}");
+        balancer.wait_for_log_line("its line", |line| {
+            line["protocol"] == "HTTP/3"
+                && line[if is_kept { "request-id" } else { "id" }] == id.as_str()
+        });
+    }
+}

@@ -19,6 +19,7 @@ mod hops;
 mod intercepted;
 mod lenient;
 mod named_clients;
+mod request_ids;
 mod seen;
 mod tunnels;
 mod unix_sockets;

@@ -21,7 +21,7 @@ pub struct LogQuery {
     pub cause: Option<String>,
     /// Only from this client: an address, or a network such as `192.0.2.0/24`.
     pub client: Option<String>,
-    /// Only the request with this id.
+    /// Only requests with this id, the balancer's or that of a trusted proxy.
     pub id: Option<String>,
     /// So many lines or rows at most, the newest or largest ones; 1,000 without it.
     pub limit: Option<u32>,
@@ -112,6 +112,8 @@ pub struct LogEntry {
     pub time: String,
     /// The id of the request; absent: the line has none.
     pub id: Option<String>,
+    /// The id that a trusted proxy sent; absent: none did.
+    pub request_id: Option<String>,
     /// The service that took it.
     pub service: String,
     /// Who sent it: address and port, or the address alone.

@@ -121,7 +121,7 @@ export type LinkStatus = { "bytes": number; "capacity"?: (number | null); "held-
 
 export type LogCount = { "bytes-to-client": number; "errors": number; "lines": number; "name": string };
 
-export type LogEntry = { "attempts"?: number; "by"?: (string | null); "bytes-to-client"?: number; "cause"?: (string | null); "client"?: string; "defect"?: (string | null); "id"?: (string | null); "method"?: (string | null); "protocol"?: (string | null); "server"?: (string | null); "service"?: string; "status"?: number; "target"?: (string | null); "time"?: string; "total-ms"?: (number | null) };
+export type LogEntry = { "attempts"?: number; "by"?: (string | null); "bytes-to-client"?: number; "cause"?: (string | null); "client"?: string; "defect"?: (string | null); "id"?: (string | null); "method"?: (string | null); "protocol"?: (string | null); "request-id"?: (string | null); "server"?: (string | null); "service"?: string; "status"?: number; "target"?: (string | null); "time"?: string; "total-ms"?: (number | null) };
 
 export type LogGroup = "client" | "service" | "server" | "status" | "cause" | "target";
 

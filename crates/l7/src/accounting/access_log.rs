@@ -3,7 +3,7 @@
 //! All external text is escaped and truncated, so that any exchange results in one line of at most `MAX_LINE_BYTES`
 //! bytes. Absent values are left out (JSON) or written as `-`. Lines are written to a buffer only.
 //!
-//! JSON keys, in this order: `time`, `id`, `service`, `client` (then `connection`, `client-from`, `client-stop` and
+//! JSON keys, in this order: `time`, `id`, `request-id` (if a trusted proxy sent one), `service`, `client` (then `connection`, `client-from`, `client-stop` and
 //! `client-hops` if a proxy named the client, or should have), `protocol`, `method`, `target` (`target-bytes` if
 //! truncated), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`. A rejected request
 //! adds `host`, `field`, `at` and `found`: the field that violated the rule, the offset of the violation, and the bytes
@@ -16,7 +16,8 @@
 //! Common: `client - - [time] "method target protocol" status bytes-to-client`. Appended:
 //! `id service POOL/NAME cause attempts head/queue/connect/first-byte/transfer/total`, with times in milliseconds.
 //! The cause of a malformed request is followed by `:` and the violated rule. The line of a malformed request ends with
-//! `host="…" field="…" at=BYTES found="…"`, as far as these are known. Where a proxy named the client,
+//! `host="…" field="…" at=BYTES found="…"`, as far as these are known. A proxy's id follows as
+//! `request-id="…"`. Where a proxy named the client,
 //! `connection="…" client-from="…" client-stop="…" client-hops=N` follow.
 //!
 //! For malformed input, the method and the target are taken from its first line. If that line has no method, the whole
@@ -57,7 +58,7 @@ pub const FIELD: usize = 64;
 pub const FOUND: usize = 64;
 /// Upper bound of a line's length: an escaped byte takes at most six bytes.
 pub(super) const MAX_LINE_BYTES: usize =
-    6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 2304;
+    6 * (TARGET + METHOD + HOST + FIELD + FOUND + 5 * NAME) + 2304;
 
 /// Converts a worker's monotonic times to wall-clock times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +98,8 @@ pub struct LogFields<'a> {
     pub client: SocketAddr,
     /// How the client was found; `None`: by the connection.
     pub origin: Option<ClientOrigin<'a>>,
+    /// The request id that a trusted proxy sent.
+    pub request_id: Option<&'a str>,
     pub protocol: DownstreamProtocol,
     /// The method; empty if no head was read.
     pub method: &'a [u8],
@@ -149,6 +152,9 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     out.push(b'"');
     if let Some(id) = record.known_id() {
         text("id", id.as_str().as_bytes(), 16, out);
+    }
+    if let Some(id) = names.request_id {
+        text("request-id", id.as_bytes(), NAME, out);
     }
     text("service", names.service.as_bytes(), NAME, out);
     // Writing to a Vec cannot fail.
@@ -327,6 +333,9 @@ fn write_common(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, ou
         }
     }
     write_common_offence(&names.offence, out);
+    if let Some(id) = names.request_id {
+        quoted("request-id", id.as_bytes(), NAME, out);
+    }
     if let Some(origin) = &names.origin {
         let _ = write!(out, " connection=\"{}\"", origin.connection);
         quoted("client-from", origin.source.as_bytes(), FIELD, out);

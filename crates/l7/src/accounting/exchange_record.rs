@@ -126,6 +126,11 @@ impl ExchangeRecord {
         *self.id.get_or_insert_with(|| ids.next_id())
     }
 
+    /// Sets the request id, which was made before.
+    pub fn set_id(&mut self, id: RequestId) {
+        self.id = Some(id);
+    }
+
     /// Makes the exchange part of a trace: its span id becomes the request id. A sampled trace also samples the
     /// exchange.
     pub fn join_trace(&mut self, traced: ExchangeTrace, span: RequestId) {

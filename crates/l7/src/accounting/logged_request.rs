@@ -12,6 +12,8 @@ pub struct LoggedRequest<'a> {
     pub client: SocketAddr,
     /// How the client was found; `None`: by the connection.
     pub origin: Option<ClientOrigin<'a>>,
+    /// The request id that a trusted proxy sent.
+    pub request_id: Option<&'a str>,
     pub protocol: DownstreamProtocol,
     /// The method; empty if no head was read.
     pub method: &'a [u8],
@@ -26,6 +28,7 @@ impl LoggedRequest<'_> {
         LoggedRequest {
             client,
             origin: None,
+            request_id: None,
             protocol,
             method: b"",
             target: b"",

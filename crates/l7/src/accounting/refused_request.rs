@@ -61,6 +61,7 @@ mod tests {
             server: None,
             client,
             origin: None,
+            request_id: None,
             protocol: DownstreamProtocol::Http11,
             method: &long,
             target: &long,

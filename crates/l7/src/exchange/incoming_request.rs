@@ -25,6 +25,7 @@ use crate::conn::connection_auth;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::flow::{BodyFraming, ByteFlow};
 use crate::exchange::named_client;
+use crate::exchange::request_id::RequestIdValue;
 use crate::exchange::resend::ResendBody;
 use crate::exchange::trace_span::TraceSpan;
 use crate::rt::NetDriver;
@@ -68,6 +69,8 @@ pub struct IncomingRequest<N: NetDriver> {
     pub forwarded_for: Vec<u8>,
     /// The client that a trusted proxy named; `None`: it is the connection's peer.
     pub found_client: Option<Box<FoundClient>>,
+    /// Its id, where the service has a field for it.
+    pub request_id: Option<Box<RequestIdValue>>,
     /// Its span, where tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
@@ -95,6 +98,7 @@ impl<N: NetDriver> IncomingRequest<N> {
     ) -> LoggedRequest<'r> {
         LoggedRequest {
             client: self.client(client_peer),
+            request_id: self.request_id.as_ref().and_then(|id| id.taken()),
             origin: named_client::client_origin(self.found_client.as_deref(), client_peer, service),
             protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
@@ -184,29 +188,25 @@ pub fn read<N: NetDriver>(
     let place = TraceSpan::from_headers(worker, request.headers);
     let mut head = worker.buffers.take();
     let found_client = named_client::find_named_client(view, client_peer.peer, request.headers);
+    let trusted = view.trusts(client_peer.peer.ip());
+    let span = place.as_ref().map(|place| place.span);
+    let request_id = RequestIdValue::find(worker, service, trusted, request.headers, span);
     let edits = RequestEdits {
         client: found_client.as_ref().map_or(client_peer.peer, |found| found.address),
         hop: client_peer.peer,
         local: client_peer.local,
         scheme: client.scheme(),
-        trusted: view.trusts(client_peer.peer.ip()),
+        trusted,
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
         via: service.forwarded.via.then_some(worker.options.node.as_str()),
         keep_upgrade: request.upgrade.is_some(),
         identity: identity_lines(service, client),
+        request_id: request_id.as_ref().and_then(|id| id.header(service)),
         tracing: place.as_ref().map(TraceSpan::outgoing_context),
     };
     http1::emit_request(&request, &edits, &mut head);
-    // The upload gets a smaller part of the limit than the response; both together stay within it.
-    let mut body = ByteFlow::new(framing(&request, service), service.limit.connection_bytes / 4);
-    let after = &bytes[request.head_len..];
-    let used = body.decode(after, &mut head)?;
-    let upgrade = request.upgrade.is_some();
-    if upgrade && used < after.len() {
-        return Err(Defect::EarlyUpgradeData);
-    }
-    let left = &after[used..];
+    let body = begin_body(&request, service, &bytes[request.head_len..], &mut head, rest)?;
     let incoming = IncomingRequest {
         received_bytes: request.head_len as u64,
         body,
@@ -219,7 +219,7 @@ pub fn read<N: NetDriver>(
         idempotent: request.method.is_idempotent(),
         authenticates: request.has_credentials()
             && connection_auth::request_authenticates(request.headers),
-        upgrade,
+        upgrade: request.upgrade.is_some(),
         ends_here: request.is_final_recipient(),
         method_len: request.method.as_str().len(),
         fields_dropped,
@@ -227,11 +227,30 @@ pub fn read<N: NetDriver>(
         original_target: None,
         forwarded_for: forwarded_for(view, &request),
         found_client,
+        request_id,
         trace_span: place,
         head,
     };
-    left.clone_into(rest);
     Ok(Some(incoming))
+}
+
+/// The body, of which `received` came with the head. What it decodes to is appended to the head, and what is behind it
+/// becomes `rest`.
+fn begin_body<N: NetDriver>(
+    request: &ParsedRequestHead,
+    service: &ServiceConfig,
+    received: &[u8],
+    head: &mut Vec<u8>,
+    rest: &mut Vec<u8>,
+) -> Result<ByteFlow<N>, Defect> {
+    // The upload gets a smaller part of the limit than the response; both together stay within it.
+    let mut body = ByteFlow::new(framing(request, service), service.limit.connection_bytes / 4);
+    let used = body.decode(received, head)?;
+    if request.upgrade.is_some() && used < received.len() {
+        return Err(Defect::EarlyUpgradeData);
+    }
+    received[used..].clone_into(rest);
+    Ok(body)
 }
 
 /// What came as X-Forwarded-For, where a rule or an edit writes it: in the head for the server it may be replaced.

@@ -278,6 +278,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 filled.write_lines(reply.status, true, &mut reply.lines);
                 let edits = &self.changes.edits;
                 response_edits::write_own_lines(edits, reply.status, &mut reply.lines);
+                self.changes.write_request_id(&mut reply.lines);
             }
             Err(_) => return EarlyReply::Refused(Cause::HeadTooLarge),
         }

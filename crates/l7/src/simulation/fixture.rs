@@ -143,6 +143,7 @@ fn service() -> ServiceConfig {
         socket: SocketOptions::default(),
         trust: Default::default(),
         client_from: None,
+        request_id: None,
         forwarded: ForwardedHeaders {
             x_forwarded: ForwardedHeaderAction::Append,
             forwarded: ForwardedHeaderAction::Keep,

@@ -29,6 +29,16 @@ pub struct ResponseChanges {
     pub watch: Option<CookieWatch>,
     /// Header lines to add if that cookie is changed.
     pub lines_of_changed_cookie: &'static [u8],
+    /// The field with the request's id, where answers have it.
+    pub request_id: Option<Box<RequestIdLine>>,
+}
+
+/// The field with the id of a request.
+pub struct RequestIdLine {
+    /// Its name, lower case.
+    pub name: String,
+    /// The whole line.
+    pub line: Vec<u8>,
 }
 
 /// A rule that changes the response, by its position among the service's rules.
@@ -121,6 +131,7 @@ impl ResponseChanges {
         for rewrite in self.edits.iter().filter_map(AppliedEdit::rewrite) {
             removed.to_mut().extend_from_slice(&rewrite.removed_headers);
         }
+        removed.to_mut().extend(self.request_id.as_ref().map(|own| own.name.clone()));
         ResponseHeadEdits {
             removed,
             removed_cookie: watch.map(|watch| watch.name.as_str()),
@@ -137,6 +148,15 @@ impl ResponseChanges {
     pub fn write_own_lines(&self, status: u16, out: &mut Vec<u8>) {
         self.filled.write_lines(status, true, out);
         response_edits::write_own_lines(&self.edits, status, out);
+        self.write_request_id(out);
+    }
+
+    /// Appends the field with the request's id.
+    pub fn write_request_id(&self, out: &mut Vec<u8>) {
+        if let Some(own) = &self.request_id {
+            response_edits::drop_lines(out, &own.name);
+            out.extend_from_slice(&own.line);
+        }
     }
 
     /// Appends the lines that a server's answer would have got, for a page in its place.
@@ -151,6 +171,7 @@ impl ResponseChanges {
             response_edits::make_edits(&self.edits, status, &[], &mut worked);
             *out = worked.added_lines;
         }
+        self.write_request_id(out);
     }
 
     /// For a head with this status and these fields.
@@ -169,6 +190,10 @@ impl ResponseChanges {
             self.rewrite_locations(edits, headers, &mut worked);
         }
         response_edits::make_edits(&self.edits, status, headers, &mut worked);
+        if let Some(own) = &self.request_id {
+            worked.removed.to_mut().push(own.name.clone());
+            self.write_request_id(&mut worked.added_lines);
+        }
         worked.added_lines.extend_from_slice(&self.cookie);
         self.watch_cookie(headers, now, &mut worked);
         if let Some(edits) = edits.filter(|edits| !edits.cookies.is_empty()) {

@@ -108,7 +108,7 @@ fn is_named(line: &[u8], name: &str) -> bool {
 }
 
 /// Removes the lines of a field.
-fn drop_lines(bytes: &mut Vec<u8>, name: &str) {
+pub fn drop_lines(bytes: &mut Vec<u8>, name: &str) {
     if lines(bytes).any(|line| is_named(line, name)) {
         *bytes = lines(bytes).filter(|line| !is_named(line, name)).collect::<Vec<_>>().concat();
     }

@@ -7,7 +7,7 @@ mod plan;
 mod types;
 mod verify;
 
-pub(super) use build::{build_auth, build_rule_auth};
+pub(super) use build::{build_auth, build_rule_auth, find_credential_field};
 pub use diff::AuthKey;
 pub(super) use keys::{AUTH, OBJECTS, OF_RULE, OF_SERVICE};
 pub(super) use plan::ServiceAuthPlan;

@@ -37,6 +37,43 @@ const ROWS: &[MistakeRow] = &[
         "no field for a client's address",
     ),
     row(service!("client-from = \"a b\"\n"), "service.s.client-from", ""),
+    row(service!("request-id = { header = \"a b\" }\n"), "service.s.request-id.header", ""),
+    row(service!("request-id = { header = \"Host\" }\n"), "service.s.request-id.header", ""),
+    row(
+        service!("request-id = { header = \"X_Forwarded_For\" }\n"),
+        "service.s.request-id.header",
+        "no field for an id",
+    ),
+    row(
+        service!("request-id = \"traceparent\"\n"),
+        "service.s.request-id.header",
+        "no field for an id",
+    ),
+    row(
+        service!("request-id = \"X-Id\"\nforwarded = { client-field = \"x_id\" }\n"),
+        "service.s.request-id.header",
+        "writes `X-Id` as well",
+    ),
+    row(
+        service!(
+            "request-id = \"X_Api-Key\"\nauth = \"a\"\n[auth.a]\nkind = \"api-key\"\nfile = \"/a\"\n"
+        ),
+        "service.s.request-id.header",
+        "`X_Api-Key` has the key or the token of `[auth.a]`",
+    ),
+    row(
+        service!(
+            "request-id = \"X-User\"\nauth = \"a\"\n\
+             [auth.a]\nkind = \"basic\"\nfile = \"/a\"\nuser-field = \"X-User\"\n"
+        ),
+        "service.s.request-id.header",
+        "`[auth.a]` writes `X-User` as well",
+    ),
+    row(
+        service!("request-id = \"Proxy-Authorization\"\n"),
+        "service.s.request-id.header",
+        "no field for an id",
+    ),
     near(service!("field-names = \"drops\"\n"), "service.s.field-names", "not a word", "\"drop\""),
 ];
 

@@ -8,7 +8,7 @@ use super::head_summary::field_offset;
 use super::header_name::{HeaderField, classify_header};
 use super::number;
 use super::request::{BodyKind, ParsedRequestHead, is_max_forwards};
-use super::reserved::{has_prefix, is_client_certificate};
+use super::reserved::{has_prefix, is_client_certificate, is_same_header};
 use super::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 use httparse::Header;
 use std::net::SocketAddr;
@@ -37,6 +37,8 @@ pub struct RequestEdits<'a> {
     pub keep_upgrade: bool,
     /// The client certificate fields; `None`: servers get none, and the client's own are passed on.
     pub identity: Option<IdentityHeaders<'a>>,
+    /// The field with the request's id, in the place of what the client sent under its name; `None`: there is none.
+    pub request_id: Option<RequestIdHeader<'a>>,
     /// The balancer's place in the trace; `None`: the client's trace fields pass unchanged.
     pub tracing: Option<TracePropagation>,
 }
@@ -50,6 +52,13 @@ impl RequestEdits<'_> {
             false => wanted.for_untrusted_peer(request),
         }
     }
+}
+
+/// The field with the id of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestIdHeader<'a> {
+    pub name: &'a str,
+    pub value: &'a str,
 }
 
 /// The trace context that a server receives.
@@ -83,33 +92,7 @@ pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut
         host(request, edits, out);
     }
     let treatments = edits.forwarding(request);
-    let mut skipped = request.dropped;
-    for at in request.conditional.iter() {
-        if !is_passed_on(request, treatments, at) {
-            skipped.insert(at);
-        }
-    }
-    if request.max_forwards.is_some() {
-        let at = request.headers.iter().position(is_max_forwards);
-        at.into_iter().for_each(|at| skipped.insert(at));
-    }
-    if let Some(identity) = edits.identity {
-        for (at, header) in request.headers.iter().enumerate() {
-            let name = header.name.as_bytes();
-            let ours = |prefix: &String| has_prefix(name, prefix.as_bytes());
-            if is_client_certificate(name) || identity.prefixes.iter().any(ours) {
-                skipped.insert(at);
-            }
-        }
-    }
-    if let Some(tracing) = edits.tracing {
-        for (at, header) in request.headers.iter().enumerate() {
-            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-            if is(TRACEPARENT) || !tracing.is_continued && is(TRACESTATE) {
-                skipped.insert(at);
-            }
-        }
-    }
+    let skipped = skipped_fields(request, edits, treatments);
     copy_fields(request.head, request.headers, &skipped, out);
     framing(request.body, out);
     if let Some(hops) = request.max_forwards {
@@ -136,12 +119,60 @@ pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut
     if let Some(identity) = edits.identity {
         out.extend_from_slice(identity.lines);
     }
+    if let Some(field) = edits.request_id {
+        for part in [field.name, ": ", field.value, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+    }
     if let Some(tracing) = edits.tracing {
         for part in [TRACEPARENT, ": ", &tracing.context.to_header_value(), "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
     }
     out.extend_from_slice(b"\r\n");
+}
+
+/// The lines that do not pass as they came.
+fn skipped_fields(
+    request: &ParsedRequestHead,
+    edits: &RequestEdits,
+    treatments: ForwardedPolicies,
+) -> FieldSet {
+    let mut skipped = request.dropped;
+    for at in request.conditional.iter() {
+        if !is_passed_on(request, treatments, at) {
+            skipped.insert(at);
+        }
+    }
+    if request.max_forwards.is_some() {
+        let at = request.headers.iter().position(is_max_forwards);
+        at.into_iter().for_each(|at| skipped.insert(at));
+    }
+    if let Some(identity) = edits.identity {
+        for (at, header) in request.headers.iter().enumerate() {
+            let name = header.name.as_bytes();
+            let ours = |prefix: &String| has_prefix(name, prefix.as_bytes());
+            if is_client_certificate(name) || identity.prefixes.iter().any(ours) {
+                skipped.insert(at);
+            }
+        }
+    }
+    if let Some(field) = edits.request_id {
+        for (at, header) in request.headers.iter().enumerate() {
+            if is_same_header(header.name.as_bytes(), field.name.as_bytes()) {
+                skipped.insert(at);
+            }
+        }
+    }
+    if let Some(tracing) = edits.tracing {
+        for (at, header) in request.headers.iter().enumerate() {
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            if is(TRACEPARENT) || !tracing.is_continued && is(TRACESTATE) {
+                skipped.insert(at);
+            }
+        }
+    }
+    skipped
 }
 
 /// Appends every field line outside `skipped` unchanged, in runs.

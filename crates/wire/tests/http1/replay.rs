@@ -31,6 +31,7 @@ pub fn request_edits() -> RequestEdits<'static> {
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
+        request_id: None,
         tracing: None,
     }
 }

@@ -4,8 +4,8 @@
 use crate::replay::request_edits;
 use wire::http1::{
     ConnectionPersistence, ForwardedPolicy, HeadLimits, HeaderSlots, HttpVersion, RequestEdits,
-    ResponseBody, ResponseContext, ResponseEdits, TraceContext, TracePropagation, emit_local_reply,
-    emit_request, emit_response, parse_request, parse_response,
+    RequestIdHeader, ResponseBody, ResponseContext, ResponseEdits, TraceContext, TracePropagation,
+    emit_local_reply, emit_request, emit_response, parse_request, parse_response,
 };
 
 const FORWARDED: &str = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 10.0.0.1\r\n\
@@ -128,6 +128,7 @@ fn an_ipv4_client_on_an_ipv6_socket_is_written_as_ipv4() {
         via: None,
         keep_upgrade: false,
         identity: None,
+        request_id: None,
         tracing: None,
     };
     let wanted = "GET / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\nX-Forwarded-For: 192.0.2.7\r\n\
@@ -232,4 +233,16 @@ fn a_trace_goes_on_from_our_span_and_what_is_nonsense_goes() {
     }
     let out = request(head, &request_edits());
     assert!(out.contains("TraceParent: x\r\nTRACESTATE: b=1\r\n"), "{out}");
+}
+
+#[test]
+fn the_id_of_a_request_stands_once_in_whatever_spelling_another_came() {
+    let head = "GET / HTTP/1.1\r\nHost: a\r\nX-Id: 1\r\nx_id: 2\r\nX.ID: 3\r\nX-Id2: 4\r\n\r\n";
+    let request_id = Some(RequestIdHeader { name: "X-Id", value: "own" });
+    let out = request(head, &RequestEdits { request_id, ..request_edits() });
+    assert!(out.contains("X-Id2: 4\r\n") && out.contains("\r\nX-Id: own\r\n"), "{out}");
+    assert!(
+        ["1\r\n", "2\r\n", "3\r\n"].iter().all(|value| !out.contains(&format!(": {value}"))),
+        "{out}"
+    );
 }

@@ -16,6 +16,7 @@ fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
         server: Some(LoggedServer { pool: "web", name: "a" }),
         client: "192.0.2.7:4711".parse().unwrap(),
         origin: None,
+        request_id: None,
         protocol: DownstreamProtocol::Http11,
         method,
         target,
@@ -77,6 +78,14 @@ fn an_answered_request() {
             "0040000000000005 shop web/a - 1 0.100/-/0.250/3.000/0.040/3.400\n"
         )
     );
+    let names = LogFields { request_id: Some("edge-1"), ..names };
+    let json = super::tests::written(&record, &names, AccessLogFormat::Json);
+    assert!(
+        json.contains(&format!("\"id\":\"{id}\",\"request-id\":\"edge-1\",\"service\"")),
+        "{json}"
+    );
+    let common = super::tests::written(&record, &names, AccessLogFormat::Common);
+    assert!(common.ends_with(" request-id=\"edge-1\"\n"), "{common}");
 }
 
 #[test]

@@ -19,24 +19,17 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         Some("jwt") => AuthKind::Jwt,
         _ => AuthKind::Basic,
     };
-    let query = owned("query");
-    let cookie = owned("cookie");
-    let header = match (kind, owned("header")) {
-        (AuthKind::ApiKey, None) if query.is_none() => Some(KEY_FIELD.to_owned()),
-        (AuthKind::Jwt, None) if cookie.is_none() => Some(TOKEN_FIELD.to_owned()),
-        (_, header) => header,
-    };
     AuthConfig {
         name: section.name.clone(),
         kind,
         file: section.text("file").map(PathBuf::from).unwrap_or_default(),
         realm: owned("realm").unwrap_or_else(|| section.name.clone()),
-        header,
-        query,
+        header: find_credential_field(section).map(str::to_owned),
+        query: owned("query"),
         user_field: owned("user-field"),
         keep_credentials: section.flag("keep-credentials"),
         cache: section.time("cache"),
-        cookie,
+        cookie: owned("cookie"),
         algorithms: match (kind, section.keywords("algorithms")) {
             (AuthKind::Jwt, []) => PUBLIC_KEY_ALGORITHMS.to_vec(),
             (_, written) => written.to_vec(),
@@ -47,6 +40,17 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         required_claims: section.texts("required-claims").to_vec(),
         claim_fields: section.texts("claim-fields").iter().map(|line| claim_field(line)).collect(),
     }
+}
+
+/// The field that has the key or the token; `None`: it is elsewhere.
+pub fn find_credential_field(section: &ConfigSection) -> Option<&str> {
+    let own = section.text("header");
+    let is_elsewhere = |key: &str| section.text(key).is_some();
+    own.or_else(|| match section.text("kind") {
+        Some("api-key") => Some(KEY_FIELD).filter(|_| !is_elsewhere("query")),
+        Some("jwt") => Some(TOKEN_FIELD).filter(|_| !is_elsewhere("cookie")),
+        _ => None,
+    })
 }
 
 fn claim_field(line: &str) -> ClaimField {

@@ -30,6 +30,7 @@ pub fn fill_reserved_fields(config: &mut Config) {
             prefixes.extend(client.map(|client| client.headers.to_ascii_lowercase()));
             request
                 .extend(other.forwarded.client_field.iter().map(|field| field_name(&field.name)));
+            request.extend(other.request_id.iter().map(|id| id.header.to_ascii_lowercase()));
             let objects = named_objects(other, &config.auths);
             user_fields.extend(objects);
             for rewrite in rewrites(other) {
@@ -39,6 +40,8 @@ pub fn fill_reserved_fields(config: &mut Config) {
             }
         }
         let mut answer = BTreeSet::new();
+        let id = service.request_id.iter().filter(|id| id.answer);
+        answer.extend(id.map(|id| id.header.to_ascii_lowercase()));
         for rewrite in rewrites(service) {
             answer.extend(rewrite.answer_set.iter().map(|field| field_name(field)));
             answer.extend(rewrite.answer_remove.iter().map(|name| field_name(name)));

@@ -8,8 +8,8 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 use crate::config::{
-    balance, body_limit, client_from, control, event_hook, history, pool, service, socket,
-    telemetry,
+    balance, body_limit, client_from, control, event_hook, history, pool, request_id, service,
+    socket, telemetry,
 };
 
 /// The secret of affinity cookies.
@@ -106,6 +106,7 @@ pub static GLOBAL: TableSchema = TableSchema {
         ),
         service::TRUST,
         client_from::CLIENT_FROM,
+        request_id::REQUEST_ID,
         KeySchema::new(
             "sample",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),

@@ -16,7 +16,7 @@ use crate::config::section::ConfigSection;
 use crate::config::socket::build_socket_options;
 use crate::config::{
     affinity, buffer, client_from, compression, error_pages, http2, http3, objective, packets,
-    proxy_protocol, request_priority, rules, tls,
+    proxy_protocol, request_id, request_priority, rules, tls,
 };
 
 pub fn build_service(section: &ConfigSection) -> ServiceConfig {
@@ -48,6 +48,8 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         socket: read_inner_table(section, "socket", build_socket_options),
         trust: build_trust(section),
         client_from: client_from::build_client_from(section)
+            .filter(|_| forward == ForwardingMode::Http),
+        request_id: request_id::build_request_id(section)
             .filter(|_| forward == ForwardingMode::Http),
         forwarded: read_inner_table(section, "forwarded", build_forwarded),
         packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),

@@ -13,6 +13,7 @@ changed_keys! {
     Socket = "socket" => socket,
     Trust = "trust" => trust,
     ClientFrom = "client-from" => client_from,
+    RequestId = "request-id" => request_id,
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,

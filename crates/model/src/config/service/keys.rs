@@ -5,7 +5,7 @@ use crate::config::value::ConfigValue;
 use crate::config::{
     affinity, auth, body_limit, buffer, client_from, compression, error_pages, field_names,
     forwarded_headers, http2, http3, objective, packets, path_normalization, proxy_protocol,
-    request_priority, rules, socket, tls,
+    request_id, request_priority, rules, socket, tls,
 };
 
 /// One hour, in milliseconds.
@@ -69,6 +69,7 @@ pub static SERVICE: TableSchema = TableSchema {
         .proxy_only(),
         TRUST.inherited().proxy_only(),
         client_from::CLIENT_FROM.inherited(),
+        request_id::REQUEST_ID.inherited(),
         forwarded_headers::FORWARDED,
         packets::PROTOCOL,
         packets::FIN_TIMEOUT,

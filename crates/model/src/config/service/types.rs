@@ -17,6 +17,7 @@ use crate::config::objective::ServiceObjective;
 use crate::config::packets::PacketServiceConfig;
 use crate::config::path_normalization::{PathCase, PathNormalization};
 use crate::config::proxy_protocol::AcceptProxyConfig;
+use crate::config::request_id::RequestIdConfig;
 use crate::config::request_priority::RequestPriority;
 use crate::config::reserved_fields::ReservedFields;
 use crate::config::rules::{EditConfig, RuleConfig};
@@ -46,6 +47,8 @@ pub struct ServiceConfig {
     pub trust: TrustedProxies,
     /// The field in which proxies of `trust` name the client (`http`); `None`: the client is the connection's.
     pub client_from: Option<ClientAddressField>,
+    /// The field with the id of a request (`http`); `None`: there is none.
+    pub request_id: Option<RequestIdConfig>,
     /// Header fields that describe the client to the server (`http`).
     pub forwarded: ForwardedHeaders,
     /// Settings for packet forwarding; `None` for proxied services.

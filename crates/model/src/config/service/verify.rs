@@ -7,7 +7,7 @@ use crate::config::request_limits::verify_target_limit;
 use crate::config::section::ConfigSection;
 use crate::config::{
     affinity, buffer, client_from, error_pages, forwarded_headers, http2, http3, objective,
-    proxy_protocol, socket, tls, unsupported_keys,
+    proxy_protocol, request_id, socket, tls, unsupported_keys,
 };
 
 pub fn verify_service(
@@ -48,6 +48,7 @@ pub fn verify_service(
     }
     tls::verify_service_tls(service, &path, sink);
     client_from::verify_client_from(service, &path, sink);
+    request_id::verify_request_id(service, &path, &effective.auths, sink);
     forwarded_headers::verify_forwarded(service, &path, sink);
     affinity::verify_affinity(service, sink);
     objective::verify_objective(service, &effective.global, sink);

@@ -35,6 +35,7 @@ fn parse_common(line: &str) -> Option<LogEntry> {
     let ending = known(words.next()?);
     let attempts = words.next()?.parse().ok()?;
     let total = words.next()?.rsplit('/').next()?;
+    let request_id = words.find_map(|word| word.strip_prefix("request-id=\"")?.strip_suffix('"'));
     let mut ending = ending.as_deref().unwrap_or_default().split(':');
     let mut part = || ending.next().filter(|part| !part.is_empty()).map(str::to_owned);
     let cause = part();
@@ -42,6 +43,7 @@ fn parse_common(line: &str) -> Option<LogEntry> {
     let mut entry = LogEntry {
         time: time.to_owned(),
         id,
+        request_id: request_id.map(str::to_owned),
         service,
         client: client.to_owned(),
         status: if status == "-" { 0 } else { status.parse().ok()? },

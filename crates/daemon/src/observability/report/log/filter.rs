@@ -89,7 +89,7 @@ impl LogFilter {
             }
         });
         let service = self.service.as_ref().is_none_or(|wanted| entry.service == *wanted);
-        let id = self.id.is_none() || entry.id == self.id;
+        let id = self.id.is_none() || entry.id == self.id || entry.request_id == self.id;
         status && cause && client && server && service && id
     }
 }
