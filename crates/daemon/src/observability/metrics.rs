@@ -21,6 +21,7 @@ mod rule;
 mod server;
 mod service;
 mod service_causes;
+mod service_phases;
 mod slo;
 mod slow;
 mod telemetry;

@@ -3,21 +3,12 @@
 use std::fmt::Error;
 
 use model::snapshot::ServiceView;
-use model::stats::{
-    Count, ExchangePhaseHistograms, HistogramSum, RequestPhaseHistograms, ServiceCounters,
-};
+use model::stats::{Count, ServiceCounters};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
-use super::family::{LabelledCounter, counters, gauges, histograms};
-use super::{error_origins, handshake_groups, service_causes};
-use crate::observability::report::totals::merge_phase;
-
-/// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
-const EDGES: [u64; 15] = [
-    64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 524_288,
-    2_097_152, 16_777_216,
-];
+use super::family::{LabelledCounter, counters, gauges};
+use super::{error_origins, handshake_groups, service_causes, service_phases};
 
 type ServiceCounterFn = fn(&ServiceCounters) -> &Count;
 
@@ -332,7 +323,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
     handshake_groups::encode_services(services, to)?;
     error_origins::encode_services(services, to)?;
     service_causes::encode_services(services, to)?;
-    phases(services, to)
+    service_phases::encode_services(services, to)
 }
 
 fn gauge(
@@ -352,25 +343,6 @@ fn skew(view: &ServiceView) -> f64 {
     let all = requests.iter().sum::<u64>();
     let most = requests.iter().max().copied().unwrap_or(0);
     if all == 0 { 1.0 } else { most as f64 * view.stats.slots.workers() as f64 / all as f64 }
-}
-
-fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
-    let rows = services.iter().flat_map(|view| {
-        ExchangePhaseHistograms::NAMES.iter().enumerate().map(move |(at, phase)| {
-            let sum: HistogramSum =
-                merge_phase(view.stats.slots.iter().map(|slot| slot.phases.all()[at]));
-            ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
-        })
-    });
-    let before = services.iter().flat_map(|view| {
-        RequestPhaseHistograms::NAMES.iter().enumerate().map(move |(at, phase)| {
-            let slots = view.stats.slots.iter();
-            let sum = merge_phase(slots.map(|slot| slot.request_phases.all()[at]));
-            ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
-        })
-    });
-    let rows = before.chain(rows);
-    histograms(to, "steelyard_exchange_phase", "Time of exchanges by phase.", &EDGES, rows)
 }
 
 const fn plain(
