@@ -78,6 +78,7 @@ fn snapshot(config: &Config) -> WorkerSnapshot {
         acme_proofs: None,
         cookie_secrets: Default::default(),
         auth: None,
+        auth_pools: Default::default(),
     }
 }
 

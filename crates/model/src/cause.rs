@@ -135,6 +135,8 @@ causes! {
     Unauthenticated = "unauthenticated", Us, 401;
     /// No check of a password was free in time, or an object of `[auth]` was not loaded.
     AuthOverloaded = "auth-overloaded", Us, 503;
+    /// No server of `[auth]` gave a usable answer to whether the request may pass; the log names why.
+    AuthUnanswered = "auth-unanswered", Us, 503;
     /// A rule's rate limit rejected the request.
     RateLimited = "rate-limited", Us, 429;
     /// A retry was needed, and the pool's retry budget was spent.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::config::{ErrorPageConfig, ErrorPageContent, StatusRanges};
 use http_file::HttpFile;
 pub use http_file::HttpFileError;
-pub use page_fields::without_body_fields;
+pub use page_fields::{has_field, without_body_fields, without_repeated};
 
 /// Bytes of a page's file.
 /// A page with its style fits, and a client of 56 kbit/s has it in ten seconds.

@@ -109,6 +109,7 @@ impl ExchangeFailure {
                 "requests that waited for a server in vain"
             }
             Cause::AuthOverloaded => "requests whose client could not be checked",
+            Cause::AuthUnanswered => "requests that no server of `[auth]` let in or refused",
             Cause::CircuitOpen => "requests refused by a circuit breaker",
             Cause::RetryBudget => "requests without a retry left",
             Cause::ConnectionLimit | Cause::TlsHandshakeLimit => "connections beyond a limit",
@@ -175,6 +176,9 @@ impl ExchangeFailure {
             ) => "Check whether the servers are overloaded; then the limits of the pool.",
             (Cause::AuthOverloaded, _) => {
                 "Check who sends passwords: limit these clients with a rule; then the cost of the hashes in the file."
+            }
+            (Cause::AuthUnanswered, _) => {
+                "Check the servers of the pool that `[auth]` names, and its `timeout`: the log names what each question failed of."
             }
             (Cause::ServerStatus, _) => "Check the server's own log: it answered with an error.",
             (Cause::DrainCut | Cause::OrderCut | Cause::ServerMarkedDown, _) => {

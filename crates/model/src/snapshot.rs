@@ -41,6 +41,8 @@ pub struct WorkerSnapshot {
     pub cookie_secrets: Arc<AffinitySecrets>,
     /// The objects of authentication; `None`: the configuration has none.
     pub auth: Option<OpaqueMaterial>,
+    /// The pools that the objects of authentication name.
+    pub auth_pools: BTreeMap<String, PoolId>,
 }
 
 /// Responses for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.

@@ -156,6 +156,13 @@ counters! {
         auth_admitted = "auth-admitted";
         /// Those of them for whom an earlier proof was enough.
         auth_cached = "auth-cached";
+        /// Questions to servers of `[auth]`, by what came of them: the last two had no usable answer.
+        question_passed = "auth-question-passed";
+        question_refused = "auth-question-refused";
+        question_failed = "auth-question-failed";
+        question_allowed = "auth-question-allowed";
+        /// Bodies of refusals that were too long for clients.
+        question_bodies_dropped = "auth-question-bodies-dropped";
         /// Requests without a token, where one was needed.
         token_absent = "token-absent";
         /// Requests whose token was malformed.

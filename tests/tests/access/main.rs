@@ -7,8 +7,10 @@
 )]
 
 mod api_keys;
+mod asked_server;
 mod beside_nginx;
 mod issuer;
 mod passwords;
+mod questions;
 mod scope;
 mod tokens;

@@ -1,8 +1,11 @@
 //! Who a client of HTTP/3 is, and whether it may come in.
 
+use std::io::Write;
+
 use serde_json::json;
 use tests::e2e::balancer::TestBalancer;
-use tests::e2e::recording_server::RecordingServer;
+use tests::e2e::http::HttpReader;
+use tests::e2e::recording_server::{RecordingServer, ScriptedServer};
 
 use crate::authority::Http3Authority;
 
@@ -75,4 +78,50 @@ fn a_request_has_the_id_of_a_trusted_proxy_or_a_new_one() {
                 && line[if is_kept { "request-id" } else { "id" }] == id.as_str()
         });
     }
+}
+
+#[test]
+fn a_server_is_asked_whether_a_request_may_pass() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let asked = ScriptedServer::start(|stream| {
+        let mut reader = HttpReader::new(&stream);
+        while let Ok(Some(question)) = reader.head() {
+            let answer = match question.field("cookie").as_deref() {
+                Some("user=ann") => {
+                    let proto = question.field("x-forwarded-proto").unwrap();
+                    let uri = question.field("x-forwarded-uri").unwrap();
+                    format!(
+                        "HTTP/1.1 200 \r\nX-User: ann {proto} {uri}\r\nContent-Length: 0\r\n\r\n"
+                    )
+                }
+                _ => "HTTP/1.1 302 \r\nLocation: /login\r\nContent-Length: 3\r\n\r\nwho".to_owned(),
+            };
+            (&stream).write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let tables = format!(
+        "[pool.sso]\nservers = [\"{}\"]\n[auth.sso]\nkind = \"request\"\npool = \"sso\"\ntake = \"x-user\"\n",
+        asked.address()
+    );
+    let setup = ours.setup_with(&[recorder.address()], "", "auth = \"sso\"\n");
+    let balancer = TestBalancer::start(&setup.with_tables(&tables));
+    let mut client = ours.client(balancer.front());
+    assert_eq!(client.get("/")["status"], 302);
+    let fields = json!({ "x-forwarded-uri": "/public", "x-user": "root", "cookie": "user=ann" });
+    for body in ["", "some body"] {
+        let admitted = client.does(
+            json!({ "do": "ask", "path": "/a?b", "method": "POST", "fields": fields, "body": body }),
+        );
+        assert_eq!(admitted["status"], 200, "{admitted}");
+    }
+    let refused =
+        client.does(json!({ "do": "ask", "path": "/", "method": "POST", "body": "some body" }));
+    assert_eq!(refused["status"], 302, "{refused}");
+    let requests = recorder.so_far().requests;
+    assert_eq!(requests.len(), 2);
+    for request in &requests {
+        assert_eq!(request.field("x-user").as_deref(), Some("ann https /a?b"));
+    }
+    assert_eq!(requests[1].body, b"some body");
 }

@@ -191,6 +191,7 @@ mod tests {
             acme_proofs: None,
             cookie_secrets: Default::default(),
             auth: None,
+            auth_pools: Default::default(),
         };
         slow.drain_rings(&snapshot, 5);
         let totals = slow.totals();

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use files::regular_file;
 use l7::auth_object::{AuthObject, AuthObjectError, AuthObjects, MAX_AUTH_FILE_BYTES};
-use model::config::{AuthConfig, Config};
+use model::config::{AuthConfig, AuthKind, Config};
 use model::snapshot::OpaqueMaterial;
 
 use crate::util::file_stamps::{FileStamps, file_stamps};
@@ -84,7 +84,7 @@ impl AuthStore {
             PreparedAuth { store: AuthStore::default(), errors: Vec::new(), reloaded: Vec::new() };
         for (name, config) in &config.auths {
             let before = self.entries.get(name).filter(|entry| entry.object.config == *config);
-            let stamps = stamps_of(&config.file);
+            let stamps = stamps_of(config);
             if let Some(before) = before.filter(|before| before.stamps == stamps) {
                 prepared.store.entries.insert(name.clone(), before.clone());
                 continue;
@@ -119,7 +119,7 @@ impl AuthStore {
     pub fn reload(&mut self) -> ReloadedAuth {
         let mut result = ReloadedAuth::default();
         for (name, entry) in &mut self.entries {
-            let now = stamps_of(&entry.object.config.file);
+            let now = stamps_of(&entry.object.config);
             if now == entry.stamps {
                 entry.pending_stamps = None;
                 continue;
@@ -175,11 +175,20 @@ fn key_of(name: &str) -> String {
     format!("auth.{name}.file")
 }
 
-fn stamps_of(file: &Path) -> FileStamps {
-    file_stamps(&[file.to_owned()])
+/// Who is asked over the network has no file.
+fn stamps_of(config: &AuthConfig) -> FileStamps {
+    match config.kind {
+        AuthKind::Request => file_stamps(&[]),
+        AuthKind::Basic | AuthKind::ApiKey | AuthKind::Jwt => {
+            file_stamps(std::slice::from_ref(&config.file))
+        }
+    }
 }
 
 fn read(config: &Arc<AuthConfig>) -> Result<Arc<AuthObject>, AuthFileError> {
+    if let Some(object) = AuthObject::without_file(config) {
+        return Ok(Arc::new(object));
+    }
     let path = || config.file.clone();
     let content = regular_file::read(&config.file, MAX_AUTH_FILE_BYTES)
         .map_err(|source| AuthFileError::Read { path: path(), source })?;
@@ -190,6 +199,8 @@ fn read(config: &Arc<AuthConfig>) -> Result<Arc<AuthObject>, AuthFileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use model::config::load;
 
     use super::*;

@@ -2,6 +2,10 @@
 //!
 //! What a client shows is kept as it came, because rules may change the head before it is known who has to show what.
 
+mod asked_access;
+mod auth_answer;
+mod auth_question;
+
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -100,12 +104,16 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             // Nobody may come in while it is unknown who may.
             return Some(EarlyReply::Refused(Cause::AuthOverloaded));
         };
+        if let AuthMethod::Question(slots) = &object.method {
+            return self.ask_for_access(&object.config, slots).await;
+        }
         let proven = match &object.method {
             AuthMethod::Passwords(users) => {
                 self.check_password(&object, users).await.map_err(AccessRefusal::from)
             }
             AuthMethod::ApiKeys(_) => self.check_api_key(&object).map_err(AccessRefusal::from),
             AuthMethod::Tokens(users) => self.check_token(&object.config, users),
+            AuthMethod::Question(_) => Err(AccessRefusal::from(Cause::Internal)),
         };
         match proven {
             Ok(user) => {
@@ -254,7 +262,11 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     }
 
     /// Writes the head for the server anew. The request line stays, and so does the place of the target.
-    fn write_fields(&mut self, is_dropped: &dyn Fn(HeadFieldLine<'_>) -> bool, lines: &[u8]) {
+    pub(super) fn write_fields(
+        &mut self,
+        is_dropped: &dyn Fn(HeadFieldLine<'_>) -> bool,
+        lines: &[u8],
+    ) {
         let worker = self.context.worker;
         let mut out = worker.buffers.take();
         head_fields::write_fields(&self.incoming.head, is_dropped, lines, &mut out);

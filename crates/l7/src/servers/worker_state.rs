@@ -86,6 +86,8 @@ pub struct LocalService<N: NetDriver> {
 pub struct LocalState<N: NetDriver> {
     pub services: HashMap<ServiceId, Rc<LocalService<N>>>,
     pools: HashMap<PoolId, Rc<LocalPool<N>>>,
+    /// The pools that objects of authentication name.
+    pub auth_pools: HashMap<String, Rc<LocalPool<N>>>,
     seed: u64,
 }
 
@@ -101,7 +103,12 @@ pub struct InstallChanges {
 impl<N: NetDriver> LocalState<N> {
     /// An empty state. `seed` differs between workers, so that they choose different servers.
     pub fn new(seed: u64) -> Self {
-        LocalState { services: HashMap::new(), pools: HashMap::new(), seed }
+        LocalState {
+            services: HashMap::new(),
+            pools: HashMap::new(),
+            auth_pools: HashMap::new(),
+            seed,
+        }
     }
 
     /// Calls `care` for every server, to sweep idle connections.
@@ -149,6 +156,10 @@ impl<N: NetDriver> LocalState<N> {
                 }
             }
         }
+        let of_auth = snapshot.auth_pools.iter();
+        let of_auth =
+            of_auth.filter_map(|(name, id)| Some((name.clone(), self.pools.get(id)?.clone())));
+        self.auth_pools = of_auth.collect();
         let before = self.services.len();
         self.services.retain(|id, service| {
             let stays = snapshot.services.contains_key(id);

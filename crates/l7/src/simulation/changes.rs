@@ -51,6 +51,7 @@ fn two(changing: &WorkerSnapshot, pool: PoolId, steady: &WorkerSnapshot) -> Work
         acme_proofs: None,
         cookie_secrets: Default::default(),
         auth: None,
+        auth_pools: Default::default(),
     }
 }
 
@@ -127,6 +128,7 @@ fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot
         acme_proofs: None,
         cookie_secrets: Default::default(),
         auth: None,
+        auth_pools: Default::default(),
     };
     (snapshot, takes)
 }

@@ -48,6 +48,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> WorkerSnapshot {
         acme_proofs: None,
         cookie_secrets: Default::default(),
         auth: None,
+        auth_pools: Default::default(),
     }
 }
 

@@ -6,4 +6,7 @@ pub(crate) mod key_parameter;
 pub(crate) mod password_checks;
 pub(crate) mod proven_passwords;
 pub(crate) mod proven_tokens;
+pub(crate) mod question;
+pub(crate) mod question_answer;
+pub(crate) mod question_slots;
 pub mod token_users;

@@ -4,12 +4,15 @@ mod build;
 mod diff;
 mod keys;
 mod plan;
+mod resolve;
 mod types;
 mod verify;
+mod verify_question;
 
 pub(super) use build::{build_auth, build_rule_auth, find_credential_field};
 pub use diff::AuthKey;
 pub(super) use keys::{AUTH, OBJECTS, OF_RULE, OF_SERVICE};
 pub(super) use plan::ServiceAuthPlan;
-pub use types::{AuthConfig, AuthKind, ClaimField, RuleAuth};
+pub(super) use resolve::fill_auth_defaults;
+pub use types::{AuthConfig, AuthFailureAction, AuthKind, ClaimField, RuleAuth};
 pub(super) use verify::verify_auth;

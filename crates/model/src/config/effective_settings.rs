@@ -37,6 +37,6 @@ pub struct EffectiveSettings {
 impl EffectiveSettings {
     /// The forwarding methods that use each pool.
     pub fn pool_usage(&self) -> HashMap<&str, PoolUsage> {
-        pool_usage::collect(&self.services, &self.dns_names)
+        pool_usage::collect(&self.services, &self.dns_names, &self.auths)
     }
 }

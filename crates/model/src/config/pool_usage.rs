@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUsage {
-    /// Used by a service with `forward = "http"`.
+    /// Used by a service with `forward = "http"`, or asked who may come in.
     pub http: bool,
     /// Used by a service with `forward = "tcp"`.
     pub tcp: bool,
@@ -16,10 +16,11 @@ pub struct PoolUsage {
     pub names: bool,
 }
 
-/// The pools that services and names use, and by which methods.
+/// The pools that services, names and authentication use, and by which methods.
 pub fn collect<'a>(
     services: &'a [ConfigSection],
     hosts: &'a [ConfigSection],
+    auths: &'a [ConfigSection],
 ) -> HashMap<&'a str, PoolUsage> {
     let mut uses: HashMap<&str, PoolUsage> = HashMap::new();
     for service in services {
@@ -31,6 +32,9 @@ pub fn collect<'a>(
             entry.tcp |= forward == Some("tcp");
             entry.packets |= matches!(forward, Some("mac" | "nat" | "tunnel"));
         }
+    }
+    for pool in auths.iter().filter_map(|object| object.text("pool")) {
+        uses.entry(pool).or_default().http = true;
     }
     for pool in hosts.iter().filter_map(|host| host.text("pool")) {
         uses.entry(pool).or_default().names = true;

@@ -41,7 +41,8 @@ impl Config {
         if let Some(path) = &self.global.sticky_secret_file {
             add("global.sticky-secret-file".to_owned(), path, SecretContent::Secret);
         }
-        for (name, auth) in &self.auths {
+        // Who is asked over the network has no file.
+        for (name, auth) in self.auths.iter().filter(|it| it.1.pool.is_none()) {
             add(format!("auth.{name}.file"), &auth.file, SecretContent::Secret);
         }
         for (name, service) in &self.services {

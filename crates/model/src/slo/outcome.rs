@@ -120,6 +120,7 @@ pub const fn classify_cause(cause: Cause) -> ClassifiedOutcome {
         | Cause::QueueFull
         | Cause::OverloadShed
         | Cause::AuthOverloaded
+        | Cause::AuthUnanswered
         | Cause::CircuitOpen
         | Cause::HedgeLost
         | Cause::NoServer

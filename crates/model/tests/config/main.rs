@@ -26,6 +26,7 @@ mod mistakes;
 mod no_effect;
 mod objectives;
 mod packets;
+mod questions;
 mod reference;
 mod resilience;
 mod rule_overrides;

@@ -220,7 +220,14 @@ impl AppliedState {
             acme_proofs: self.challenges.clone(),
             cookie_secrets: Arc::clone(&self.cookie_secrets),
             auth: self.auth.clone(),
+            auth_pools: self.auth_pools(),
         })
+    }
+
+    fn auth_pools(&self) -> BTreeMap<String, PoolId> {
+        let objects = self.config.iter().flat_map(|config| config.auths.values());
+        let pools = objects.filter_map(|object| self.pools.get_key_value(object.pool.as_ref()?));
+        pools.map(|(name, view)| (name.clone(), view.id)).collect()
     }
 
     /// A new id for the listener at an address: its sockets are to be others.

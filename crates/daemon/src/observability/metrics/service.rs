@@ -130,6 +130,22 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         &[ServiceCounterRow::new("", |c| &c.auth_cached)],
     ),
     labelled(
+        "auth_questions",
+        "Questions to servers of `[auth]`, by what came of them.",
+        "outcome",
+        &[
+            ServiceCounterRow::new("passed", |c| &c.question_passed),
+            ServiceCounterRow::new("refused", |c| &c.question_refused),
+            ServiceCounterRow::new("failed", |c| &c.question_failed),
+            ServiceCounterRow::new("allowed", |c| &c.question_allowed),
+        ],
+    ),
+    plain(
+        "auth_bodies_dropped",
+        "Bodies of refusals of servers of `[auth]` that were too long for clients.",
+        &[ServiceCounterRow::new("", |c| &c.question_bodies_dropped)],
+    ),
+    labelled(
         "tokens_refused",
         "Requests refused for their token, by what was wrong with it.",
         "reason",

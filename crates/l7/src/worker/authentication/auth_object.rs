@@ -11,6 +11,7 @@ use model::config::{AuthConfig, AuthKind};
 use thiserror::Error;
 
 use super::proven_passwords::ProvenPasswords;
+use super::question_slots::QuestionSlots;
 use super::token_users::TokenUsers;
 use crate::rt::random;
 
@@ -33,6 +34,8 @@ pub enum AuthMethod {
     Passwords(Box<PasswordUsers>),
     ApiKeys(ApiKeyFile),
     Tokens(Box<TokenUsers>),
+    /// Servers are asked.
+    Question(QuestionSlots),
 }
 
 /// The users of a file of passwords.
@@ -75,8 +78,16 @@ impl AuthObject {
             }
             AuthKind::ApiKey => AuthMethod::ApiKeys(ApiKeyFile::parse(text)?),
             AuthKind::Jwt => AuthMethod::Tokens(Box::new(TokenUsers::new(&config, content)?)),
+            AuthKind::Request => AuthMethod::Question(QuestionSlots::new(config.at_once)),
         };
         Ok(AuthObject { config, method })
+    }
+
+    /// The object, if it needs no file.
+    pub fn without_file(config: &Arc<AuthConfig>) -> Option<AuthObject> {
+        let method = AuthMethod::Question(QuestionSlots::new(config.at_once));
+        let config = Arc::clone(config);
+        matches!(config.kind, AuthKind::Request).then_some(AuthObject { config, method })
     }
 
     /// The field `WWW-Authenticate` of a refusal as a line (RFC 9110 §11.6.1); empty: none is defined for the kind.
@@ -85,7 +96,7 @@ impl AuthObject {
         let realm = quote(&self.config.realm);
         let line = match self.config.kind {
             AuthKind::Basic => format!("Basic realm={realm}, charset=\"UTF-8\""),
-            AuthKind::ApiKey => return Vec::new(),
+            AuthKind::ApiKey | AuthKind::Request => return Vec::new(),
             // Who shows nothing learns no more than the scheme (RFC 6750 §3.1).
             AuthKind::Jwt => match reason.filter(|reason| *reason != JwtRefusal::Absent) {
                 None => format!("Bearer realm={realm}"),

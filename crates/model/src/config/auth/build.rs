@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::keys::PUBLIC_KEY_ALGORITHMS;
-use super::types::{AuthConfig, AuthKind, ClaimField, RuleAuth};
+use super::types::{AuthConfig, AuthFailureAction, AuthKind, ClaimField, RuleAuth};
 use crate::config::section::ConfigSection;
 
 /// The field of an API key if none is named.
@@ -17,6 +17,7 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
     let kind = match section.text("kind") {
         Some("api-key") => AuthKind::ApiKey,
         Some("jwt") => AuthKind::Jwt,
+        Some("request") => AuthKind::Request,
         _ => AuthKind::Basic,
     };
     AuthConfig {
@@ -39,6 +40,17 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         leeway: section.time("leeway").unwrap_or_default(),
         required_claims: section.texts("required-claims").to_vec(),
         claim_fields: section.texts("claim-fields").iter().map(|line| claim_field(line)).collect(),
+        pool: owned("pool"),
+        path: owned("path").unwrap_or_default(),
+        host: owned("host"),
+        timeout: section.time("timeout").unwrap_or_default(),
+        send: section.texts("send").to_vec(),
+        take: section.texts("take").to_vec(),
+        on_failure: match section.text("on-failure") {
+            Some("allow") => AuthFailureAction::Allow,
+            _ => AuthFailureAction::Refuse,
+        },
+        at_once: section.count_or_zero("at-once"),
     }
 }
 

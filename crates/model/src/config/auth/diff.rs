@@ -20,4 +20,12 @@ changed_keys! {
     Leeway = "leeway" => leeway,
     RequiredClaims = "required-claims" => required_claims,
     ClaimFields = "claim-fields" => claim_fields,
+    Pool = "pool" => pool,
+    Path = "path" => path,
+    Host = "host" => host,
+    Timeout = "timeout" => timeout,
+    Send = "send" => send,
+    Take = "take" => take,
+    OnFailure = "on-failure" => on_failure,
+    AtOnce = "at-once" => at_once,
 }

@@ -56,10 +56,12 @@ pub static AUTH: TableSchema = TableSchema {
                 Keyword::new("basic"),
                 Keyword::new("api-key"),
                 Keyword::new("jwt"),
+                Keyword::new("request"),
             ]),
             DefaultValue::Required,
             "What a client shows: `basic`: a name and a password (RFC 7617). `api-key`: a key in a field or in the query. \
-             `jwt`: a signed token (RFC 7519).",
+             `jwt`: a signed token (RFC 7519). `request`: whatever a server of `pool` accepts, which is asked for each \
+             request.",
         ),
         KeySchema::new(
             "file",
@@ -106,7 +108,7 @@ pub static AUTH: TableSchema = TableSchema {
         KeySchema::new(
             "cache",
             ValueKind::time_or_keyword(1_000, 86_400_000, "off"),
-            DefaultValue::millis(300_000),
+            DefaultValue::Derived("`5m`"),
             "How long a proven password or token is not checked again. It ends when the file changes, and for a token when \
              the token ends.",
         ),
@@ -154,6 +156,58 @@ pub static AUTH: TableSchema = TableSchema {
             ValueKind::Lines { form: TextFormat::Field, most: 16 },
             DefaultValue::Absent,
             "`jwt`: fields with claims for servers, `field: name` each. What clients send under these names reaches no server.",
+        ),
+        KeySchema::new(
+            "pool",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
+            "`request`: the pool whose servers are asked. It must be written.",
+        ),
+        KeySchema::new(
+            "path",
+            ValueKind::Text { form: TextFormat::RequestPath, unset: None },
+            DefaultValue::text("/"),
+            "`request`: the path of the question, with a query if needed.",
+        ),
+        KeySchema::new(
+            "host",
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "`request`: the Host of the question; `auto`: the one of the client's request.",
+        ),
+        // A check reads a session; one that takes longer is in trouble, and so is each client that waits for it.
+        KeySchema::new(
+            "timeout",
+            ValueKind::time(10, 60_000),
+            DefaultValue::millis(2_000),
+            "`request`: how long a question may take in all: queue, connection and answer.",
+        ),
+        KeySchema::new(
+            "send",
+            ValueKind::Texts { form: TextFormat::FieldName, unset: Some("none") },
+            DefaultValue::Derived("`[\"Cookie\", \"Authorization\"]`"),
+            "`request`: fields of the client's request that the question has too.",
+        ),
+        KeySchema::new(
+            "take",
+            ValueKind::Texts { form: TextFormat::FieldName, unset: None },
+            DefaultValue::Absent,
+            "`request`: fields of a 2xx answer that the request to the server gets. What clients send under these names \
+             reaches no server, also if the answer lacks them.",
+        ),
+        KeySchema::new(
+            "on-failure",
+            ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("allow")]),
+            DefaultValue::keyword("refuse"),
+            "`request`: what happens without a usable answer: `refuse`: 503. `allow`: the request passes, without the fields \
+             of `take`.",
+        ),
+        // A second of a thousand requests that each wait for a quarter of it.
+        KeySchema::new(
+            "at-once",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(256),
+            "`request`: questions under way per worker; a further one counts as failed.",
         ),
     ],
 };

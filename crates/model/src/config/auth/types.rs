@@ -39,6 +39,33 @@ pub struct AuthConfig {
     pub required_claims: Vec<String>,
     /// Fields with claims for servers.
     pub claim_fields: Vec<ClaimField>,
+    /// The pool whose servers are asked.
+    pub pool: Option<String>,
+    /// The target of a question.
+    pub path: String,
+    /// The Host of a question; `None`: the one of the client's request.
+    pub host: Option<String>,
+    /// How long a question may take.
+    pub timeout: Duration,
+    /// Fields of the request that a question has too.
+    pub send: Vec<String>,
+    /// Fields of the answer for servers.
+    pub take: Vec<String>,
+    /// What happens without an answer.
+    pub on_failure: AuthFailureAction,
+    /// Questions under way per worker.
+    pub at_once: u32,
+}
+
+/// What happens to a request for which no usable answer came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuthFailureAction {
+    /// It is refused with 503.
+    #[default]
+    Refuse,
+    /// It passes.
+    Allow,
 }
 
 /// A field that has a claim.
@@ -54,7 +81,9 @@ impl AuthConfig {
     /// Fields of requests that only authentication may write.
     pub fn written_fields(&self) -> impl Iterator<Item = &str> {
         let claims = self.claim_fields.iter().map(|it| &it.field);
-        self.user_field.iter().chain(claims).map(String::as_str)
+        // A client's own credentials are replaced when the answer is there: the question has them.
+        let taken = self.take.iter().filter(|name| !name.eq_ignore_ascii_case("authorization"));
+        self.user_field.iter().chain(claims).chain(taken).map(String::as_str)
     }
 }
 
@@ -68,6 +97,8 @@ pub enum AuthKind {
     ApiKey,
     /// A signed token (RFC 7519).
     Jwt,
+    /// A server of a pool is asked.
+    Request,
 }
 
 impl AuthKind {
@@ -77,6 +108,7 @@ impl AuthKind {
             AuthKind::Basic => "basic",
             AuthKind::ApiKey => "api-key",
             AuthKind::Jwt => "jwt",
+            AuthKind::Request => "request",
         }
     }
 }

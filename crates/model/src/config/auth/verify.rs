@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::verify_question::verify_question;
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -11,7 +12,10 @@ use crate::config::unsupported_keys::written_keys;
 use crate::request_head::same_name;
 
 /// Keys that some kinds do not know, with the kinds that do.
-const KEYS_OF_KINDS: [KindKey; 11] = [
+const KEYS_OF_KINDS: [KindKey; 22] = [
+    KindKey { key: "file", kinds: FILE_KINDS },
+    KindKey { key: "user-field", kinds: FILE_KINDS },
+    KindKey { key: "keep-credentials", kinds: FILE_KINDS },
     KindKey { key: "realm", kinds: &["basic", "jwt"] },
     KindKey { key: "header", kinds: &["api-key", "jwt"] },
     KindKey { key: "query", kinds: &["api-key"] },
@@ -23,7 +27,18 @@ const KEYS_OF_KINDS: [KindKey; 11] = [
     KindKey { key: "leeway", kinds: &["jwt"] },
     KindKey { key: "required-claims", kinds: &["jwt"] },
     KindKey { key: "claim-fields", kinds: &["jwt"] },
+    KindKey { key: "pool", kinds: &["request"] },
+    KindKey { key: "path", kinds: &["request"] },
+    KindKey { key: "host", kinds: &["request"] },
+    KindKey { key: "timeout", kinds: &["request"] },
+    KindKey { key: "send", kinds: &["request"] },
+    KindKey { key: "take", kinds: &["request"] },
+    KindKey { key: "on-failure", kinds: &["request"] },
+    KindKey { key: "at-once", kinds: &["request"] },
 ];
+
+/// Kinds that check credentials themselves, by a file.
+const FILE_KINDS: &[&str] = &["basic", "api-key", "jwt"];
 
 /// Fields that servers read otherwise than as the name of a user.
 const OTHER_MEANING: [&str; 6] =
@@ -42,6 +57,7 @@ pub fn verify_auth(
 ) {
     for object in &effective.auths {
         verify_object(object, whole, sink);
+        verify_question(object, effective, whole, sink);
     }
     let names: BTreeMap<&str, &ConfigSection> =
         effective.auths.iter().map(|object| (object.name.as_str(), object)).collect();
@@ -81,7 +97,8 @@ fn verify_object(object: &ConfigSection, whole: bool, sink: &mut FindingCollecto
         let trouble = FindingDetails::new("`auth = \"off\"` in a rule means that nobody is asked");
         sink.error(object.span, &path, trouble.with_expected("another name"));
     }
-    if whole && object.text("file").is_none() && !object.is_invalid("file") {
+    let has_file = FILE_KINDS.contains(&kind);
+    if has_file && whole && object.text("file").is_none() && !object.is_invalid("file") {
         let trouble = FindingDetails::new(format!("`kind = \"{kind}\"` needs `file`"))
             .with_found("nothing")
             .with_expected("the path of a file");

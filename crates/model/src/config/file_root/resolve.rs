@@ -22,7 +22,7 @@ use crate::config::setting_layers::{SettingLayer, resolve_layers, resolve_top_ta
 use crate::config::source_text::SourceSpan;
 use crate::config::uplink::{UPLINK, UPLINKS_TABLE};
 use crate::config::vrrp::resolve_vrrp;
-use crate::config::{dns, heartbeat};
+use crate::config::{auth, dns, heartbeat};
 
 /// Resolves the whole file.
 pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
@@ -38,7 +38,8 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
     let heartbeats = heartbeats
         .map(|it| heartbeat::fill_heartbeat_defaults(resolve_top_table(&HEARTBEAT, it), &vrrp))
         .collect();
-    let auths = root.list("auth").iter().map(|it| resolve_top_table(&AUTH, it)).collect();
+    let auths = root.list("auth").iter();
+    let auths = auths.map(|it| auth::fill_auth_defaults(resolve_top_table(&AUTH, it))).collect();
     let captures = root.list("capture").iter().map(|it| resolve_top_table(&CAPTURE, it)).collect();
     let links = root.list("link").iter().map(resolve_link).collect();
     let mptcp = top_table(root, "mptcp", &MPTCP);

@@ -187,7 +187,7 @@ fn verify_references(effective: &EffectiveSettings, sink: &mut FindingCollector<
         sink.warning(
             pool.span,
             &format!("pool.{}", quote_key(&pool.name)),
-            FindingDetails::new("no service uses this pool, and no name"),
+            FindingDetails::new("no service uses this pool, and no name or authentication"),
         );
     }
 }

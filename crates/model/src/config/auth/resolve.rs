@@ -1,0 +1,37 @@
+//! Defaults of authentication that depend on its kind.
+
+use std::time::Duration;
+
+use crate::config::section::{ConfigSection, SettingOrigin};
+use crate::config::value::ConfigValue;
+
+/// Keys with defaults that only questions to a server have.
+const QUESTION_KEYS: [&str; 5] = ["path", "host", "timeout", "on-failure", "at-once"];
+
+/// How long a proof counts.
+const CACHE: Duration = Duration::from_secs(300);
+
+/// What the peers send: nginx and Traefik all fields, Envoy the latter.
+const SENT_FIELDS: [&str; 2] = ["Cookie", "Authorization"];
+
+/// Sets what is not written, and takes out what has no effect.
+pub fn fill_auth_defaults(mut object: ConfigSection) -> ConfigSection {
+    let asks = object.text("kind") == Some("request");
+    let why = SettingOrigin::Derived(match asks {
+        true => "a server is asked",
+        false => "no server is asked",
+    });
+    if object.setting("cache").is_none() && matches!(object.text("kind"), Some("basic" | "jwt")) {
+        object.set("cache", ConfigValue::Time(CACHE), why);
+    }
+    if asks && object.setting("send").is_none() {
+        let names = SENT_FIELDS.map(str::to_owned).to_vec();
+        object.set("send", ConfigValue::Texts(names), why);
+    }
+    for key in QUESTION_KEYS.into_iter().filter(|_| !asks) {
+        if !object.is_written(key) {
+            object.clear(key);
+        }
+    }
+    object
+}
