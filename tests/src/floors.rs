@@ -11,7 +11,7 @@ use crate::tree::{RuleBreach, SourceTree};
 pub const FLOORS: [&[&str]; 5] = [
     &["files"],
     &["credentials", "wire", "model", "bpf"],
-    &["l4", "l7", "ha", "links", "names", "api", "trace", "probe", "convert"],
+    &["l4", "l7", "ha", "links", "names", "api", "trace", "probe", "convert", "gateway"],
     &["lab", "daemon"],
     &["cli"],
 ];

@@ -6,7 +6,8 @@
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// Crates that must stay pure.
-const CRATES: [&str; 7] = ["credentials", "wire", "model", "probe", "ha", "names", "convert"];
+const CRATES: [&str; 8] =
+    ["credentials", "wire", "model", "probe", "ha", "names", "convert", "gateway"];
 
 /// Names of types and modules that read or change the environment.
 const WORLD: [&str; 11] = [

@@ -26,6 +26,7 @@ mod convert;
 mod decap;
 mod doctor;
 mod explain;
+mod gateway;
 mod generations;
 mod init;
 mod interrupt;
@@ -85,6 +86,7 @@ enum CliCommand {
     #[command(visible_alias = "validate")]
     Check(check::CheckArgs),
     Convert(convert::ConvertArgs),
+    Gateway(gateway::GatewayArgs),
     #[command(visible_alias = "diff")]
     PlanChange(plan_change::PlanChangeArgs),
     Apply(apply::ApplyArgs),
@@ -139,6 +141,7 @@ fn main() -> ExitCode {
         CliCommand::Agent(args) => agent::run(args),
         CliCommand::Check(args) => check::run(&args),
         CliCommand::Convert(args) => convert::run(&args),
+        CliCommand::Gateway(args) => gateway::run(&args),
         CliCommand::PlanChange(args) => plan_change::run(&args),
         CliCommand::Apply(args) => apply::run(&args),
         CliCommand::Reload(args) => reload::run(&args),

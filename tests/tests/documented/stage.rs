@@ -181,6 +181,9 @@ impl<'w> DocumentStage<'w> {
         }
         let lab = blocks(tree, "docs/lab.md").find(|block| block.contains("[[link]]")).unwrap();
         world.write("wan.toml", lab);
+        let manifests = &tree.file("docs/gateway.md").unwrap().text;
+        let manifests = manifests.split("```yaml\n").nth(1).unwrap();
+        world.write("shop.yaml", manifests.split("```").next().unwrap());
         captures(world);
         DocumentStage { world, tree }
     }
