@@ -24,6 +24,7 @@ mod http_rows;
 mod http_service;
 mod ingress_service;
 mod listeners;
+mod missing_objects;
 mod names;
 mod path_change;
 mod pools;

@@ -1,6 +1,6 @@
 //! The translation: all objects in, the configuration and the status of each object out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::config::check_text;
 
@@ -9,6 +9,7 @@ use crate::document::render_document;
 use crate::draft_check::find_rejected;
 use crate::gateways::{GatewayView, class_status, view_gateways};
 use crate::ingress_service::plan_ingresses;
+use crate::missing_objects::find_missing;
 use crate::object_set::ObjectSet;
 use crate::pools::PoolBook;
 use crate::problems::ObjectProblem;
@@ -112,29 +113,11 @@ impl TranslationDraft {
         mut problems: Vec<ObjectProblem>,
     ) -> GatewayTranslation {
         problems.extend(self.services.problems);
-        problems.extend(unknown_classes(set));
+        problems.extend(find_missing(set));
         let used = |file: &KeyPairFile| {
             configuration.as_ref().is_some_and(|text| text.contains(&format!("\"{}\"", file.path)))
         };
         let certificates = self.certificates.into_values().filter(used).collect();
         GatewayTranslation { configuration, statuses: self.statuses, certificates, problems }
     }
-}
-
-/// Gateways whose class is not among the objects: nobody says anything about them.
-fn unknown_classes(set: &ObjectSet) -> Vec<ObjectProblem> {
-    let known: BTreeSet<&String> = set.classes.keys().collect();
-    let mut problems = Vec::new();
-    for (key, gateway) in &set.gateways {
-        let class = &gateway.spec.gateway_class_name;
-        if !known.contains(class) {
-            let message = format!("there is no GatewayClass {class}");
-            let label = format!("Gateway {key}");
-            problems.push(
-                ObjectProblem::new("", &label, "spec.gatewayClassName", message)
-                    .with_expected("the name of a GatewayClass among the objects"),
-            );
-        }
-    }
-    problems
 }
