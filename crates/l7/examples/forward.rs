@@ -38,7 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         workers: 1,
         pin: false,
         connections: 100_000,
-        access: AccessLogOptions { all: false, format: AccessLogFormat::Json, enabled: false },
+        access: AccessLogOptions {
+            all: false,
+            format: AccessLogFormat::Json,
+            fields: Vec::new(),
+            enabled: false,
+        },
         traces: false,
         // `SAMPLE=off`, or one exchange in this many, to determine the cost of the measurements.
         sample: std::env::var("SAMPLE").map_or(Some(64), |text| text.parse().ok()),

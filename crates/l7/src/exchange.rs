@@ -26,6 +26,7 @@ pub(crate) mod incoming_request;
 mod learn;
 pub(crate) mod load_report;
 pub(crate) mod local_reply;
+mod logged_fields;
 mod named_client;
 pub(crate) mod outlier_stats;
 mod protocol_upgrade;

@@ -294,6 +294,7 @@ impl<N: NetDriver> Worker<N> {
             target: request.target,
             offence: request.offence,
             slow,
+            further: request.further,
         };
         self.record_refused(record, &names);
         let access = &self.options.access;
@@ -302,7 +303,7 @@ impl<N: NetDriver> Worker<N> {
         }
         record.id(&self.ids);
         self.log.borrow_mut().add(&*self.observer, &view.stats, self.index, |out| {
-            accounting::write_line(record, &names, access.format, self.wall, out);
+            accounting::write_line(record, &names, access.format, &access.fields, self.wall, out);
         });
     }
 }

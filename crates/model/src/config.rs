@@ -3,6 +3,7 @@
 //! (`diff`). `file_root` combines the tables; the modules beside it implement the file's language. No module reads a
 //! file: they process text.
 
+mod access_log;
 pub mod address;
 pub mod affinity;
 pub mod agent;
@@ -101,6 +102,7 @@ mod text_block;
 mod unsupported_keys;
 mod value;
 
+pub use access_log::{AccessLogField, LogSource, LogVariable, MAX_LOG_FIELDS};
 pub use address::{ServerAddress, ServerEndpoint, ServerHost, UnixSocketPath};
 pub use admin_state::AdminState;
 pub use affinity::{

@@ -12,6 +12,18 @@ use crate::path;
 /// The longest name of DNS has 253 characters (RFC 1035 §2.3.4).
 const HOST: usize = 256;
 
+/// Fields whose values are secrets: credentials, and tokens against forged requests. No log and no capture has them.
+pub const SECRET_FIELDS: [&str; 8] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
+    "x-xsrf-token",
+];
+
 /// A head with the parts that rules read repeatedly.
 #[derive(Clone, Debug)]
 pub struct ParsedHead<'h> {

@@ -23,7 +23,8 @@ pub struct BalancerConfig {
     pool: String,
     extra_tables: String,
     log: Option<&'static str>,
-    log_format: &'static str,
+    /// Keys of the access log, apart from its target.
+    log_keys: String,
 }
 
 impl BalancerConfig {
@@ -48,7 +49,7 @@ impl BalancerConfig {
             pool: String::new(),
             extra_tables: String::new(),
             log: Some("DIR/access.log"),
-            log_format: "json",
+            log_keys: "all = true".to_owned(),
         };
         let names = ('a'..='z').map(String::from);
         servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
@@ -110,8 +111,13 @@ impl BalancerConfig {
     }
 
     /// Logs in the common form.
-    pub fn log_in_common_form(mut self) -> BalancerConfig {
-        self.log_format = "common";
+    pub fn log_in_common_form(self) -> BalancerConfig {
+        self.log_with("all = true, format = \"common\"")
+    }
+
+    /// Logs with these keys, such as `all = true, fields = ["status"]`.
+    pub fn log_with(mut self, keys: &str) -> BalancerConfig {
+        keys.clone_into(&mut self.log_keys);
         self
     }
 
@@ -129,8 +135,8 @@ impl BalancerConfig {
         let servers = self.servers.join(", ");
         let log = match self.log {
             Some(path) => {
-                let form = self.log_format;
-                format!("{{ all = true, format = \"{form}\", target = \"{path}\" }}")
+                let keys = &self.log_keys;
+                format!("{{ {keys}, target = \"{path}\" }}")
             }
             None => "\"off\"".to_owned(),
         };

@@ -17,17 +17,22 @@ fn key_line(dir: &TestDir, holder: &str, key: &str) -> String {
     format!("{holder}:{}\n", digest.split(' ').next().unwrap())
 }
 
-fn start(recorder: &RecordingServer, dir: &TestDir, keys: &str) -> TestBalancer {
+/// The table with these further keys.
+fn partners(dir: &TestDir, keys: &str) -> String {
     let lines = key_line(dir, "ci", "k3y+one") + &key_line(dir, "ci", "k3y+two");
     let file = dir.write("keys", lines);
-    let table = format!(
+    format!(
         "[auth.partners]\nkind = \"api-key\"\nfile = {file:?}\nuser-field = \"X-Partner\"\n{keys}"
-    );
-    TestBalancer::start(
-        &BalancerConfig::http(&[recorder.address()])
-            .service("auth = \"partners\"\n")
-            .with_tables(&table),
     )
+}
+
+fn setup(recorder: &RecordingServer, dir: &TestDir, keys: &str) -> BalancerConfig {
+    let setup = BalancerConfig::http(&[recorder.address()]).service("auth = \"partners\"\n");
+    setup.with_tables(&partners(dir, keys))
+}
+
+fn start(recorder: &RecordingServer, dir: &TestDir, keys: &str) -> TestBalancer {
+    TestBalancer::start(&setup(recorder, dir, keys))
 }
 
 #[test]
@@ -72,5 +77,27 @@ fn a_key_in_the_query_is_taken_out_and_stands_in_no_log() {
     assert_eq!(starts, ["GET /a?b=1&c=%20 HTTP/1.1", "GET /a HTTP/1.1"]);
     balancer.wait_for_log_line("the last", |line| line["target"] == "/a?key=-");
     balancer.wait_for_log_line("the one before", |line| line["target"] == "/a?b=1&key=-&c=%20");
+    assert!(!balancer.log_text().contains("k3y"), "{}", balancer.log_text());
+}
+
+#[test]
+fn no_field_of_the_log_has_a_key_not_even_one_that_became_a_credential_later() {
+    let recorder = RecordingServer::start();
+    let dir = TestDir::new();
+    let fields = "all = true, fields = [\"target\", \"status\", \"referer\", \"header.x-team\"]";
+    let mut balancer =
+        TestBalancer::start(&setup(&recorder, &dir, "query = \"key\"\n").log_with(fields));
+    let lines = "Referer: https://a.example/b?c=1&key=k3y%2Bone\r\nX-Team: blue\r\n";
+    assert_eq!(ask(&balancer, "/a?key=k3y%2Bone", lines).status(), 200);
+    let line = balancer.wait_for_log_line("the first", |line| line["target"] == "/a?key=-");
+    let shown = [&line["referer"], &line["header.x-team"]];
+    assert_eq!(shown, ["https://a.example/b?c=1&key=-", "blue"], "{line}");
+
+    // The fields change at the next start, the credential at once.
+    let changed = balancer.setup().log_with("all = true");
+    balancer.reload(&changed.with_tables(&partners(&dir, "header = \"X-Team\"\n")));
+    assert_eq!(ask(&balancer, "/b", "X-Team: k3y+one\r\n").status(), 200);
+    let line = balancer.wait_for_log_line("the second", |line| line["target"] == "/b");
+    assert_eq!(line.get("header.x-team"), None, "{line}");
     assert!(!balancer.log_text().contains("k3y"), "{}", balancer.log_text());
 }

@@ -125,3 +125,20 @@ fn a_server_is_asked_whether_a_request_may_pass() {
     }
     assert_eq!(requests[1].body, b"some body");
 }
+
+#[test]
+fn the_access_log_has_the_name_and_the_version_of_tls() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let fields =
+        "all = true, fields = [\"protocol\", \"sni\", \"tls-version\", \"header.x-a\", \"host\"]";
+    let setup = ours.setup_with(&[recorder.address()], "", "").log_with(fields);
+    let balancer = TestBalancer::start(&setup);
+    let mut client = ours.client(balancer.front());
+    let fields = json!({ "x-a": "1" });
+    let answer = client.does(json!({ "do": "ask", "path": "/", "fields": fields }));
+    assert_eq!(answer["status"], 200, "{answer}");
+    let line = balancer.wait_for_log_line("it", |line| line["protocol"] == "HTTP/3");
+    let known = [&line["sni"], &line["tls-version"], &line["header.x-a"], &line["host"]];
+    assert_eq!(known, ["shop.example", "TLSv1.3", "1", "shop.example"], "{line}");
+}

@@ -47,6 +47,27 @@ fn a_request_is_served_over_tls() {
 }
 
 #[test]
+fn the_access_log_has_the_name_and_the_version_of_tls() {
+    let ours = TlsAuthority::new();
+    let origins = [servers::origin("a")];
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let setup = BalancerConfig::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let fields = "all = true, fields = [\"protocol\", \"sni\", \"tls-version\"]";
+    let balancer = TestBalancer::start(&setup.log_with(fields));
+    for (arguments, protocol, version) in [
+        (&["--tlsv1.2", "--tls-max", "1.2", "--http1.1"][..], "HTTP/1.1", "TLSv1.2"),
+        (&["--tlsv1.3", "--http1.1"], "HTTP/1.1", "TLSv1.3"),
+        (&["--tlsv1.3", "--http2"], "HTTP/2", "TLSv1.3"),
+    ] {
+        ours.curl(balancer.front(), "shop.example", arguments);
+        let line = balancer.wait_for_log_line(version, |line| {
+            line["protocol"] == protocol && line["tls-version"] == version
+        });
+        assert_eq!(line["sni"], "shop.example", "{line}");
+    }
+}
+
+#[test]
 fn a_client_gets_the_certificate_of_the_name() {
     let ours = TlsAuthority::new();
     let origins = [servers::origin("a")];

@@ -18,6 +18,7 @@ mod hidden;
 mod hops;
 mod intercepted;
 mod lenient;
+mod logged_fields;
 mod named_clients;
 mod request_ids;
 mod seen;

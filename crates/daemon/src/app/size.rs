@@ -30,6 +30,7 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
         access: AccessLogOptions {
             all: log.all,
             format: log.format,
+            fields: log.fields.clone(),
             enabled: log.target != AccessLogTarget::Off,
         },
         sample: global.sample,

@@ -10,7 +10,7 @@ use model::stats::ServiceStats;
 
 use crate::accounting::observer::PlaneObserver;
 
-use super::access_log::MAX_LINE_BYTES;
+use super::line_limits::MAX_LINE_BYTES;
 
 /// A batch of this many bytes is handed to the writer; the last line may exceed the limit.
 /// About a hundred lines: one write to the file instead of a hundred.

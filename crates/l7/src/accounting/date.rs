@@ -1,12 +1,28 @@
-//! Converts seconds since 1970 to UTC dates, and formats them.
+//! Converts a worker's times and seconds since 1970 to UTC dates, and formats dates and durations.
 //!
 //! The proleptic Gregorian calendar, counted in eras of 400 years that begin in March (Hinnant, "chrono-Compatible
 //! Low-Level Date Algorithms"). Time zones and leap seconds are not supported.
 
 use std::io::Write;
+use std::time::Duration;
+
+use model::monotonic_time::MonotonicTime;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Converts a worker's monotonic times to wall-clock times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WallOrigin {
+    /// Nanoseconds from 1970 to `MonotonicTime(0)`.
+    pub origin_nanos: u64,
+}
+
+impl WallOrigin {
+    pub(super) fn date(self, moment: MonotonicTime) -> Date {
+        Date::from_unix_nanos(self.origin_nanos.saturating_add(moment.0))
+    }
+}
 
 /// A date and time in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +69,13 @@ impl Date {
         let month = MONTHS.get(*month as usize - 1).unwrap_or(&"???");
         let _ = write!(out, "{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000");
     }
+}
+
+/// Writes milliseconds with three decimals, so microseconds.
+pub(super) fn write_millis(time: Duration, out: &mut Vec<u8>) {
+    let micros = time.as_micros();
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "{}.{:03}", micros / 1000, micros % 1000);
 }
 
 /// Year, month (1–12) and day (1–31), for a number of days after 1970-01-01.

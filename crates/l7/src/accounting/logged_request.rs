@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use model::config::ForwardingMode;
 use wire::http1::DefectDetail;
 
-use crate::accounting::{ClientOrigin, DownstreamProtocol};
+use crate::accounting::{ClientOrigin, DownstreamProtocol, FurtherFacts};
 
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRequest<'a> {
@@ -21,6 +21,8 @@ pub struct LoggedRequest<'a> {
     pub target: &'a [u8],
     /// The violation, if the request was rejected for one.
     pub offence: DefectDetail<'a>,
+    /// What is only known where the configuration asks for it.
+    pub further: FurtherFacts<'a>,
 }
 
 impl LoggedRequest<'_> {
@@ -33,6 +35,7 @@ impl LoggedRequest<'_> {
             method: b"",
             target: b"",
             offence: DefectDetail::default(),
+            further: FurtherFacts::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use model::config::AccessLogFormat;
+use model::config::{AccessLogField, AccessLogFormat};
 use model::id::{PoolId, ServerId};
 
 /// Options of the data plane, fixed at its start.
@@ -25,12 +25,21 @@ pub struct PlaneOptions {
     pub utc_offset: fn(i64) -> i64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessLogOptions {
     /// Logs every exchange, not only those with a cause.
     pub all: bool,
     pub format: AccessLogFormat,
+    /// What a line has, in this order; empty: what it has by default.
+    pub fields: Vec<AccessLogField>,
     pub enabled: bool,
+}
+
+impl AccessLogOptions {
+    /// Whether lines have facts that nobody keeps for the default ones.
+    pub fn wants_further_facts(&self) -> bool {
+        self.enabled && !self.fields.is_empty()
+    }
 }
 
 /// Receives the workers' observations and log lines. Called on worker threads: must never block.

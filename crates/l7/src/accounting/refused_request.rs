@@ -3,9 +3,10 @@
 use model::cause::Cause;
 use model::refused_requests::RefusedRequestRecord;
 
-use super::access_log::{FIELD, FOUND, HOST, LogFields, METHOD, NAME, TARGET};
 use super::escape;
 use super::exchange_record::ExchangeRecord;
+use super::line_limits::{FIELD, FOUND, HOST, METHOD, NAME, TARGET};
+use super::log_fields::LogFields;
 
 /// The record of a request that was refused at `at`, in milliseconds since 1970.
 pub fn refused_request(
@@ -46,7 +47,7 @@ mod tests {
     use model::monotonic_time::MonotonicTime;
     use wire::http1::DefectDetail;
 
-    use super::super::access_log::DownstreamProtocol;
+    use super::super::log_fields::{DownstreamProtocol, FurtherFacts};
     use super::*;
 
     #[test]
@@ -67,6 +68,7 @@ mod tests {
             target: &long,
             offence,
             slow: None,
+            further: FurtherFacts::default(),
         };
         let kept = refused_request(&record, Cause::BadRequest, &names, 5);
         let texts = [&kept.method, &kept.host, &kept.target, &kept.field, &kept.found];

@@ -16,6 +16,7 @@ use crate::exchange::relay::{AttemptFault, InterceptedAnswer};
 use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalServer;
 use crate::upstream::UpstreamLease;
+use crate::upstream::routing::MatchedRule;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// Finishes an exchange after a complete response.
@@ -150,6 +151,14 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.record_answer_latency();
         self.count_dropped_trailers(self.incoming.body.trailers_dropped);
         let mut request = self.incoming.logged_request(self.context.client_peer, &self.view.config);
+        let sni;
+        if worker.options.access.wants_further_facts() {
+            sni = self.context.client.server_name();
+            request.further.sni = sni.as_deref();
+            request.further.tls_version = self.context.client.tls_version();
+            let rule = self.matched_rule.as_ref().and_then(MatchedRule::rule);
+            request.further.rule = rule.map(|rule| rule.name.as_str());
+        }
         if self.record.cause.is_some_and(is_refusal) {
             request.offence.host = self.incoming.host();
         }

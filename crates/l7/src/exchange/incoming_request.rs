@@ -18,12 +18,14 @@ use wire::http1::{
     ReservedHeaders,
 };
 
-use crate::accounting::DownstreamProtocol;
+use crate::accounting::captured_fields::CapturedFields;
 use crate::accounting::logged_request::LoggedRequest;
+use crate::accounting::{DownstreamProtocol, FurtherFacts};
 use crate::conn::client_peer::ClientPeer;
 use crate::conn::connection_auth;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::flow::{BodyFraming, ByteFlow};
+use crate::exchange::logged_fields;
 use crate::exchange::named_client;
 use crate::exchange::request_id::RequestIdValue;
 use crate::exchange::resend::ResendBody;
@@ -71,6 +73,8 @@ pub struct IncomingRequest<N: NetDriver> {
     pub found_client: Option<Box<FoundClient>>,
     /// Its id, where the service has a field for it.
     pub request_id: Option<Box<RequestIdValue>>,
+    /// Fields and cookies for the access log, where it has some.
+    pub captured_fields: Option<Box<CapturedFields>>,
     /// Its span, where tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
@@ -104,6 +108,10 @@ impl<N: NetDriver> IncomingRequest<N> {
             method: self.head.get(..self.method_len).unwrap_or_default(),
             target: self.original_target.as_deref().unwrap_or_else(|| self.target()),
             offence: DefectDetail::default(),
+            further: FurtherFacts {
+                captured: self.captured_fields.as_deref(),
+                ..FurtherFacts::default()
+            },
         }
     }
 
@@ -228,6 +236,7 @@ pub fn read<N: NetDriver>(
         forwarded_for: forwarded_for(view, &request),
         found_client,
         request_id,
+        captured_fields: logged_fields::capture_fields(worker, service, request.headers),
         trace_span: place,
         head,
     };

@@ -90,7 +90,12 @@ impl WorkerHarness {
             workers: 1,
             pin: false,
             connections: 1000,
-            access: AccessLogOptions { all: true, format: AccessLogFormat::Json, enabled: true },
+            access: AccessLogOptions {
+                all: true,
+                format: AccessLogFormat::Json,
+                fields: Vec::new(),
+                enabled: true,
+            },
             node: "sim".into(),
             utc_offset: |_| 0,
         };

@@ -3,13 +3,14 @@
 mod build;
 mod diff;
 mod keys;
+mod logged_secrets;
 mod plan;
 mod resolve;
 mod types;
 mod verify;
 mod verify_question;
 
-pub(super) use build::{build_auth, build_rule_auth, find_credential_field};
+pub(super) use build::{build_auth, build_rule_auth, find_credential_fields};
 pub use diff::AuthKey;
 pub(super) use keys::{AUTH, OBJECTS, OF_RULE, OF_SERVICE};
 pub(super) use plan::ServiceAuthPlan;

@@ -221,6 +221,8 @@ pub enum TextFormat {
     Domain,
     /// An SNMP object identifier: numbers with dots.
     Oid,
+    /// A field of the access log (`AccessLogField`).
+    LogField,
     /// The name of a header field that rules may write.
     FieldName,
     /// Visible text with blanks inside: the value of a header field.

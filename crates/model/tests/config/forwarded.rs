@@ -59,7 +59,7 @@ const ROWS: &[MistakeRow] = &[
             "request-id = \"X_Api-Key\"\nauth = \"a\"\n[auth.a]\nkind = \"api-key\"\nfile = \"/a\"\n"
         ),
         "service.s.request-id.header",
-        "`X_Api-Key` has the key or the token of `[auth.a]`",
+        "`X_Api-Key` has what clients show `[auth.a]`",
     ),
     row(
         service!(

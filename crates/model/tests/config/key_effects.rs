@@ -99,6 +99,7 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("mode", _) => "\"0640\"".into(),
         ("all-down", "spread") => "\"refuse\"".into(),
         ("all-down", _) => "\"spread\"".into(),
+        ("format", "json") => "\"common\"".into(),
         ("format", _) => "\"json\"".into(),
         ("forward", _) => return None,
         // Inherited: the default of `[global]` is written again at each service.

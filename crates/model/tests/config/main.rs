@@ -7,6 +7,7 @@
     reason = "a test's helpers fail the test"
 )]
 
+mod access_log;
 mod acme;
 mod balance;
 mod client_certificates;

@@ -1,10 +1,19 @@
 //! Log lines from a consumer's perspective: known lines compared in full, hostile input through a JSON parser.
 
 use model::cause::Cause;
+use model::config::{LogVariable, MAX_LOG_FIELDS};
+use model::monotonic_time::MonotonicTime;
 use proptest::prelude::*;
+use wire::http1::{DefectDetail, Header};
 
+use super::super::captured_fields::CapturedFields;
 use super::super::id::RequestIds;
+use super::super::line_limits::{MAX_LINE_BYTES, TARGET, VALUE};
+use super::super::log_fields::{ClientOrigin, DownstreamProtocol, FurtherFacts, LoggedServer};
 use super::*;
+
+/// What further fields add at most, each with its name.
+const MAX_FIELD_BYTES: usize = MAX_LOG_FIELDS * (6 * VALUE + 96);
 
 fn at(micros: u64) -> MonotonicTime {
     MonotonicTime(micros * 1000)
@@ -22,15 +31,26 @@ fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
         target,
         offence: DefectDetail::default(),
         slow: None,
+        further: FurtherFacts::default(),
     }
 }
 
 fn written(record: &ExchangeRecord, names: &LogFields, format: AccessLogFormat) -> String {
+    written_with(record, names, format, &[])
+}
+
+fn written_with(
+    record: &ExchangeRecord,
+    names: &LogFields,
+    format: AccessLogFormat,
+    fields: &[AccessLogField],
+) -> String {
     let mut out = Vec::new();
     write_line(
         record,
         names,
         format,
+        fields,
         WallOrigin { origin_nanos: 1_795_297_261_000_000_000 },
         &mut out,
     );
@@ -127,6 +147,82 @@ fn a_long_target_is_cut_with_a_mark_and_its_length() {
     assert_eq!(value["target-bytes"], 5000);
 }
 
+fn fields(names: &[&str]) -> Vec<AccessLogField> {
+    names.iter().map(|name| AccessLogField::parse(name).unwrap()).collect()
+}
+
+#[test]
+fn a_line_has_the_fields_that_are_asked_for_in_their_order() {
+    let fields = fields(&[
+        "status",
+        "cookie.s",
+        "header.X-A",
+        "rule",
+        "sni",
+        "tls-version",
+        "total-ms",
+        "host",
+    ]);
+    let headers = [
+        Header { name: "Host", value: b"a.example" },
+        Header { name: "cookie", value: b"t=1; s=2" },
+        Header { name: "x-a", value: b"\"\xff" },
+    ];
+    let captured = CapturedFields::capture(&fields, &headers, |_, value| value.into());
+    let further = FurtherFacts {
+        captured: Some(&captured),
+        sni: Some("b.example"),
+        tls_version: Some("TLSv1.3"),
+        rule: Some("all"),
+    };
+    let names = LogFields { further, ..names(b"GET", b"/") };
+    assert_eq!(
+        written_with(&answered(), &names, AccessLogFormat::Json, &fields),
+        concat!(
+            r#"{"status":200,"cookie.s":"2","header.X-A":"\"\\xff","rule":"all","sni":"b.example","#,
+            r#""tls-version":"TLSv1.3","total-ms":3.400,"host":"a.example"}"#,
+            "\n"
+        )
+    );
+}
+
+#[test]
+fn default_stands_for_what_a_line_has_anyway_and_no_name_stands_twice() {
+    let record = answered();
+    let plain = names(b"GET", b"/");
+    let json = |names: &LogFields, fields: &[AccessLogField]| {
+        written_with(&record, names, AccessLogFormat::Json, fields)
+    };
+    assert_eq!(json(&plain, &fields(&["default"])), json(&plain, &[]));
+    let everything: Vec<AccessLogField> = LogVariable::ALL
+        .iter()
+        .filter(|it| it.is_default() && !matches!(it, LogVariable::Host | LogVariable::Connection))
+        .map(|it| AccessLogField::parse(it.name()).unwrap())
+        .collect();
+    assert_eq!(json(&plain, &everything), json(&plain, &[]));
+
+    let asked = fields(&["connection", "default", "host"]);
+    let captured =
+        CapturedFields::capture(&asked, &[Header { name: "Host", value: b"a" }], |_, value| {
+            value.into()
+        });
+    let further = FurtherFacts { captured: Some(&captured), ..FurtherFacts::default() };
+    let usual = json(&LogFields { further, ..plain }, &asked);
+    assert!(usual.starts_with("{\"connection\":\"192.0.2.7:4711\",\"time\":"), "{usual}");
+    assert!(usual.ends_with(",\"host\":\"a\"}\n"), "{usual}");
+    let origin = ClientOrigin {
+        connection: "10.0.0.1:7".parse().unwrap(),
+        source: "forwarded",
+        stop: Some("single"),
+        hops: 1,
+    };
+    let offence = DefectDetail { host: b"b", ..DefectDetail::default() };
+    let other = json(&LogFields { origin: Some(origin), offence, further, ..plain }, &asked);
+    assert_eq!(other.matches("\"host\":").count(), 1, "{other}");
+    assert_eq!(other.matches("\"connection\":").count(), 1, "{other}");
+    assert!(other.contains("\"connection\":\"10.0.0.1:7\",\"client-from\""), "{other}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -151,6 +247,36 @@ proptest! {
         // Only the two quotes around the request are unescaped.
         let bare = common.replace("\\\\", "").replace("\\\"", "").matches('"').count();
         prop_assert_eq!(bare, 2);
+    }
+
+    #[test]
+    fn whatever_fields_and_cookies_hold_is_one_bounded_line_with_each_name_once(
+        value in prop::collection::vec(any::<u8>(), 0..600),
+    ) {
+        let fields = fields(&["default", "header.x-a", "cookie.a", "host", "user-agent", "referer", "sni", "rule"]);
+        let cookie = [b"a=".as_slice(), &value].concat();
+        let headers = ["x-a", "host", "user-agent", "referer", "cookie"].map(|name| {
+            Header { name, value: if name == "cookie" { &cookie } else { &value } }
+        });
+        let captured = CapturedFields::capture(&fields, &headers, |_, value| value.into());
+        let text = String::from_utf8_lossy(&value);
+        let further = FurtherFacts { captured: Some(&captured), sni: Some(&text), rule: Some(&text), tls_version: None };
+        let names = LogFields { further, ..names(b"GET", b"/") };
+        let json = written_with(&answered(), &names, AccessLogFormat::Json, &fields);
+        prop_assert!(json.len() <= MAX_LINE_BYTES + MAX_FIELD_BYTES);
+        prop_assert_eq!(json.matches('\n').count(), 1);
+        prop_assert!(!json.trim_end().chars().any(char::is_control));
+        let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let trimmed = value.trim_ascii();
+        if trimmed.is_ascii() && (1..=VALUE).contains(&trimmed.len()) {
+            prop_assert_eq!(parsed["header.x-a"].as_str().unwrap().as_bytes(), trimmed);
+            prop_assert_eq!(parsed["referer"].as_str().unwrap().as_bytes(), trimmed);
+        }
+        for field in &fields {
+            let name = format!("\"{}\":", field.name());
+            // A value cannot hold a name, for its quotes are escaped.
+            prop_assert!(json.matches(&name).count() <= 1);
+        }
     }
 
     #[test]

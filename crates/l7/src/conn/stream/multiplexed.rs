@@ -38,6 +38,8 @@ pub struct TlsContext {
     pub name: Option<String>,
     /// Identifies the TLS session over all connections that resume it.
     pub session: Option<u64>,
+    /// The version of TLS.
+    pub version: Option<&'static str>,
 }
 
 /// A stream of a multiplexed connection, with the interface of an HTTP/1 connection that carries one exchange.

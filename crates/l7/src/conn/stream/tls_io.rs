@@ -87,6 +87,14 @@ impl<N: NetDriver> ProxyStream<N> {
         self.with_session(|session| key_exchange::key_exchange_group(session.common())).flatten()
     }
 
+    /// The version of TLS that the client speaks; `None`: no TLS.
+    pub fn tls_version(&self) -> Option<&'static str> {
+        if let StreamBackend::Multiplexed(stream) = &self.backend {
+            return stream.tls_context()?.version;
+        }
+        self.with_session(|session| key_exchange::protocol_version(session.common())).flatten()
+    }
+
     /// Bytes written to the socket of a connection under TLS.
     pub fn written(&self) -> Option<u64> {
         self.tls.get().map(|sealed| sealed.written.get())
@@ -108,6 +116,7 @@ impl<N: NetDriver> ProxyStream<N> {
             verified_client: self.verified_client(),
             name: self.server_name(),
             session: self.tls_session(),
+            version: self.tls_version(),
         })
     }
 

@@ -55,7 +55,7 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
 }
 
 /// The field that has the key or the token; `None`: it is elsewhere.
-pub fn find_credential_field(section: &ConfigSection) -> Option<&str> {
+fn find_credential_field(section: &ConfigSection) -> Option<&str> {
     let own = section.text("header");
     let is_elsewhere = |key: &str| section.text(key).is_some();
     own.or_else(|| match section.text("kind") {
@@ -63,6 +63,18 @@ pub fn find_credential_field(section: &ConfigSection) -> Option<&str> {
         Some("jwt") => Some(TOKEN_FIELD).filter(|_| !is_elsewhere("cookie")),
         _ => None,
     })
+}
+
+/// Fields of requests by which it is decided who may come in: those of a question are among them.
+pub fn find_credential_fields(section: &ConfigSection) -> impl Iterator<Item = &str> {
+    let sent = section.texts("send").iter().map(String::as_str);
+    let sent = sent.filter(|name| may_be_credential(name));
+    find_credential_field(section).into_iter().chain(sent)
+}
+
+/// Whether a field of a question may prove who a client is.
+pub fn may_be_credential(name: &str) -> bool {
+    !["host", "user-agent", "referer"].iter().any(|other| name.eq_ignore_ascii_case(other))
 }
 
 fn claim_field(line: &str) -> ClaimField {

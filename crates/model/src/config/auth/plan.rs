@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::build::may_be_credential;
 use super::types::AuthConfig;
 
 /// What authentication has to do with the requests of a service.
@@ -14,6 +15,10 @@ pub struct ServiceAuthPlan {
     pub user_fields: Arc<[String]>,
     /// Parameters of queries that have keys: the log does not show them.
     pub key_parameters: Arc<[String]>,
+    /// Fields by which clients prove who they are. The log does not show them, not even if it was asked to before they had.
+    pub credential_fields: Arc<[String]>,
+    /// Cookies that have tokens, likewise.
+    pub credential_cookies: Arc<[String]>,
 }
 
 impl ServiceAuthPlan {
@@ -24,9 +29,14 @@ impl ServiceAuthPlan {
     ) -> ServiceAuthPlan {
         let mut is_needed = false;
         let mut parameters = BTreeSet::new();
+        let mut headers = BTreeSet::new();
+        let mut cookies = BTreeSet::new();
         for object in own {
             is_needed = true;
             parameters.extend(object.query.clone());
+            let sent = object.send.iter().filter(|name| may_be_credential(name));
+            headers.extend(object.header.iter().chain(sent).cloned());
+            cookies.extend(object.cookie.clone());
         }
         let fields: BTreeSet<String> =
             beside.flat_map(AuthConfig::written_fields).map(str::to_ascii_lowercase).collect();
@@ -34,6 +44,8 @@ impl ServiceAuthPlan {
             is_needed,
             user_fields: fields.into_iter().collect(),
             key_parameters: parameters.into_iter().collect(),
+            credential_fields: headers.into_iter().collect(),
+            credential_cookies: cookies.into_iter().collect(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::logged_secrets::verify_logged_fields;
 use super::verify_question::verify_question;
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
@@ -59,6 +60,7 @@ pub fn verify_auth(
         verify_object(object, whole, sink);
         verify_question(object, effective, whole, sink);
     }
+    verify_logged_fields(effective, sink);
     let names: BTreeMap<&str, &ConfigSection> =
         effective.auths.iter().map(|object| (object.name.as_str(), object)).collect();
     let mut used = BTreeSet::new();

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::access_log::{AccessLogField, LogVariable};
 use super::super::finding::FindingDetails;
 use super::super::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
@@ -63,6 +64,7 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
         TextFormat::CookieAttribute => text.len() <= 255 && visible(text) && !text.contains(';'),
         TextFormat::Domain => is_domain(text),
         TextFormat::Oid => is_oid(text),
+        TextFormat::LogField => AccessLogField::parse(text).is_some(),
         TextFormat::FieldName => !text.contains(':') && is_writable_field(&format!("{text}:")),
         TextFormat::VisibleText => {
             (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
@@ -114,6 +116,7 @@ fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
                 .with_expected(describe_format(form))
                 .with_suggestion(Some(near));
         }
+        TextFormat::LogField => LogVariable::nearest(text).map(|name| format!("\"{name}\"")),
         TextFormat::HostPattern | TextFormat::HostPart | TextFormat::Host => {
             to_ascii(text).map(|name| format!("\"{name}\""))
         }
@@ -154,6 +157,9 @@ pub fn describe_format(form: TextFormat) -> &'static str {
         TextFormat::Field => "a header field as one text, \"name: value\"",
         TextFormat::Domain => "a domain name such as \"shop.example\", or an address",
         TextFormat::Oid => "an object identifier such as \"1.3.6.1.2.1.1.3.0\"",
+        TextFormat::LogField => {
+            "a variable of the access log, \"header.NAME\", \"cookie.NAME\" or \"default\""
+        }
         TextFormat::FieldName => "the name of a header field that is not written by us",
         TextFormat::VisibleText => "text of at most 1,024 visible characters",
         TextFormat::HostPattern => "a host without port, or \"*.\" and a host for every name below",

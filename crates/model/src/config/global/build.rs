@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::types::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig};
+use crate::config::access_log::AccessLogField;
 use crate::config::control::ControlConfig;
 use crate::config::inner_table::read_inner_table;
 use crate::config::section::ConfigSection;
@@ -22,6 +23,11 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
                 Some("common") => AccessLogFormat::Common,
                 _ => AccessLogFormat::Json,
             },
+            fields: log
+                .texts("fields")
+                .iter()
+                .filter_map(|name| AccessLogField::parse(name))
+                .collect(),
             target: match log.text("target") {
                 Some("off") => AccessLogTarget::Off,
                 Some("stdout") => AccessLogTarget::Stdout,

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use crate::config::control::{DEFAULT_SOCKET, DEFAULT_STATE_DIR};
 use crate::config::schema::{
-    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+    DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
 use crate::config::{
-    balance, body_limit, client_from, control, event_hook, history, pool, request_id, service,
-    socket, telemetry,
+    access_log, balance, body_limit, client_from, control, event_hook, history, pool, request_id,
+    service, socket, telemetry,
 };
 
 /// The secret of affinity cookies.
@@ -58,7 +58,7 @@ pub static GLOBAL: TableSchema = TableSchema {
         KeySchema::new(
             "access-log",
             ValueKind::Table {
-                table: &ACCESS_LOG,
+                table: &access_log::ACCESS_LOG,
                 short: TableShorthand::Key("target"),
                 unset: None,
             },
@@ -118,31 +118,6 @@ pub static GLOBAL: TableSchema = TableSchema {
         event_hook::HOOK,
         history::HISTORY,
         balance::POOL_LOCALITY,
-    ],
-};
-
-static ACCESS_LOG: TableSchema = TableSchema {
-    description: "the access log",
-    exclusive_groups: &[],
-    keys: &[
-        KeySchema::new(
-            "all",
-            ValueKind::Flag,
-            DefaultValue::Literal(ConfigValue::Flag(false)),
-            "Log every exchange; otherwise only those with a cause, and servers' answers with 5xx.",
-        ),
-        KeySchema::new(
-            "format",
-            ValueKind::Keyword(&[Keyword::new("json"), Keyword::new("common")]),
-            DefaultValue::keyword("json"),
-            "One JSON object a line, or the common log format with times appended.",
-        ),
-        KeySchema::new(
-            "target",
-            ValueKind::Text { form: TextFormat::Target, unset: None },
-            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
-            "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1.",
-        ),
     ],
 };
 

@@ -1,5 +1,6 @@
 //! The checked configuration of the process: workers, limits, logs and runtime interfaces.
 
+use crate::config::access_log::AccessLogField;
 use crate::config::control::ControlConfig;
 use crate::config::event_hook::EventHook;
 use crate::config::history::HistoryRetention;
@@ -41,6 +42,8 @@ pub struct AccessLogConfig {
     /// Whether all exchanges are logged, or only failed ones (default).
     pub all: bool,
     pub format: AccessLogFormat,
+    /// What a line has, in this order; empty: what it has by default.
+    pub fields: Vec<AccessLogField>,
     /// Default standard error.
     pub target: AccessLogTarget,
 }

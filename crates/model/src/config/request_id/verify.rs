@@ -1,6 +1,6 @@
 //! Verifies the field with the id of a request: it has no other meaning, and no other key writes it.
 
-use crate::config::auth::find_credential_field;
+use crate::config::auth::find_credential_fields;
 use crate::config::decode::key_path::quote_key;
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
@@ -47,12 +47,12 @@ pub fn verify_request_id(
     };
     let fields = service.table("forwarded").and_then(|it| it.table("client-field"));
     let is_client_field = fields.and_then(|field| field.text("name")).is_some_and(is);
-    let has_credential = |auth: &&ConfigSection| find_credential_field(auth).is_some_and(is);
+    let has_credential = |auth: &&ConfigSection| find_credential_fields(auth).any(is);
     let trouble = if is_client_field {
         FindingDetails::new(format!("`forwarded.client-field` writes `{name}` as well"))
     } else if let Some(auth) = auths.iter().find(has_credential) {
         let auth = quote_key(&auth.name);
-        FindingDetails::new(format!("`{name}` has the key or the token of `[auth.{auth}]`"))
+        FindingDetails::new(format!("`{name}` has what clients show `[auth.{auth}]`"))
     } else if let Some(auth) = auths.iter().find(|auth| written_fields(auth).any(is)) {
         let auth = quote_key(&auth.name);
         FindingDetails::new(format!("`[auth.{auth}]` writes `{name}` as well"))
@@ -72,5 +72,6 @@ pub fn verify_request_id(
 fn written_fields(auth: &ConfigSection) -> impl Iterator<Item = &str> {
     let of_claims = auth.texts("claim-fields").iter();
     let of_claims = of_claims.filter_map(|line| line.split(':').next()).map(str::trim);
-    auth.text("user-field").into_iter().chain(of_claims)
+    let taken = auth.texts("take").iter().map(String::as_str);
+    auth.text("user-field").into_iter().chain(of_claims).chain(taken)
 }

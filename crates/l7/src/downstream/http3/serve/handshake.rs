@@ -14,6 +14,7 @@ use super::{Http3ServerSession, Http3Stage};
 use crate::conn::stream::TlsContext;
 use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause::{self, HandshakeCause};
+use crate::tls::key_exchange::TLS_1_3;
 use crate::tls::verified_client::identify_client;
 
 impl Http3ServerSession {
@@ -66,6 +67,8 @@ impl Http3ServerSession {
             verified_client: client,
             name,
             session: self.connection.lineage(),
+            // RFC 9001 §4.2: QUIC has no earlier one.
+            version: Some(TLS_1_3),
         }));
         if let Some(age) = view.config.http3.age {
             // Plus or minus up to 10 %, so that connections opened together do not close together.

@@ -1,0 +1,11 @@
+//! The access log: its keys, and the variables that its lines may have.
+
+mod field;
+mod keys;
+mod variable;
+mod verify;
+
+pub use field::{AccessLogField, LogSource, MAX_LOG_FIELDS};
+pub(super) use keys::ACCESS_LOG;
+pub use variable::LogVariable;
+pub(super) use verify::verify_access_log;

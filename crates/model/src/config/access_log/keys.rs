@@ -1,0 +1,39 @@
+//! Describes `access-log` of `[global]`.
+
+use std::borrow::Cow;
+
+use super::field::MAX_LOG_FIELDS;
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+use crate::config::value::ConfigValue;
+
+pub static ACCESS_LOG: TableSchema = TableSchema {
+    description: "the access log",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "all",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Log every exchange; otherwise only those with a cause, and servers' answers with 5xx.",
+        ),
+        KeySchema::new(
+            "format",
+            ValueKind::Keyword(&[Keyword::new("json"), Keyword::new("common")]),
+            DefaultValue::keyword("json"),
+            "One JSON object a line, or the common log format with times appended.",
+        ),
+        KeySchema::new(
+            "fields",
+            ValueKind::Lines { form: TextFormat::LogField, most: MAX_LOG_FIELDS },
+            DefaultValue::Absent,
+            "What a line of `json` has, in this order: variables such as `status`, `header.NAME` and `cookie.NAME`, and `default` \
+             for everything that a line has without this key. docs/access-log.md lists the variables.",
+        ),
+        KeySchema::new(
+            "target",
+            ValueKind::Text { form: TextFormat::Target, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
+            "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1.",
+        ),
+    ],
+};
