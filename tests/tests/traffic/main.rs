@@ -18,6 +18,7 @@ mod hidden;
 mod hops;
 mod intercepted;
 mod lenient;
+mod log_formats;
 mod logged_fields;
 mod named_clients;
 mod request_ids;

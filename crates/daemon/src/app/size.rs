@@ -1,7 +1,7 @@
 //! The size of the request plane: workers, connections, and its other options at start.
 
 use l7::{AccessLogOptions, PlaneOptions};
-use model::config::{AccessLogTarget, GlobalConfig};
+use model::config::{AccessLogField, AccessLogFormat, AccessLogTarget, GlobalConfig};
 
 use crate::util::local_time::offset_seconds;
 
@@ -30,7 +30,10 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
         access: AccessLogOptions {
             all: log.all,
             format: log.format,
-            fields: log.fields.clone(),
+            fields: match log.format {
+                AccessLogFormat::Combined => AccessLogField::combined().to_vec(),
+                _ => log.fields.clone(),
+            },
             enabled: log.target != AccessLogTarget::Off,
         },
         sample: global.sample,

@@ -1,4 +1,5 @@
-//! Formats one line of the access log, as a JSON object or in the common log format with appended times.
+//! Formats one line of the access log: as a JSON object, as logfmt, in the common log format with appended times, or in
+//! the combined log format.
 //!
 //! All external text is escaped and truncated, so that any exchange results in one line of at most `MAX_LINE_BYTES`
 //! bytes. Absent values are left out (JSON) or written as `-`. Lines are written to a buffer only.
@@ -12,6 +13,8 @@
 //! `request-id="…"`. Where a proxy named the client,
 //! `connection="…" client-from="…" client-stop="…" client-hops=N` follow.
 //!
+//! Combined: the common log format, and then `"REFERER" "USER-AGENT"`. Logfmt: the fields of JSON as `name=value`.
+//!
 //! For malformed input, the method and the target are taken from its first line. If that line has no method, the whole
 //! line is the target.
 
@@ -21,7 +24,7 @@ use super::common_line;
 use super::date::WallOrigin;
 use super::exchange_record::ExchangeRecord;
 use super::line_facts::LineFacts;
-use super::line_writer::LineWriter;
+use super::line_writer::{LineForm, LineWriter};
 use super::log_fields::LogFields;
 
 /// Appends the line with its line end. `fields`: what it has; empty: what it has by default.
@@ -34,12 +37,15 @@ pub fn write_line(
     out: &mut Vec<u8>,
 ) {
     match format {
-        AccessLogFormat::Json => {
-            let mut line = LineWriter::begin(out);
+        AccessLogFormat::Json | AccessLogFormat::Logfmt => {
+            let form =
+                if format == AccessLogFormat::Json { LineForm::Json } else { LineForm::Logfmt };
+            let mut line = LineWriter::begin(form, out);
             LineFacts { record, names, wall }.write(fields, &mut line);
             line.end();
         }
         AccessLogFormat::Common => common_line::write_common(record, names, wall, out),
+        AccessLogFormat::Combined => common_line::write_combined(record, names, wall, out),
     }
     out.push(b'\n');
 }

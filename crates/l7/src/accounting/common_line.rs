@@ -1,4 +1,4 @@
-//! Writes a line of the access log in the common log format, with times appended.
+//! Writes a line of the access log in the common log format with times appended, or in the combined log format.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,15 +8,11 @@ use wire::http1::DefectDetail;
 use super::date::{WallOrigin, write_millis};
 use super::escape;
 use super::exchange_record::ExchangeRecord;
-use super::line_limits::{FIELD, FOUND, HOST, METHOD, NAME, TARGET};
+use super::line_limits::{FIELD, FOUND, HOST, METHOD, NAME, TARGET, VALUE};
 use super::log_fields::{LogFields, LoggedServer};
 
-pub(super) fn write_common(
-    record: &ExchangeRecord,
-    names: &LogFields,
-    wall: WallOrigin,
-    out: &mut Vec<u8>,
-) {
+/// The common log format alone.
+fn write_start(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out: &mut Vec<u8>) {
     let _ = write!(out, "{} - - [", names.client.ip());
     wall.date(record.begun_at).write_common(out);
     out.extend_from_slice(b"] \"");
@@ -31,9 +27,35 @@ pub(super) fn write_common(
         let _ = write!(out, " {}", names.protocol.name());
     }
     let _ = match record.status {
-        0 => write!(out, "\" - {} ", record.bytes_to_client),
-        status => write!(out, "\" {status} {} ", record.bytes_to_client),
+        0 => write!(out, "\" - {}", record.bytes_to_client),
+        status => write!(out, "\" {status} {}", record.bytes_to_client),
     };
+}
+
+/// The combined log format, as Apache httpd and nginx write it. The two fields are captured in this order.
+pub(super) fn write_combined(
+    record: &ExchangeRecord,
+    names: &LogFields,
+    wall: WallOrigin,
+    out: &mut Vec<u8>,
+) {
+    write_start(record, names, wall, out);
+    for at in 0..2 {
+        let value = names.further.captured.map_or(&b""[..], |captured| captured.value(at));
+        out.extend_from_slice(b" \"");
+        escape::common(if value.is_empty() { b"-" } else { value }, VALUE, out);
+        out.push(b'"');
+    }
+}
+
+pub(super) fn write_common(
+    record: &ExchangeRecord,
+    names: &LogFields,
+    wall: WallOrigin,
+    out: &mut Vec<u8>,
+) {
+    write_start(record, names, wall, out);
+    out.push(b' ');
     out.extend_from_slice(record.known_id().as_ref().map_or(b"-", |id| id.as_str().as_bytes()));
     out.push(b' ');
     escape::common(names.service.as_bytes(), NAME, out);

@@ -47,6 +47,11 @@ const ROWS: &[MistakeRow] = &[
         FIELDS,
         "a form of their own",
     ),
+    row(
+        "[global]\naccess-log = { format = \"combined\", fields = [\"status\"] }\n",
+        FIELDS,
+        "a form of their own",
+    ),
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod entry;
 mod filter;
+mod logfmt;
 
 use std::collections::HashMap;
 

@@ -223,6 +223,46 @@ fn default_stands_for_what_a_line_has_anyway_and_no_name_stands_twice() {
     assert!(other.contains("\"connection\":\"10.0.0.1:7\",\"client-from\""), "{other}");
 }
 
+#[test]
+fn logfmt_quotes_only_what_needs_it() {
+    let mut record = answered();
+    let id = record.id(&RequestIds::new(1, 5)).to_string();
+    let line = written(&record, &names(b"GET", b"/a b=\"c\""), AccessLogFormat::Logfmt);
+    assert_eq!(
+        line.replace(&id, "0040000000000005"),
+        concat!(
+            "time=2026-11-21T21:41:01.042Z id=0040000000000005 service=shop client=192.0.2.7:4711 ",
+            r#"protocol=HTTP/1.1 method=GET target="/a b=\"c\"" status=200 by=server server=web/a "#,
+            "attempts=1 bytes-from-client=80 bytes-to-client=2326 bytes-to-server=120 ",
+            "bytes-from-server=2300 head-ms=0.100 connect-ms=0.250 first-byte-ms=3.000 ",
+            "transfer-ms=0.040 total-ms=3.400\n"
+        )
+    );
+}
+
+/// The value of a field in a line of logfmt, by the rules of its readers: bare, or a text of JSON.
+fn logfmt_value(line: &str, name: &str) -> Option<String> {
+    let mut rest = line.trim_end_matches('\n');
+    while !rest.is_empty() {
+        let (key, after) = rest.split_once('=').unwrap();
+        assert!(key.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"'), "{line}");
+        let mut values = serde_json::Deserializer::from_str(after).into_iter::<String>();
+        let (value, length) = if after.starts_with('"') {
+            let value = values.next().unwrap().unwrap();
+            (value, values.byte_offset())
+        } else {
+            let end = after.find(' ').unwrap_or(after.len());
+            (after[..end].to_owned(), end)
+        };
+        if key == name {
+            return Some(value);
+        }
+        rest = &after[length..];
+        rest = if rest.is_empty() { rest } else { rest.strip_prefix(' ').unwrap() };
+    }
+    None
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -272,6 +312,17 @@ proptest! {
             prop_assert_eq!(parsed["header.x-a"].as_str().unwrap().as_bytes(), trimmed);
             prop_assert_eq!(parsed["referer"].as_str().unwrap().as_bytes(), trimmed);
         }
+        let line = written_with(&answered(), &names, AccessLogFormat::Logfmt, &fields);
+        prop_assert!(line.len() <= MAX_LINE_BYTES + MAX_FIELD_BYTES);
+        prop_assert_eq!(line.matches('\n').count(), 1);
+        for name in ["header.x-a", "referer", "cookie.a", "rule", "status"] {
+            let known = parsed.get(name).map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
+            prop_assert_eq!(logfmt_value(&line, name), known);
+        }
+        let combined = written_with(&answered(), &names, AccessLogFormat::Combined, &AccessLogField::combined());
+        prop_assert!(combined.is_ascii() && combined.matches('\n').count() == 1);
+        let bare = combined.replace("\\\\", "").replace("\\\"", "").matches('"').count();
+        prop_assert_eq!(bare, 6);
         for field in &fields {
             let name = format!("\"{}\":", field.name());
             // A value cannot hold a name, for its quotes are escaped.

@@ -54,6 +54,14 @@ impl AccessLogField {
         Some(AccessLogField { name: name.to_owned(), source })
     }
 
+    /// The two fields of the request that the combined log format has, in its order.
+    pub fn combined() -> [AccessLogField; 2] {
+        [LogVariable::Referer, LogVariable::UserAgent].map(|variable| AccessLogField {
+            name: variable.name().to_owned(),
+            source: LogSource::Variable(variable),
+        })
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -18,15 +18,21 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
         ),
         KeySchema::new(
             "format",
-            ValueKind::Keyword(&[Keyword::new("json"), Keyword::new("common")]),
+            ValueKind::Keyword(&[
+                Keyword::new("json"),
+                Keyword::new("logfmt"),
+                Keyword::new("common"),
+                Keyword::new("combined"),
+            ]),
             DefaultValue::keyword("json"),
-            "One JSON object a line, or the common log format with times appended.",
+            "One JSON object a line, `name=value` (logfmt), the common log format with times appended, or the combined log format of \
+             Apache httpd and nginx.",
         ),
         KeySchema::new(
             "fields",
             ValueKind::Lines { form: TextFormat::LogField, most: MAX_LOG_FIELDS },
             DefaultValue::Absent,
-            "What a line of `json` has, in this order: variables such as `status`, `header.NAME` and `cookie.NAME`, and `default` \
+            "What a line of `json` or `logfmt` has, in this order: variables such as `status`, `header.NAME` and `cookie.NAME`, and `default` \
              for everything that a line has without this key. docs/access-log.md lists the variables.",
         ),
         KeySchema::new(

@@ -12,9 +12,9 @@ pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_
         return;
     }
     let span = || log.span_of("fields");
-    if log.text("format") == Some("common") {
-        let trouble = FindingDetails::new("lines of `common` have a form of their own")
-            .with_expected("`fields` with `format = \"json\"`");
+    if let Some(format @ ("common" | "combined")) = log.text("format") {
+        let trouble = FindingDetails::new(format!("lines of `{format}` have a form of their own"))
+            .with_expected("`fields` with `format = \"json\"` or `\"logfmt\"`");
         sink.error(span(), FIELDS, trouble);
     }
     let fields: Vec<AccessLogField> =

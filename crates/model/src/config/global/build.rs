@@ -20,7 +20,9 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
         access_log: read_inner_table(section, "access-log", |log| AccessLogConfig {
             all: log.flag("all"),
             format: match log.text("format") {
+                Some("logfmt") => AccessLogFormat::Logfmt,
                 Some("common") => AccessLogFormat::Common,
+                Some("combined") => AccessLogFormat::Combined,
                 _ => AccessLogFormat::Json,
             },
             fields: log

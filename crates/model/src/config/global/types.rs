@@ -54,8 +54,12 @@ pub struct AccessLogConfig {
 pub enum AccessLogFormat {
     /// One JSON object per line (default).
     Json,
+    /// `name=value`, as Go's programs and Heroku log.
+    Logfmt,
     /// The common log format with times appended.
     Common,
+    /// The combined log format of Apache httpd and nginx.
+    Combined,
 }
 
 /// The destination of the access log.

@@ -1,11 +1,19 @@
-//! One line of the access log in either form → its parts.
+//! One line of the access log in any form → its parts.
 
 use api::types::LogEntry;
 
-/// The parts of a line; `None`: the line is in neither form, as one that was cut.
+use super::logfmt::parse_logfmt;
+
+/// The parts of a line; `None`: the line is in no form, as one that was cut.
 pub fn parse(line: &[u8]) -> Option<LogEntry> {
     let line = std::str::from_utf8(line).ok()?;
-    if line.starts_with('{') { serde_json::from_str(line).ok() } else { parse_common(line) }
+    if line.starts_with('{') {
+        serde_json::from_str(line).ok()
+    } else if line.contains(" - - [") {
+        parse_common(line).or_else(|| parse_logfmt(line))
+    } else {
+        parse_logfmt(line)
+    }
 }
 
 /// The address of a client, without the port.
@@ -20,7 +28,8 @@ pub fn client_address(client: &str) -> &str {
     }
 }
 
-/// `client - - [time] "request" status bytes id service server cause attempts times`.
+/// `client - - [time] "request" status bytes id service server cause attempts times`, or the combined log format, where
+/// `"referer" "user-agent"` follow the bytes.
 fn parse_common(line: &str) -> Option<LogEntry> {
     let (client, rest) = line.split_once(" - - [")?;
     let (time, rest) = rest.split_once("] \"")?;
@@ -29,7 +38,19 @@ fn parse_common(line: &str) -> Option<LogEntry> {
     let mut words = rest.get(end + 1..)?.split_ascii_whitespace();
     let status = words.next()?;
     let bytes_to_client = words.next()?.parse().ok()?;
-    let id = known(words.next()?);
+    let rest_begins = words.next()?;
+    if rest_begins.starts_with('"') {
+        let mut entry = LogEntry {
+            time: time.to_owned(),
+            client: client.to_owned(),
+            status: status.parse().unwrap_or_default(),
+            bytes_to_client,
+            ..LogEntry::default()
+        };
+        fill_request_line(&mut entry, request);
+        return Some(entry);
+    }
+    let id = known(rest_begins);
     let service = words.next()?.to_owned();
     let server = known(words.next()?);
     let ending = known(words.next()?);
