@@ -180,6 +180,9 @@ fn render_entry(entry: &LogEntry) -> String {
 fn render_nothing(page: &LogPage) -> String {
     let all = match page.scope {
         LogScope::All => "",
+        LogScope::Sample => {
+            "; a share of what is neither failed nor slow is logged, as `access-log.sample` says"
+        }
         _ => {
             "; errors alone are logged, `access-log = { all = true }` in [global] logs every request"
         }

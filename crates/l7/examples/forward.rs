@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         connections: 100_000,
         access: AccessLogOptions {
             all: false,
+            sample: None,
             format: AccessLogFormat::Json,
             fields: Vec::new(),
             enabled: false,

@@ -36,7 +36,9 @@ pub use exchange_record::ExchangeRecord;
 pub use exchange_sample::{ConnectionSetup, ExchangeSample, SocketSamples};
 pub use id::{RequestId, RequestIds};
 pub use line_limits::{FIELD, FOUND, HOST};
-pub use log_fields::{ClientOrigin, DownstreamProtocol, FurtherFacts, LogFields, LoggedServer};
+pub use log_fields::{
+    ClientOrigin, DownstreamProtocol, FurtherFacts, LogDecision, LogFields, LoggedServer,
+};
 pub use pace::record_pace;
 pub use refused_request::refused_request;
 pub use user_experience::{count_user_experience, is_logged_always};

@@ -32,7 +32,7 @@ use model::time_attribution::WORDS;
 use crate::accounting::gauges::{GaugeHandle, OpenGauges};
 use crate::accounting::logged_request::LoggedRequest;
 use crate::accounting::observer::{PlaneObserver, PlaneOptions};
-use crate::accounting::{self, ExchangeRecord, LogBatch, RequestIds, WallOrigin};
+use crate::accounting::{self, ExchangeRecord, LogBatch, LogDecision, RequestIds, WallOrigin};
 use crate::conn::ports::WorkerPorts;
 use crate::conn::sampling::ExchangeSampler;
 use crate::conn::tls_state::TlsScratch;
@@ -293,14 +293,14 @@ impl<N: NetDriver> Worker<N> {
             method: request.method,
             target: request.target,
             offence: request.offence,
+            weight: None,
             slow,
             further: request.further,
         };
         self.record_refused(record, &names);
+        let LogDecision::Logged { weight } = self.decide_log(view, record) else { return };
+        let names = accounting::LogFields { weight, ..names };
         let access = &self.options.access;
-        if !access.enabled || !(access.all || accounting::is_logged_always(record)) {
-            return;
-        }
         record.id(&self.ids);
         self.log.borrow_mut().add(&*self.observer, &view.stats, self.index, |out| {
             accounting::write_line(record, &names, access.format, &access.fields, self.wall, out);

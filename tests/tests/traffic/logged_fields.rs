@@ -78,3 +78,38 @@ fn both_clients_and_a_refused_requests_host_are_there_beside_the_default() {
     assert_eq!(line["host"], "b", "{line}");
     assert!(names(&line).contains(&"connection"), "{line}");
 }
+
+#[test]
+fn a_sample_has_its_weight_and_all_that_failed() {
+    let recorder = RecordingServer::start();
+    let balancer = start("sample = \"25%\"", &recorder);
+    let mut client = balancer.client();
+    for _ in 0..800 {
+        client.send(REQUEST);
+        assert_eq!(client.read_answer().status(), 200);
+    }
+    for _ in 0..10 {
+        let mut other = balancer.client();
+        other.send("GET /broken HTTP/1.1\r\nHost: a\r\nbad name: x\r\n\r\n");
+        assert_eq!(other.read_answer().status(), 400);
+    }
+    // The last one of its worker: lines of one worker are in their order.
+    client.send("GET /last HTTP/1.1\r\nHost: a\r\nbad name: x\r\n\r\n");
+    assert_eq!(client.read_answer().status(), 400);
+    let is_failed = |line: &&Value| line["cause"] == "bad-request";
+    let count = || balancer.log().iter().filter(is_failed).count();
+    tests::e2e::wait::until("all that failed", || count() == 11);
+    let lines = balancer.log();
+    assert!(lines.iter().filter(is_failed).all(|line| line.get("weight").is_none()));
+    // Slow ones are logged in any case and stand for themselves; how many they are is the machine's affair. Of the rest a
+    // quarter is drawn: 800 draws have a standard deviation of 12, and 6 of them are allowed.
+    let good: Vec<&Value> = lines.iter().filter(|line| line["status"] == 200).collect();
+    let drawn = good.iter().filter(|line| line["weight"] == 4.0).count();
+    let slow = good.len() - drawn;
+    let expected = (800 - slow) as f64 / 4.0;
+    assert!((drawn as f64 - expected).abs() < 75.0, "{drawn} drawn, {slow} slow");
+    let estimate: f64 = good.iter().map(|line| line["weight"].as_f64().unwrap_or(1.0)).sum();
+    assert!((estimate - 800.0).abs() < 300.0, "{estimate}");
+    let told = balancer.cli_output(&["log", "--status", "299"]);
+    assert!(told.contains("access-log.sample"), "{told}");
+}

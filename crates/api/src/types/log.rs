@@ -80,6 +80,8 @@ pub enum LogScope {
     Off,
     /// Those that failed or were refused.
     Errors,
+    /// Those, slow ones, and a share of the rest.
+    Sample,
     /// Every one.
     All,
 }

@@ -127,7 +127,7 @@ export type LogGroup = "client" | "service" | "server" | "status" | "cause" | "t
 
 export type LogPage = { "entries": Array<LogEntry>; "examined": number; "lost": number; "next": number; "now-unix-ms": number; "scope": LogScope; "top": Array<LogCount> };
 
-export type LogScope = "off" | "errors" | "all";
+export type LogScope = "off" | "errors" | "sample" | "all";
 
 export type Lost = { "events": number; "updates": number };
 

@@ -26,10 +26,11 @@ pub(super) async fn get_log(
     let filter = LogFilter::read(&query)
         .map_err(|error| ApiProblem::new(400, "query", error.to_string()))?;
     let log = &snapshot.config.global.access_log;
-    let scope = match (&log.target, log.all) {
-        (AccessLogTarget::Off, _) => LogScope::Off,
-        (_, true) => LogScope::All,
-        (_, false) => LogScope::Errors,
+    let scope = match (&log.target, log.all, log.sample) {
+        (AccessLogTarget::Off, _, _) => LogScope::Off,
+        (_, true, _) => LogScope::All,
+        (_, false, Some(_)) => LogScope::Sample,
+        (_, false, None) => LogScope::Errors,
     };
     let found = context.report_sources.access.recent_lines(query.after);
     let now = unix_ms(SystemTime::now());

@@ -29,6 +29,7 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
         connections: global.connections.unwrap_or_else(|| connections(descriptors())),
         access: AccessLogOptions {
             all: log.all,
+            sample: log.sample,
             format: log.format,
             fields: match log.format {
                 AccessLogFormat::Combined => AccessLogField::combined().to_vec(),

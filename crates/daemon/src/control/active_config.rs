@@ -107,6 +107,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         ("telemetry.traces", traces(telemetry) != traces(&new.telemetry)),
         ("access-log.all", access_log.all != new.access_log.all),
         ("access-log.format", access_log.format != new.access_log.format),
+        ("access-log.sample", access_log.sample != new.access_log.sample),
         ("access-log.fields", access_log.fields != new.access_log.fields),
         ("access-log.target", off(&access_log.target) != off(&new.access_log.target)),
         ("control.socket", control.socket != new.control.socket),

@@ -94,6 +94,9 @@ pub(super) fn write_common(
             let _ = write!(out, " client-stop=\"{stop}\" client-hops={}", origin.hops);
         }
     }
+    if let Some(weight) = names.weight {
+        let _ = write!(out, " weight={weight}");
+    }
 }
 
 /// From the head to the total.

@@ -102,6 +102,11 @@ impl LineFacts<'_> {
             V::Reused => {}
             V::Cause => text(line, key, record.cause.map(|cause| cause.name())),
             V::Defect => text(line, key, record.defect),
+            V::Weight => {
+                if let Some(weight) = names.weight {
+                    line.decimal(key, weight);
+                }
+            }
             V::Rule => text(line, key, names.further.rule),
             V::Sni => bytes(line, key, names.further.sni.map(str::as_bytes), HOST),
             V::TlsVersion => text(line, key, names.further.tls_version),

@@ -76,6 +76,11 @@ impl<'o> LineWriter<'o> {
         let _ = write!(self.out, "{value}");
     }
 
+    pub fn decimal(&mut self, name: &str, value: f64) {
+        self.name(name);
+        let _ = write!(self.out, "{value}");
+    }
+
     pub fn flag(&mut self, name: &str) {
         self.name(name);
         self.out.extend_from_slice(b"true");

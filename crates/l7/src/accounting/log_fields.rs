@@ -47,6 +47,8 @@ pub struct LogFields<'a> {
     pub target: &'a [u8],
     /// The part of the request that violated a rule.
     pub offence: DefectDetail<'a>,
+    /// How many exchanges this one stands for, where that is more than one.
+    pub weight: Option<f64>,
     /// The side that took most of a slow exchange's time.
     pub slow: Option<TimeShare>,
     /// What is only known where the configuration asks for it.
@@ -63,6 +65,16 @@ pub struct FurtherFacts<'a> {
     pub tls_version: Option<&'static str>,
     /// The rule that took the request.
     pub rule: Option<&'a str>,
+}
+
+/// What becomes of an exchange in the access log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LogDecision {
+    Skipped,
+    Logged {
+        /// How many exchanges it stands for, where only a share of its kind is logged.
+        weight: Option<f64>,
+    },
 }
 
 /// How a client was found that is not the peer of its connection, or that a trusted peer should have named.

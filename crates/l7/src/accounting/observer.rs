@@ -29,6 +29,8 @@ pub struct PlaneOptions {
 pub struct AccessLogOptions {
     /// Logs every exchange, not only those with a cause.
     pub all: bool,
+    /// The share of what is neither failed nor slow that is logged, parts per million; `None`: nothing of it.
+    pub sample: Option<u32>,
     pub format: AccessLogFormat,
     /// What a line has, in this order; empty: what it has by default.
     pub fields: Vec<AccessLogField>,

@@ -67,6 +67,7 @@ mod tests {
             method: &long,
             target: &long,
             offence,
+            weight: None,
             slow: None,
             further: FurtherFacts::default(),
         };

@@ -92,6 +92,7 @@ impl WorkerHarness {
             connections: 1000,
             access: AccessLogOptions {
                 all: true,
+                sample: None,
                 format: AccessLogFormat::Json,
                 fields: Vec::new(),
                 enabled: true,

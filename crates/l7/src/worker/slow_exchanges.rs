@@ -10,9 +10,12 @@ use model::snapshot::ServiceView;
 use model::time_attribution::{TimeShare, WaitReason, attribute_time};
 
 use super::Worker;
-use crate::accounting::{self, ExchangeRecord, ExchangeSample};
+use crate::accounting::{self, ExchangeRecord, ExchangeSample, LogDecision};
 use crate::conn::sampling;
 use crate::rt::NetDriver;
+
+/// Shares are parts of this.
+const MILLION: u32 = 1_000_000;
 
 impl<N: NetDriver> Worker<N> {
     /// Adds the time for which the thread did not run in the middle of this turn. Called where an exchange has read the
@@ -54,7 +57,27 @@ impl<N: NetDriver> Worker<N> {
         let facts = accounting::exchange_facts(record, view.id, client, slow, &self.ids);
         self.samples.push(&facts.to_words());
         let access = &self.options.access;
-        let logged = access.enabled && (access.all || record.cause.is_some());
+        let logged =
+            access.enabled && (access.all || access.sample.is_some() || record.cause.is_some());
         (slow && logged).then(|| attribute_time(&facts).largest()).flatten()
+    }
+
+    /// Whether the access log has the exchange.
+    pub(super) fn decide_log(&self, view: &ServiceView, record: &ExchangeRecord) -> LogDecision {
+        let access = &self.options.access;
+        if !access.enabled {
+            return LogDecision::Skipped;
+        }
+        if access.all || accounting::is_logged_always(record) {
+            return LogDecision::Logged { weight: None };
+        }
+        let Some(share) = access.sample else { return LogDecision::Skipped };
+        if sampling::is_slow(view, record, record.ended_at.unwrap_or(self.rt.now())) {
+            return LogDecision::Logged { weight: None };
+        }
+        match self.rng.borrow_mut().below(MILLION.into()) < u64::from(share) {
+            true => LogDecision::Logged { weight: Some(f64::from(MILLION) / f64::from(share)) },
+            false => LogDecision::Skipped,
+        }
     }
 }

@@ -54,6 +54,29 @@ const ROWS: &[MistakeRow] = &[
     ),
 ];
 
+const SAMPLE: &str = "global.access-log.sample";
+
+const SAMPLES: &[MistakeRow] = &[
+    row("[global]\naccess-log = { sample = \"0%\" }\n", SAMPLE, ""),
+    row("[global]\naccess-log = { sample = \"100%\" }\n", SAMPLE, ""),
+    row("[global]\naccess-log = { sample = \"1%\", all = true }\n", SAMPLE, "logs every exchange"),
+    row(
+        "[global]\naccess-log = { sample = \"1%\", format = \"combined\" }\n",
+        SAMPLE,
+        "no place for a weight",
+    ),
+    row(
+        "[global]\naccess-log = { sample = \"1%\", fields = [\"status\"] }\n",
+        SAMPLE,
+        "need their weight",
+    ),
+];
+
+#[test]
+fn mistakes_in_samples_are_named() {
+    check_rows(SAMPLES);
+}
+
 #[test]
 fn mistakes_in_fields_of_the_log_are_named() {
     check_rows(ROWS);

@@ -30,6 +30,7 @@ fn names<'a>(method: &'a [u8], target: &'a [u8]) -> LogFields<'a> {
         method,
         target,
         offence: DefectDetail::default(),
+        weight: None,
         slow: None,
         further: FurtherFacts::default(),
     }

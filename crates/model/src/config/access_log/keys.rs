@@ -17,6 +17,13 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
             "Log every exchange; otherwise only those with a cause, and servers' answers with 5xx.",
         ),
         KeySchema::new(
+            "sample",
+            ValueKind::Share(1, 999_999, Some("off")),
+            DefaultValue::unset("off"),
+            "Log this share of the exchanges that neither failed nor were slow, such as `\"1%\"`, with `weight` in the line, and \
+             every slow one. `off`: without `all` none of them.",
+        ),
+        KeySchema::new(
             "format",
             ValueKind::Keyword(&[
                 Keyword::new("json"),

@@ -68,6 +68,7 @@ log_variables! {
     ServerTlsGroup = "server-tls-group",
     Owner = "owner",
     Limit = "limit",
+    Weight = "weight",
     Rule = "rule",
     Sni = "sni",
     TlsVersion = "tls-version",

@@ -1,4 +1,4 @@
-//! Verifies the access log: its fields stand in a format that has them, and each once.
+//! Verifies the access log: its fields stand in a format that has them, each once, and those of a sample have a weight.
 
 use super::field::{AccessLogField, LogSource};
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -7,6 +7,7 @@ use crate::config::section::ConfigSection;
 const FIELDS: &str = "global.access-log.fields";
 
 pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
+    verify_sample(log, sink);
     let names = log.texts("fields");
     if names.is_empty() {
         return;
@@ -29,4 +30,26 @@ pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_
             sink.error(span(), FIELDS, FindingDetails::new(message));
         }
     }
+}
+
+/// A sample needs its weight in the line, and has no sense where everything is logged.
+fn verify_sample(log: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
+    if log.count::<u32>("sample").is_none() {
+        return;
+    }
+    let fields = log.texts("fields");
+    let has_weight = fields.is_empty() || fields.iter().any(|it| it == "default" || it == "weight");
+    let trouble = if log.flag("all") {
+        FindingDetails::new("`all` logs every exchange")
+            .with_expected("`sample` alone: what failed, what was slow, and this share of the rest")
+    } else if log.text("format") == Some("combined") {
+        FindingDetails::new("lines of `combined` have no place for a weight")
+            .with_expected("`format = \"json\"`, `\"logfmt\"` or `\"common\"`")
+    } else if !has_weight {
+        FindingDetails::new("lines of a sample need their weight")
+            .with_expected("`\"weight\"` or `\"default\"` in `fields`")
+    } else {
+        return;
+    };
+    sink.error(log.span_of("sample"), "global.access-log.sample", trouble);
 }

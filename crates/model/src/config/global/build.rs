@@ -19,6 +19,7 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
         connections: section.count("connections"),
         access_log: read_inner_table(section, "access-log", |log| AccessLogConfig {
             all: log.flag("all"),
+            sample: log.count("sample"),
             format: match log.text("format") {
                 Some("logfmt") => AccessLogFormat::Logfmt,
                 Some("common") => AccessLogFormat::Common,

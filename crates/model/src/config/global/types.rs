@@ -41,6 +41,8 @@ pub struct GlobalConfig {
 pub struct AccessLogConfig {
     /// Whether all exchanges are logged, or only failed ones (default).
     pub all: bool,
+    /// The share of exchanges that are logged though they neither failed nor were slow, parts per million; `None`: none.
+    pub sample: Option<u32>,
     pub format: AccessLogFormat,
     /// What a line has, in this order; empty: what it has by default.
     pub fields: Vec<AccessLogField>,
