@@ -102,7 +102,9 @@ mod text_block;
 mod unsupported_keys;
 mod value;
 
-pub use access_log::{AccessLogField, LogSource, LogVariable, MAX_LOG_FIELDS};
+pub use access_log::{
+    AccessLogField, LogSource, LogVariable, MAX_LOG_FIELDS, SyslogServer, SyslogTransport,
+};
 pub use address::{ServerAddress, ServerEndpoint, ServerHost, UnixSocketPath};
 pub use admin_state::AdminState;
 pub use affinity::{

@@ -22,7 +22,7 @@ pub struct BalancerConfig {
     service: String,
     pool: String,
     extra_tables: String,
-    log: Option<&'static str>,
+    log: Option<String>,
     /// Keys of the access log, apart from its target.
     log_keys: String,
 }
@@ -48,7 +48,7 @@ impl BalancerConfig {
             service: String::new(),
             pool: String::new(),
             extra_tables: String::new(),
-            log: Some("DIR/access.log"),
+            log: Some("DIR/access.log".to_owned()),
             log_keys: "all = true".to_owned(),
         };
         let names = ('a'..='z').map(String::from);
@@ -104,9 +104,9 @@ impl BalancerConfig {
         self
     }
 
-    /// Logs every request to this file.
-    pub fn log_to(mut self, path: &'static str) -> BalancerConfig {
-        self.log = Some(path);
+    /// Logs every request to this target.
+    pub fn log_to(mut self, target: &str) -> BalancerConfig {
+        self.log = Some(target.to_owned());
         self
     }
 
@@ -133,10 +133,10 @@ impl BalancerConfig {
             self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
         let listen = listen.join(", ");
         let servers = self.servers.join(", ");
-        let log = match self.log {
-            Some(path) => {
+        let log = match &self.log {
+            Some(target) => {
                 let keys = &self.log_keys;
-                format!("{{ {keys}, target = \"{path}\" }}")
+                format!("{{ {keys}, target = \"{target}\" }}")
             }
             None => "\"off\"".to_owned(),
         };

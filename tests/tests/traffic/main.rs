@@ -19,6 +19,7 @@ mod hops;
 mod intercepted;
 mod lenient;
 mod log_formats;
+mod log_servers;
 mod logged_fields;
 mod named_clients;
 mod request_ids;

@@ -7,6 +7,8 @@
 pub mod recent_lines;
 mod shared;
 mod sink;
+mod syslog_message;
+mod syslog_sink;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -134,7 +136,10 @@ impl AccessLogger {
     /// # Errors
     /// As `start`; the old target then stays.
     pub fn retarget(&self, target: &AccessLogTarget) -> Result<(), AccessLogOpenError> {
-        drop(AccessLogSink::open(target).or_else(|error| open_or_retry(target, error))?);
+        // A server is connected to by the thread alone, and nothing about it is refused here.
+        if !matches!(target, AccessLogTarget::Syslog(_)) {
+            drop(AccessLogSink::open(target).or_else(|error| open_or_retry(target, error))?);
+        }
         *self.shared.target.lock().unwrap_or_else(PoisonError::into_inner) = target.clone();
         self.reopen();
         Ok(())

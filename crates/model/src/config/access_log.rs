@@ -2,10 +2,13 @@
 
 mod field;
 mod keys;
+mod target;
 mod variable;
 mod verify;
 
 pub use field::{AccessLogField, LogSource, MAX_LOG_FIELDS};
 pub(super) use keys::ACCESS_LOG;
+pub(super) use target::is_log_target;
+pub use target::{SyslogServer, SyslogTransport};
 pub use variable::LogVariable;
 pub(super) use verify::verify_access_log;

@@ -1,5 +1,5 @@
 //! Settings whose effect reaches beyond the product: programs to run, files of secrets to send, Unix sockets of other
-//! programs, the access log's file, files of networks, and access to the API with its audit log.
+//! programs, the access log's file or server, files of networks, and access to the API with its audit log.
 //!
 //! A user who can change such a setting can run, disclose or write what the daemon's user can, grant access, or erase
 //! the audit log. The daemon decides where such changes are allowed.
@@ -51,8 +51,8 @@ impl Config {
             );
             add(format!("global.hook {name}"), "runs", told);
         }
-        if let AccessLogTarget::File(path) = &self.global.access_log.target {
-            add("global.access-log.target".to_owned(), "writes to", display_path(path));
+        if let Some(log) = written_log(&self.global.access_log.target) {
+            add("global.access-log.target".to_owned(), "writes to", log);
         }
         for (key, does, what) in control_effects(&self.global.control) {
             add(format!("global.control.{key}"), does, what);
@@ -105,6 +105,15 @@ impl Config {
         before: &BTreeSet<PrivilegedEffect>,
     ) -> Option<PrivilegedSetting> {
         self.privileged_settings().into_iter().find(|written| !before.contains(&written.effect))
+    }
+}
+
+/// The file or server that gets the access log.
+fn written_log(target: &AccessLogTarget) -> Option<String> {
+    match target {
+        AccessLogTarget::File(path) => Some(display_path(path)),
+        AccessLogTarget::Syslog(server) => Some(server.to_string()),
+        AccessLogTarget::Off | AccessLogTarget::Stderr | AccessLogTarget::Stdout => None,
     }
 }
 
@@ -200,6 +209,12 @@ mod tests {
                 "pool.p.server.c"
             ]
         );
+    }
+
+    #[test]
+    fn a_syslog_server_is_named() {
+        let text = "[global]\naccess-log = \"syslog://192.0.2.9:514\"\n[pool.p]\nservers = [\"10.0.0.1:80\"]\n";
+        assert_eq!(keys(&config(text)), ["global.access-log.target"]);
     }
 
     #[test]

@@ -54,6 +54,20 @@ const ROWS: &[MistakeRow] = &[
     ),
 ];
 
+const TARGET: &str = "global.access-log.target";
+const SHORT: &str = "global.access-log";
+
+const TARGETS: &[MistakeRow] = &[
+    row("[global]\naccess-log = \"syslog://logs.example:514\"\n", SHORT, "not a text that fits"),
+    row("[global]\naccess-log = \"syslog://192.0.2.9\"\n", SHORT, "not a text that fits"),
+    row("[global]\naccess-log = { target = \"syslog+tls://192.0.2.9:6514\" }\n", TARGET, ""),
+];
+
+#[test]
+fn mistakes_in_syslog_servers_are_named() {
+    check_rows(TARGETS);
+}
+
 const SAMPLE: &str = "global.access-log.sample";
 
 const SAMPLES: &[MistakeRow] = &[

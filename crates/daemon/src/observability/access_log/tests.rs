@@ -1,6 +1,8 @@
 //! The log with files, a full disk and pipes without a reader. No test waits for a clock except for the slice of a
 //! blocked pipe.
 
+mod syslog;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};

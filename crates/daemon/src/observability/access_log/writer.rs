@@ -9,7 +9,8 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use model::config::AccessLogTarget;
+use model::config::{AccessLogTarget, SyslogTransport};
+use rustix::io::Errno;
 
 use super::shared::{AccessLogMessage, NoticeCallback, SharedAccessLog, count_lines};
 use super::sink::AccessLogSink;
@@ -128,12 +129,25 @@ impl AccessLogWriter {
                 Err(PartialWrite { error, .. }) => return self.lost(lines, 0, &error),
             }
         }
-        match self.write_all(lines) {
-            Ok(()) => {
-                self.shared.written.fetch_add(count_lines(lines), Ordering::Relaxed);
-                self.shared.failing.store(false, Ordering::Relaxed);
+        let mut rest = lines;
+        loop {
+            match self.write_all(rest) {
+                Ok(()) => {
+                    self.shared.written.fetch_add(count_lines(rest), Ordering::Relaxed);
+                    self.shared.failing.store(false, Ordering::Relaxed);
+                    return;
+                }
+                // No datagram has room for this line; the others may fit.
+                Err(PartialWrite { written, error })
+                    if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) =>
+                {
+                    let line = rest[written..].split_inclusive(|byte| *byte == b'\n').next();
+                    let end = written + line.map_or(0, <[u8]>::len);
+                    self.lost(&rest[..end], written, &error);
+                    rest = &rest[end..];
+                }
+                Err(PartialWrite { written, error }) => return self.lost(rest, written, &error),
             }
-            Err(PartialWrite { written, error }) => self.lost(lines, written, &error),
         }
     }
 
@@ -159,9 +173,15 @@ impl AccessLogWriter {
         self.shared.written.fetch_add(whole, Ordering::Relaxed);
         self.shared.dropped_target.fetch_add(count_lines(lines) - whole, Ordering::Relaxed);
         self.torn |= done > 0 && lines[done - 1] != b'\n';
-        // A pipe whose reader left may get a new one, a file on a full disk may be rotated away.
-        if error.kind() == ErrorKind::BrokenPipe && matches!(self.target, AccessLogTarget::File(_))
-        {
+        let is_over = match &self.target {
+            // A pipe whose reader left may get a new one, a file on a full disk may be rotated away.
+            AccessLogTarget::File(_) => error.kind() == ErrorKind::BrokenPipe,
+            AccessLogTarget::Syslog(server) => {
+                server.transport == SyslogTransport::Tcp && error.kind() != ErrorKind::WouldBlock
+            }
+            AccessLogTarget::Stdout | AccessLogTarget::Stderr | AccessLogTarget::Off => false,
+        };
+        if is_over {
             self.sink = None;
             self.torn = false;
         }
@@ -186,6 +206,7 @@ impl AccessLogWriter {
             AccessLogTarget::File(path) => path.display().to_string(),
             AccessLogTarget::Stdout => "standard output".into(),
             AccessLogTarget::Stderr => "standard error".into(),
+            AccessLogTarget::Syslog(server) => server.to_string(),
             AccessLogTarget::Off => "off".into(),
         };
         (self.notice)(format!(

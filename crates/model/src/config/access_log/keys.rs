@@ -46,7 +46,8 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
             "target",
             ValueKind::Text { form: TextFormat::Target, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
-            "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1.",
+            "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1. `syslog://ADDRESS:PORT` is a syslog server over \
+             UDP, `syslog+tcp://ADDRESS:PORT` one over TCP.",
         ),
     ],
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::access_log::{AccessLogField, LogVariable};
+use super::super::access_log::{AccessLogField, LogVariable, is_log_target};
 use super::super::finding::FindingDetails;
 use super::super::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
@@ -28,10 +28,7 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
                 .map(|()| ConfigValue::Text(Cow::Owned(text.to_owned())));
         }
         TextFormat::File => !text.is_empty() && text.len() <= 4_096 && !text.contains('\0'),
-        TextFormat::Target => {
-            matches!(text, "off" | "stderr" | "stdout")
-                || (text.contains('/') && text.len() <= 4_096 && !text.contains('\0'))
-        }
+        TextFormat::Target => is_log_target(text),
         TextFormat::Interface => {
             (1..=15).contains(&text.len()) && visible(text) && !text.contains(['/', ':'])
         }
@@ -132,7 +129,9 @@ pub fn describe_format(form: TextFormat) -> &'static str {
     match form {
         TextFormat::Name => "a name in kebab-case",
         TextFormat::File => "a path",
-        TextFormat::Target => "\"stderr\", \"stdout\", \"off\", or a file's path with a `/` in it",
+        TextFormat::Target => {
+            "\"stderr\", \"stdout\", \"off\", \"syslog://ADDRESS:PORT\", or a file's path with a `/` in it"
+        }
         TextFormat::Interface => "a network interface, at most 15 characters",
         TextFormat::Congestion => "the kernel's name of a congestion control, such as \"bbr\"",
         TextFormat::RequestPath => "a path with a leading `/`, such as \"/healthz\"",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::types::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig};
-use crate::config::access_log::AccessLogField;
+use crate::config::access_log::{AccessLogField, SyslogServer};
 use crate::config::control::ControlConfig;
 use crate::config::inner_table::read_inner_table;
 use crate::config::section::ConfigSection;
@@ -35,7 +35,10 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
                 Some("off") => AccessLogTarget::Off,
                 Some("stdout") => AccessLogTarget::Stdout,
                 Some("stderr") | None => AccessLogTarget::Stderr,
-                Some(file) => AccessLogTarget::File(PathBuf::from(file)),
+                Some(other) => SyslogServer::parse(other).map_or_else(
+                    || AccessLogTarget::File(PathBuf::from(other)),
+                    AccessLogTarget::Syslog,
+                ),
             },
         }),
         control: read_inner_table(section, "control", |control| ControlConfig {

@@ -1,6 +1,6 @@
 //! The checked configuration of the process: workers, limits, logs and runtime interfaces.
 
-use crate::config::access_log::AccessLogField;
+use crate::config::access_log::{AccessLogField, SyslogServer};
 use crate::config::control::ControlConfig;
 use crate::config::event_hook::EventHook;
 use crate::config::history::HistoryRetention;
@@ -73,4 +73,5 @@ pub enum AccessLogTarget {
     Stdout,
     /// A file, reopened on SIGUSR1.
     File(PathBuf),
+    Syslog(SyslogServer),
 }
