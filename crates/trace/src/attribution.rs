@@ -11,16 +11,21 @@ pub mod shares;
 pub mod transaction;
 pub mod window_flag;
 
+mod arrival_line;
 mod base_round_trip;
+mod bursts;
 mod exchange;
 mod lag;
 mod link_estimate;
 mod loss_tracker;
+mod message_transfer;
 mod pace;
 mod rounds;
 mod scale_detection;
+mod sender_clock;
 mod transfer;
 mod turns;
+mod window_lags;
 
 use crate::conversation::Conversation;
 use crate::direction::DirectionState;
@@ -62,7 +67,18 @@ pub fn attribute_connection(
     continued: bool,
     detailed: bool,
 ) -> ConnectionAttribution {
-    let path = PathTiming::measure(conversation);
+    let steady = sender_clock::steady_by_clocks(conversation);
+    let captured = conversation;
+    let conversation = steady.as_ref().map_or(conversation, |steady| &steady.conversation);
+    let mut path = PathTiming::measure(conversation);
+    if let Some(steady) = &steady {
+        let passed = PathTiming::measure(captured);
+        path.passed_ns =
+            [ConnectionSide::Client, ConnectionSide::Server].map(|side| passed.near_ns(side));
+        path.varies_ns = steady.varies_ns;
+        path.usual_late_ns = steady.usual_late_ns;
+        path.lateness_ns.clone_from(&steady.lateness_ns);
+    }
     let segments = segment_sizes(conversation);
     let sides = [ConnectionSide::Client, ConnectionSide::Server];
     let scales = sides.map(|side| {
@@ -83,6 +99,7 @@ pub fn attribute_connection(
     let transactions =
         found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
     let mut transactions: Vec<TracedTransaction> = transactions.collect();
+    exchange::settle_thinks(&mut transactions, &path);
     exchange::add_pauses(&mut transactions);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
@@ -122,7 +139,8 @@ const LARGEST_SEGMENT: u32 = 1_460;
 fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
     let shake = &conversation.handshake;
     let (Some(syn), Some(answer)) = (shake.syn_ns, shake.syn_ack_ns) else { return 0 };
-    (answer - syn).max(0) + path.near_ns(ConnectionSide::Client)
+    let behind_ns = path.handshake_ns[0].unwrap_or(path.near_ns(ConnectionSide::Client));
+    (answer - syn).max(0) + behind_ns
 }
 
 /// The part of the setup time spent on retransmitted SYNs.

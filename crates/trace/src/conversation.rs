@@ -4,7 +4,7 @@
 //! Packets are recorded in the order of the capture, without attribution. Analysed packets are freed.
 
 use crate::direction::{DirectionState, WindowScaleOption};
-use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT};
+use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT, STAMPED};
 use crate::packet::{ACK, FIN, RST, SYN, TcpEndpoint, TcpPacket};
 use crate::payload::{self, PayloadDecoder};
 use crate::progress::{ConnectionProgress, PacketMoment};
@@ -208,6 +208,11 @@ impl Conversation {
             event.window = packet.window;
             event.ip_id = packet.ip_id.unwrap_or(0);
             event.flags = packet.flags;
+            if let Some(stamps) = packet.options.stamps {
+                event.mark(STAMPED);
+                event.stamp = stamps.value;
+                event.echo = stamps.echo;
+            }
             self.events.push(event);
         }
         true

@@ -1,4 +1,4 @@
-//! One stored packet of a connection: 40 bytes, in units of the connection.
+//! One stored packet of a connection: 48 bytes, in units of the connection.
 //!
 //! Plain data. Offsets count from the first payload byte of a direction; they do not wrap.
 
@@ -38,6 +38,8 @@ pub const PROBE: u8 = 16;
 pub const UNSEEN: u8 = 32;
 /// As above, and only later data acknowledges it, so it may have passed at any time before.
 pub const UNTIMED: u8 = 64;
+/// The packet has timestamps.
+pub const STAMPED: u8 = 128;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PacketEvent {
@@ -50,6 +52,10 @@ pub struct PacketEvent {
     /// Number in the capture.
     pub number: u32,
     pub length: u32,
+    /// Its sender's clock, in ticks (TSval; RFC 7323, 3).
+    pub stamp: u32,
+    /// The latest value of the peer that its sender knew (TSecr).
+    pub echo: u32,
     /// The unscaled window of the header.
     pub window: u16,
     /// IP identification; 0 with version 6.
@@ -68,6 +74,8 @@ impl PacketEvent {
             ack: 0,
             number: 0,
             length: 0,
+            stamp: 0,
+            echo: 0,
             window: 0,
             ip_id: 0,
             flags: 0,
@@ -126,4 +134,4 @@ impl PacketEvent {
 }
 
 // Captures have millions of packets: a larger event would cost that much memory, so growth is a choice.
-const _: () = assert!(size_of::<PacketEvent>() == 40);
+const _: () = assert!(size_of::<PacketEvent>() == 48);

@@ -1,6 +1,6 @@
 //! Two views of the same time: where it was spent, and who owns it. Each view sums to the total.
 
-use model::limit::TimeOwner;
+use model::limit::{Limit, TimeOwner};
 
 use super::transaction::{TracedTransaction, limit_owner};
 
@@ -33,7 +33,11 @@ impl TimeBands {
         bands.add(TimeOwner::Server, transaction.server_ns);
         for (sender, phase) in transaction.phases() {
             for cause in &phase.causes {
-                bands.add(limit_owner(cause.limit, sender), cause.ns);
+                if cause.limit == Limit::Unknown {
+                    bands.unknown += cause.ns;
+                } else {
+                    bands.add(limit_owner(cause.limit, sender), cause.ns);
+                }
             }
         }
         bands

@@ -35,8 +35,13 @@ struct StretchSamples {
 }
 
 impl BaseRoundTrip {
-    /// From samples in order of time; `shortest_ns`: the shortest of the connection.
-    pub fn from_samples(samples: &[&RoundTripSample], shortest_ns: i64) -> BaseRoundTrip {
+    /// From samples in order of time; `shortest_ns`: the shortest of the connection; `prompt_ns`: the longest that no
+    /// timer of the receiver is in.
+    pub fn from_samples(
+        samples: &[RoundTripSample],
+        shortest_ns: i64,
+        prompt_ns: i64,
+    ) -> BaseRoundTrip {
         let [Some(first), Some(last)] = [samples.first(), samples.last()] else {
             return BaseRoundTrip { shortest_ns, ..BaseRoundTrip::default() };
         };
@@ -52,7 +57,10 @@ impl BaseRoundTrip {
         }
         for sample in samples {
             let stretch = &mut stretches[place(sample)];
-            let is_little = sample.in_flight * 2 <= stretch.most_in_flight;
+            // A receiver may have waited with the acknowledgement of all that was outstanding.
+            let is_prompt =
+                !sample.lone || (!sample.with_data && sample.round_trip_ns <= prompt_ns);
+            let is_little = is_prompt && sample.in_flight * 2 <= stretch.most_in_flight;
             if is_little && stretch.round_trips.len() < MAX_COMPARED {
                 stretch.round_trips.push(sample.round_trip_ns);
             }
@@ -87,13 +95,18 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn base_of(samples: &[RoundTripSample]) -> i64 {
-        let samples: Vec<&RoundTripSample> = samples.iter().collect();
-        BaseRoundTrip::from_samples(&samples, 10 * MS).at(60_000 * MS)
+        BaseRoundTrip::from_samples(samples, 10 * MS, 20 * MS).at(60_000 * MS)
     }
 
     fn sample(tenth: i64, in_flight: i64, round_trip_ms: i64) -> RoundTripSample {
         let round_trip_ns = round_trip_ms * MS;
-        RoundTripSample { time_ns: tenth * 100 * MS, round_trip_ns, in_flight, lone: false }
+        RoundTripSample {
+            time_ns: tenth * 100 * MS,
+            round_trip_ns,
+            in_flight,
+            lone: false,
+            with_data: false,
+        }
     }
 
     #[test]

@@ -4,10 +4,11 @@
 //! server cannot have responded before q1 and one round trip between capture and server.
 
 use super::link_estimate::LinkEstimate;
-use super::path::PathTiming;
-use super::sender::SenderView;
+use super::message_transfer::MessageTransfer;
+use super::path::{self, PathTiming};
+use super::sender::{Ack, SenderView, SentSegment};
 use super::transaction::{ExchangeKind, MessagePackets, TracedTransaction, TransferPhase};
-use super::transfer::{MessageTransfer, attribute_transfer};
+use super::transfer::attribute_transfer;
 use super::turns::ConversationTurn;
 use crate::event::ConnectionSide;
 use crate::ranges::OffsetRange;
@@ -21,6 +22,10 @@ pub struct TurnContext<'a> {
     /// The link in both directions.
     pub links: [LinkEstimate; 2],
     pub segments: [u32; 2],
+    /// How much longer a round trip to each side may take by the path alone, nanoseconds.
+    variation_ns: [i64; 2],
+    /// How much longer one usually takes.
+    usual_extra_ns: [i64; 2],
     /// Whether every slice is wanted, for drawing.
     pub detailed: bool,
 }
@@ -110,7 +115,16 @@ impl<'a> TurnContext<'a> {
     ) -> TurnContext<'a> {
         let links = [ConnectionSide::Client, ConnectionSide::Server]
             .map(|side| LinkEstimate::estimate(path, side.peer(), &views[side.index()]));
-        TurnContext { views, path, links, segments, detailed: false }
+        let sides = [ConnectionSide::Client, ConnectionSide::Server];
+        TurnContext {
+            views,
+            path,
+            links,
+            segments,
+            variation_ns: sides.map(|side| path.likely_variation_ns(side)),
+            usual_extra_ns: sides.map(|side| path.usual_extra_ns(side)),
+            detailed: false,
+        }
     }
 
     fn attribute_phases(
@@ -137,7 +151,9 @@ impl<'a> TurnContext<'a> {
         }
         let arrived = q1 + near_server;
         if p0 > arrived {
-            out.queue_ns = self.queue_delay(ConnectionSide::Client, request.to, q1, p0);
+            let last = &client.sent[request_span.last];
+            let answer = &server.sent[response_span.first];
+            out.queue_ns = self.queue_delay(ConnectionSide::Client, request.to, last, Some(answer));
             out.server_ns = p0 - arrived - out.queue_ns;
             if client.sent[request_span.last].untimed || server.sent[response_span.first].untimed {
                 out.unknown_ns = std::mem::take(&mut out.server_ns);
@@ -158,7 +174,8 @@ impl<'a> TurnContext<'a> {
         out.tail_ns = if lossy {
             0
         } else {
-            self.queue_delay(ConnectionSide::Server, response.to, p1, i64::MAX)
+            let last = &server.sent[response_span.last];
+            self.queue_delay(ConnectionSide::Server, response.to, last, None)
         };
         let total = p1 - q0 + near_client + out.tail_ns;
         let rest = total - out.working_ns();
@@ -167,23 +184,43 @@ impl<'a> TurnContext<'a> {
         out.unknown_ns += (rest - out.latency_ns).max(0);
     }
 
-    /// How long the end of a message waited in a queue behind the capture. The round trips before it show the queue,
-    /// and the delay of its own acknowledgement is the upper bound. A delayed acknowledgement does not count as a
-    /// queue. `to`: the offset after the message. `last`: when its last packet passed. `before`: when it must have
-    /// arrived.
-    fn queue_delay(&self, sender: ConnectionSide, to: i64, last: i64, before: i64) -> i64 {
+    /// How much longer than the base the end of a message was on its way behind the capture. The round trips before it
+    /// show a queue, all of them how the path varies, and the delay of its own acknowledgement is the upper bound. A
+    /// delayed acknowledgement does not count. How late the packet passed by its sender's clock is the lower bound.
+    /// `to`: the offset after the message. `last`: its last packet. `answer`: the packet before which it has arrived.
+    fn queue_delay(
+        &self,
+        sender: ConnectionSide,
+        to: i64,
+        last: &SentSegment,
+        answer: Option<&SentSegment>,
+    ) -> i64 {
         let receiver = sender.peer();
         let base = self.path.near_ns(receiver);
-        let covered = self.views[sender.index()].acked_ns(to).filter(|seen| *seen < before);
-        let Some(extra) = covered.map(|seen| seen - last - base).filter(|extra| *extra > 0) else {
-            return 0;
+        let is_before = |ack: &&Ack| {
+            answer.is_none_or(|it| ack.sender_ns <= it.time_ns && ack.number != it.number)
         };
+        let most = answer.map_or(i64::MAX, |answer| answer.time_ns - last.time_ns - base);
+        let late = last.late_ns.min(most);
+        let last = last.time_ns;
+        let covered = self.views[sender.index()].first_ack(to).filter(is_before);
+        let extra = match covered {
+            Some(ack) => ack.sender_ns - last - base,
+            // Nothing shows it: an answer acknowledges its request itself.
+            None if answer.is_some() => {
+                return late.max(self.usual_extra_ns[receiver.index()]).min(most);
+            }
+            None => 0,
+        };
+        if extra <= late {
+            return late;
+        }
         let around = last - 2 * self.path.round_trip_ns();
         let samples = self.path.samples(receiver);
         let from = samples.partition_point(|sample| sample.time_ns < around);
         let near = samples[from..].iter().take_while(|sample| sample.time_ns < last);
         let queued = near.filter(|s| !s.lone).map(|sample| sample.round_trip_ns - base).max();
-        extra.min(queued.unwrap_or(0)).max(0)
+        extra.min(queued.unwrap_or(self.variation_ns[receiver.index()])).max(late)
     }
 
     fn attribute_phase(
@@ -209,7 +246,11 @@ impl<'a> TurnContext<'a> {
             from_ns,
             to: range.to,
             round_trip_ns: self.path.round_trip_ns(),
-            jitter_ns: self.path.jitter_ns(side),
+            usual_round_trip_ns: self.path.round_trip_ns()
+                + self.usual_extra_ns.iter().sum::<i64>(),
+            varies_ns: self.path.variation_ns(side),
+            peer_varies_ns: self.path.variation_ns(side.peer()).unwrap_or(0),
+            by_clock: self.path.varies_ns > 0,
             near_ns: self.path.near_ns(side),
             segment: i64::from(self.segments[side.index()]),
             detailed: self.detailed,
@@ -257,6 +298,24 @@ fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
     }
     Some(MessageSpan { first, last, complete })
 }
+
+/// A path of varying delay brings many an answer later than the acknowledgement before it, and none earlier. Where answers
+/// mostly come right behind, the others' lag is the path's.
+pub fn settle_thinks(transactions: &mut [TracedTransaction], path: &PathTiming) {
+    let varies_ns = path.likely_variation_ns(ConnectionSide::Server);
+    let is_short =
+        |one: &&mut TracedTransaction| one.response.is_some() && one.server_ns <= varies_ns;
+    let short: Vec<_> = transactions.iter_mut().filter(is_short).collect();
+    let prompt = short.iter().filter(|one| one.server_ns <= PROMPT_NS).count();
+    if varies_ns > path::STEADY_NS && prompt * 5 >= short.len() * 2 {
+        for one in short {
+            one.queue_ns += std::mem::take(&mut one.server_ns);
+        }
+    }
+}
+
+/// An answer as soon as this behind the acknowledgement of its request left with it, nanoseconds.
+const PROMPT_NS: i64 = 200_000;
 
 /// Adds the pauses of the client between turns.
 pub fn add_pauses(transactions: &mut [TracedTransaction]) {

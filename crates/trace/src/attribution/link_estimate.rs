@@ -3,6 +3,8 @@
 //! Near the sender a queue shows in growing round trips; near the receiver, in packets that are never slower than the
 //! fastest ones. Samples that involve losses or timers are left out.
 
+use std::collections::VecDeque;
+
 use crate::attribution::base_round_trip::BaseRoundTrip;
 use crate::attribution::pace::PaceEstimate;
 use crate::attribution::path::{PathTiming, RoundTripSample};
@@ -21,6 +23,11 @@ pub struct LinkEstimate {
     /// By the time of the data: sums of samples up to there.
     times: Vec<i64>,
     sums: Vec<i64>,
+    /// The shortest within two round trips around each sample: a queue makes all of them longer, a path whose delay
+    /// varies only most.
+    floors: Vec<i64>,
+    /// How much round trips usually differ from one to the next.
+    rough_ns: i64,
     base: BaseRoundTrip,
     round_trip_ns: i64,
     /// Arrivals by time; only with a capture near the receiver.
@@ -40,6 +47,8 @@ const STEADY_NS: i64 = 500_000;
 /// Rates that are compared to find the fastest.
 /// A percentile of 4,096 is exact to a fraction of a percent.
 const MAX_RATES: usize = 4_096;
+/// Samples that are compared with later ones: a quartile of a thousand is exact to a few percent.
+const MAX_ROUGH: usize = 1_024;
 
 impl LinkEstimate {
     /// `receiver`: the side that acknowledges. `sender`: the view of the other side.
@@ -58,14 +67,20 @@ impl LinkEstimate {
             *sum += sample.round_trip_ns;
             Some(*sum)
         }));
-        // Arrivals show the link's rate in the middle of a path too. Near the sender they only show the sender's own
-        // pace.
-        let tells = near > (near + far) / 4;
+        // Arrivals show the link's rate in the middle of a path too. Near the sender, and by its clock, they only show
+        // the sender's own pace.
+        let tells = near > (near + far) / 4 && path.varies_ns == 0;
         let arrivals = if tells { arrivals(sent) } else { Vec::new() };
         let mut link = LinkEstimate {
             times: firm.iter().map(|sample| sample.time_ns).collect(),
             sums,
-            base: BaseRoundTrip::from_samples(&firm, far),
+            floors: floors(&firm, 2 * (near + far)),
+            rough_ns: roughness(&firm, near + far),
+            base: BaseRoundTrip::from_samples(
+                path.samples(receiver),
+                far,
+                path.prompt_ns(receiver),
+            ),
             round_trip_ns: near + far,
             fastest: fastest(&arrivals, near + far),
             arrivals,
@@ -103,7 +118,13 @@ impl LinkEstimate {
         if to - from < 3 {
             return false;
         }
-        self.is_queued(time_ns, (self.sums[to] - self.sums[from]) / (to - from) as i64)
+        let latest = self.times.partition_point(|time| *time <= time_ns);
+        let nearest = latest.saturating_sub(1).clamp(from, to - 1);
+        let floor_ns = self.floors[nearest];
+        let mean_ns = (self.sums[to] - self.sums[from]) / (to - from) as i64;
+        let varies_ns = self.rough_ns.max(mean_ns - floor_ns);
+        let is_steady = floor_ns - self.base.at(time_ns) > 2 * varies_ns;
+        is_steady && self.is_queued(time_ns, floor_ns)
     }
 
     /// Whether the queue that the last sample stood in still drains: then a loss costs no time of its own. What was sent
@@ -150,6 +171,44 @@ impl LinkEstimate {
             .is_some_and(|window| window as f64 / rate * 1e9 <= self.round_trip_ns as f64 * 1.35);
         rate > 0.8 * self.fastest && !by_window
     }
+}
+
+/// By how much the sample a round trip later differs, in three of four cases at most: a queue changes slowly.
+fn roughness(samples: &[&RoundTripSample], round_trip_ns: i64) -> i64 {
+    let stride = samples.len() / MAX_ROUGH + 1;
+    let mut later = 0;
+    let mut steps = Vec::new();
+    for sample in samples.iter().step_by(stride) {
+        while samples.get(later).is_some_and(|one| one.time_ns < sample.time_ns + round_trip_ns) {
+            later += 1;
+        }
+        if let Some(next) = samples.get(later) {
+            steps.push((next.round_trip_ns - sample.round_trip_ns).abs());
+        }
+    }
+    let at = steps.len() * 3 / 4;
+    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(at).1 }
+}
+
+/// For each sample the shortest round trip of those at most so far from it.
+fn floors(samples: &[&RoundTripSample], around_ns: i64) -> Vec<i64> {
+    let mut floors = Vec::with_capacity(samples.len());
+    // Samples in reach that no later one is shorter than.
+    let mut shortest: VecDeque<&RoundTripSample> = VecDeque::new();
+    let mut ahead = samples.iter().peekable();
+    for sample in samples {
+        while let Some(next) = ahead.next_if(|next| next.time_ns <= sample.time_ns + around_ns) {
+            while shortest.back().is_some_and(|last| last.round_trip_ns >= next.round_trip_ns) {
+                shortest.pop_back();
+            }
+            shortest.push_back(next);
+        }
+        while shortest.front().is_some_and(|first| first.time_ns < sample.time_ns - around_ns) {
+            shortest.pop_front();
+        }
+        floors.push(shortest.front().map_or(sample.round_trip_ns, |first| first.round_trip_ns));
+    }
+    floors
 }
 
 fn arrivals(sent: &[SentSegment]) -> Vec<ArrivalSum> {

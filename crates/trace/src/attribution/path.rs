@@ -18,6 +18,8 @@ pub struct RoundTripSample {
     pub in_flight: i64,
     /// Whether no other data was outstanding, so that the acknowledgement may have been delayed.
     pub lone: bool,
+    /// Whether data acknowledged it, which a program may have waited with.
+    pub with_data: bool,
 }
 
 /// The path on both sides of the capture.
@@ -29,6 +31,15 @@ pub struct PathTiming {
     bound: [bool; 2],
     /// Parts of the handshake: SYN to its answer, and the answer to its acknowledgement.
     pub handshake_ns: [Option<i64>; 2],
+    /// How much the delay varies by the senders' clocks, nanoseconds; 0: hardly, or nothing shows it. It is taken out of
+    /// the times of packets.
+    pub varies_ns: i64,
+    /// The round trips to both sides by the packets' own times then: what the capture itself shows of them.
+    pub passed_ns: [i64; 2],
+    /// How late they passed on average, nanoseconds.
+    pub usual_late_ns: i64,
+    /// How late each stored packet passed then, nanoseconds; else empty.
+    pub lateness_ns: Vec<i64>,
     /// Samples by who acknowledged.
     samples: [Vec<RoundTripSample>; 2],
 }
@@ -120,7 +131,7 @@ impl PathTiming {
 
     /// The timing without its samples, to store it.
     pub fn without_samples(self) -> PathTiming {
-        PathTiming { samples: Default::default(), ..self }
+        PathTiming { samples: Default::default(), lateness_ns: Vec::new(), ..self }
     }
 
     /// The round trip between the capture and a side; 0: not known.
@@ -133,23 +144,62 @@ impl PathTiming {
     /// that it let go.
     pub fn shift_ns(&self, side: ConnectionSide) -> i64 {
         let near = self.near_ns(side);
+        if self.varies_ns > 0 {
+            return near.min(self.passed_ns[side.index()]);
+        }
         let is_exact = self.handshake_ns[side.index()].is_some();
         if is_exact { near } else { near - near / 50 }
     }
 
-    /// How much the round trip to a side varies: from the shortest sample to the tenth longest part. `None` where too few
-    /// samples tell.
-    pub fn jitter_ns(&self, side: ConnectionSide) -> Option<i64> {
-        let samples = self.samples(side);
-        let stride = samples.len() / MAX_COMPARED + 1;
-        let firm = samples.iter().step_by(stride).filter(|sample| !sample.lone);
-        let mut round_trips: Vec<i64> = firm.map(|sample| sample.round_trip_ns).collect();
-        let at = round_trips.len() * 9 / 10;
-        if round_trips.len() < MIN_COMPARED {
-            return None;
+    /// How much longer than the base a round trip to a side may take by the path alone: a longer acknowledgement was
+    /// delayed by its sender. `None`: too few samples tell.
+    pub fn variation_ns(&self, side: ConnectionSide) -> Option<i64> {
+        let near_ns = self.near_ns(side);
+        let extras = |lone: bool| {
+            let samples = self.samples(side);
+            let stride = samples.len() / MAX_COMPARED + 1;
+            let is_of_kind =
+                |sample: &&RoundTripSample| sample.lone == lone && !(lone && sample.with_data);
+            let of_kind = samples.iter().step_by(stride).filter(is_of_kind);
+            let mut extras: Vec<i64> =
+                of_kind.map(|sample| sample.round_trip_ns - near_ns).collect();
+            extras.sort_unstable();
+            (extras.len() >= MIN_COMPARED / 2).then_some(extras)
+        };
+        let by_clock = near_ns.max(self.varies_ns);
+        if let Some(firm) = extras(false) {
+            return Some(firm[firm.len() * 19 / 20].min(by_clock));
         }
-        let long = *round_trips.select_nth_unstable(at).1;
-        Some((long - self.near_ns(side)).max(0))
+        // The timers of a receiver make many alike.
+        let is_spread = |extras: &Vec<i64>| {
+            let at = |percent: usize| extras[extras.len() * percent / 100];
+            (at(90) - at(50)) * 6 > at(90)
+        };
+        let lone = extras(true)?;
+        Some(if is_spread(&lone) { lone[lone.len() * 19 / 20].min(by_clock) } else { 0 })
+    }
+
+    /// As above; with few samples what no timer of a receiver explains.
+    pub fn likely_variation_ns(&self, side: ConnectionSide) -> i64 {
+        self.variation_ns(side).unwrap_or(self.prompt_ns(side) - self.near_ns(side))
+    }
+
+    /// How much longer than the base a round trip to a side usually takes by the path alone.
+    pub fn usual_extra_ns(&self, side: ConnectionSide) -> i64 {
+        let varies_ns = self.variation_ns(side).unwrap_or(0);
+        let near_ns = self.near_ns(side);
+        let extras = self.samples(side).iter().filter(|sample| !sample.with_data);
+        let extras = extras.map(|sample| sample.round_trip_ns - near_ns);
+        let extras: Vec<i64> = extras.filter(|extra| *extra <= varies_ns).collect();
+        let mean_ns = extras.iter().sum::<i64>() / i64::max(extras.len() as i64, 1);
+        let by_samples = if varies_ns > STEADY_NS { mean_ns } else { 0 };
+        by_samples.max(self.usual_late_ns.min(near_ns))
+    }
+
+    /// The longest round trip to a side that the path alone explains, whatever the others are.
+    pub fn prompt_ns(&self, side: ConnectionSide) -> i64 {
+        let near_ns = self.near_ns(side);
+        near_ns + UNDELAYED_NS.min(near_ns.max(self.varies_ns))
     }
 
     /// Both, unless only delayed acknowledgements could be measured.
@@ -181,6 +231,11 @@ impl PathTiming {
 /// An acknowledgement this early was not delayed by a timer, nanoseconds. Linux delays by 40 ms at least
 /// (TCP_DELACK_MIN).
 const NOT_DELAYED_NS: i64 = 10_000_000;
+
+/// A path that varies by less is steady, nanoseconds: hosts vary by as much.
+pub const STEADY_NS: i64 = 3_000_000;
+/// Linux delays acknowledgements by 40 ms at least (TCP_DELACK_MIN); this leaves room for its timers' ticks.
+const UNDELAYED_NS: i64 = 35_000_000;
 
 impl UnackedData {
     fn on_sent(&mut self, event: &PacketEvent) {
@@ -214,7 +269,14 @@ impl UnackedData {
             if exact && event.time_ns >= time_ns {
                 let round_trip_ns = event.time_ns - time_ns;
                 let lone = self.segments.is_empty();
-                samples.push(RoundTripSample { time_ns, round_trip_ns, in_flight, lone });
+                let with_data = event.length > 0;
+                samples.push(RoundTripSample {
+                    time_ns,
+                    round_trip_ns,
+                    in_flight,
+                    lone,
+                    with_data,
+                });
             }
         }
     }

@@ -12,6 +12,10 @@ const MAX_FOR_A_PACKET: i64 = 64;
 /// Below 100 µs the clock of a capture shows noise.
 const SHORTEST_NS: i64 = 100_000;
 
+/// A sender that was silent for as long may begin with a small congestion window again, nanoseconds: the least timeout
+/// of Linux.
+const RESTART_NS: i64 = 200_000_000;
+
 /// The shape of a round among its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundShape {
@@ -62,6 +66,7 @@ impl TransferRounds {
                 *peak = i64::max(*peak, *in_flight);
             }
         }
+        let records = records(&peaks, RESTART_NS / round_ns + 1);
         // A round without a packet has the previous bytes in flight.
         for at in 1..count {
             if peaks[at] == 0 {
@@ -69,7 +74,7 @@ impl TransferRounds {
             }
         }
         let peak = peaks.iter().copied().max().unwrap_or(0);
-        let classified = classify_rounds(&without_dips(&peaks), peak);
+        let classified = classify_rounds(&without_dips(&peaks), peak, &records);
         let runs = classified.iter().map(|round| round.run).collect();
         let shapes: Vec<RoundShape> = classified.iter().map(|round| round.shape).collect();
         let level =
@@ -106,6 +111,24 @@ fn without_dips(peaks: &[i64]) -> Vec<i64> {
     all
 }
 
+/// Whether no earlier round had more in flight than each one or the next: a congestion window that grows. After `quiet`
+/// rounds without a packet it may begin anew (RFC 5681, 4.1).
+fn records(peaks: &[i64], quiet: i64) -> Vec<bool> {
+    let mut most = 0;
+    let mut silent = 0;
+    let mut records = Vec::with_capacity(peaks.len());
+    for (at, peak) in peaks.iter().enumerate() {
+        silent = if *peak == 0 { silent + 1 } else { 0 };
+        if silent >= quiet {
+            most = 0;
+        }
+        let next = peaks.get(at + 1).copied().unwrap_or(0);
+        records.push(next.max(*peak) > most);
+        most = most.max(*peak);
+    }
+    records
+}
+
 /// A round with its shape, and how many rounds in a row are alike.
 #[derive(Clone, Copy, Debug)]
 struct ClassifiedRound {
@@ -113,7 +136,7 @@ struct ClassifiedRound {
     run: u32,
 }
 
-fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<ClassifiedRound> {
+fn classify_rounds(peaks: &[i64], peak: i64, records: &[bool]) -> Vec<ClassifiedRound> {
     let mut shapes = Vec::with_capacity(peaks.len());
     while shapes.len() < peaks.len() {
         let at = shapes.len();
@@ -126,7 +149,7 @@ fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<ClassifiedRound> {
         };
         let shape = match is_run {
             true if is_flat(&peaks[at..at + count]) => RoundShape::Plateau,
-            false if grows(peaks, at) => RoundShape::Growing,
+            false if records[at] && grows(peaks, at) => RoundShape::Growing,
             _ => RoundShape::Other,
         };
         let run = u32::try_from(count).unwrap_or(u32::MAX);
@@ -155,11 +178,20 @@ fn is_flat(run: &[i64]) -> bool {
     last * 100 <= first * 118
 }
 
-/// Growth by a quarter within two rounds. The first two rounds always count as growth.
+/// Growth by a quarter within two rounds. Too few rounds to show it count as growth.
 fn grows(peaks: &[i64], at: usize) -> bool {
-    at < 2
-        || peaks[at] * 4 >= peaks[at - 2] * 5
-        || peaks.get(at + 1).is_some_and(|next| next * 4 >= peaks[at] * 5)
+    if peaks.len() <= 2 {
+        return true;
+    }
+    let ahead = peaks[at..].iter().skip(1).take(2).copied().max().unwrap_or(0);
+    let is_more = |later: i64, earlier: i64| later * 4 >= earlier * 5;
+    match at.checked_sub(2) {
+        None => is_more(ahead, peaks[at]) || (at == 1 && is_more(peaks[1], peaks[0])),
+        Some(before) => {
+            is_more(peaks[at], peaks[before])
+                || peaks.get(at + 1).is_some_and(|next| is_more(*next, peaks[at]))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 //! anything in flight.
 
 use crate::conversation::Conversation;
-use crate::event::{ConnectionSide, FILLS, PROBE, UNSEEN, UNTIMED};
+use crate::event::{ConnectionSide, FILLS, PROBE, STAMPED, UNSEEN, UNTIMED};
 
 use super::loss_tracker::LossTracker;
-use super::path::PathTiming;
+use super::path::{self, PathTiming};
 use super::scale::WindowScale;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,8 @@ pub struct SentSegment {
     pub repairs: bool,
     /// Packets of the sender before it are missing, by their identification.
     pub jump: bool,
+    /// How late it passed by its sender's clock, nanoseconds.
+    pub late_ns: i64,
     /// It is not in the capture, and it is not known when it passed.
     pub untimed: bool,
 }
@@ -78,9 +80,11 @@ impl SenderView {
             scaled: scale.is_some_and(WindowScale::is_known),
         };
         let mut holes = LossTracker::new(path.round_trip_ns());
+        let mut stamps = AckStamps::default();
         let mut high = i64::MIN;
         let mut acked = i64::MIN;
-        for event in &conversation.events {
+        for (at, event) in conversation.events.iter().enumerate() {
+            let late_ns = path.lateness_ns.get(at).copied().unwrap_or(0);
             if event.side() == side {
                 let jump = !event.has_mark(UNSEEN) && holes.id_jumps(event);
                 if event.length > 0 && !event.has_mark(PROBE) {
@@ -94,14 +98,25 @@ impl SenderView {
                         repeat: event.is_retransmission() && !event.has_mark(FILLS),
                         repairs,
                         jump,
+                        late_ns,
                         untimed: event.has_mark(UNTIMED),
                     });
                     sender.high.push(high);
+                    if event.has_mark(STAMPED) {
+                        stamps
+                            .echoes
+                            .push(EchoedStamp { time_ns: event.time_ns, echo: event.echo });
+                    }
                 }
             } else if event.has_ack() && event.ack >= acked {
                 acked = event.ack;
-                sender.acks.push(ack(event, path.shift_ns(side), scale));
+                sender.acks.push(ack(event, late_ns + path.shift_ns(side), scale));
+                stamps.acks.push(event.has_mark(STAMPED).then_some(event.stamp));
             }
+        }
+        // Near the sender the capture shows itself when acknowledgements come.
+        if path.varies_ns > 0 && path.near_ns(side) > path::STEADY_NS {
+            stamps.place_acks(&mut sender.acks, path.varies_ns);
         }
         let regular = holes.is_regular();
         if !regular {
@@ -116,10 +131,15 @@ impl SenderView {
         self.acks[..behind].last()
     }
 
+    /// The first acknowledgement of `offset`.
+    pub fn first_ack(&self, offset: i64) -> Option<&Ack> {
+        let at = self.acks.partition_point(|ack| ack.ack < offset);
+        self.acks.get(at)
+    }
+
     /// When the first acknowledgement of `offset` passed.
     pub fn acked_ns(&self, offset: i64) -> Option<i64> {
-        let at = self.acks.partition_point(|ack| ack.ack < offset);
-        self.acks.get(at).map(|ack| ack.sender_ns)
+        self.first_ack(offset).map(|ack| ack.sender_ns)
     }
 
     /// Calls `call` with each packet's bytes in flight and the last acknowledgement that the sender had received.
@@ -140,6 +160,48 @@ impl SenderView {
         let mut most = 0;
         self.each_flight(|in_flight, _| most = most.max(in_flight));
         most
+    }
+}
+
+/// A timestamp of the peer that the sender knew when it sent.
+#[derive(Clone, Copy, Debug)]
+struct EchoedStamp {
+    time_ns: i64,
+    echo: u32,
+}
+
+/// Timestamps of acknowledgements, and what the sender echoed of them.
+#[derive(Debug, Default)]
+struct AckStamps {
+    echoes: Vec<EchoedStamp>,
+    /// Of each acknowledgement.
+    acks: Vec<Option<u32>>,
+}
+
+impl AckStamps {
+    /// Corrects when acknowledgements reached the sender over a path whose delay varies: behind the last packet that
+    /// does not echo them, and before the first that does.
+    fn place_acks(&self, acks: &mut [Ack], varies_ns: i64) {
+        let mut next = 0;
+        let mut from_ns = i64::MIN;
+        let mut last_stamp = None;
+        for (ack, stamp) in acks.iter_mut().zip(&self.acks) {
+            let Some(stamp) = *stamp else { continue };
+            let is_older = |one: &&EchoedStamp| one.echo.wrapping_sub(stamp).cast_signed() < 0;
+            while let Some(older) = self.echoes.get(next).filter(is_older) {
+                from_ns = from_ns.max(older.time_ns);
+                next += 1;
+            }
+            // Of several within a tick of the clock, an echo shows the first.
+            let is_first = last_stamp.replace(stamp) != Some(stamp);
+            let to_ns = self.echoes.get(next).filter(|_| is_first).map(|one| one.time_ns);
+            let earliest_ns = ack.time_ns.max(from_ns);
+            ack.time_ns = match to_ns {
+                Some(to_ns) if to_ns <= ack.time_ns + varies_ns || to_ns < earliest_ns => to_ns,
+                _ => earliest_ns,
+            };
+            from_ns = from_ns.max(ack.time_ns);
+        }
     }
 }
 

@@ -5,50 +5,15 @@
 
 use model::limit::Limit;
 
+use super::arrival_line;
+use super::bursts::{self, SentBursts};
 use super::lag;
-use super::link_estimate::LinkEstimate;
+use super::message_transfer::{MessageTransfer, TransferBreakdown};
 use super::rounds::{FlightSample, RoundShape, TransferRounds};
-use super::sender::{SenderView, SentSegment};
+use super::sender::SentSegment;
 use super::shares::{LimitEvidence, LimitShares};
 use super::transaction::{EffectiveWindowRange, LimitStretch};
-
-#[derive(Debug)]
-pub struct MessageTransfer<'a> {
-    pub sender: &'a SenderView,
-    /// The link in that direction.
-    pub link: &'a LinkEstimate,
-    /// The first packet, as an index in the sender's view.
-    pub first: usize,
-    pub last: usize,
-    /// Earlier time belongs to another phase.
-    pub from_ns: i64,
-    /// Offset behind the message.
-    pub to: i64,
-    /// The whole round trip.
-    pub round_trip_ns: i64,
-    /// How much the round trip between the capture and the sender varies; `None`: too few samples tell.
-    pub jitter_ns: Option<i64>,
-    /// The round trip between the capture and the sender.
-    pub near_ns: i64,
-    pub segment: i64,
-    /// Whether every slice is wanted, for drawing.
-    pub detailed: bool,
-}
-
-/// The result of an analysed transfer.
-#[derive(Debug)]
-pub struct TransferBreakdown {
-    /// Time by limit; the sum is the time between the first and the last packet.
-    pub shares: LimitShares,
-    /// Most in flight in the sender's view.
-    pub max_in_flight: i64,
-    /// The estimated size of the send buffer in bytes; 0: no evidence of a limit.
-    pub cap: i64,
-    /// Every slice, if needed.
-    pub stretches: Vec<LimitStretch>,
-    /// The effective windows, where known.
-    pub window: Option<EffectiveWindowRange>,
-}
+use super::window_lags::{self, WindowLags};
 
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
 /// 3 ms allow for the scheduler of the host that answers.
@@ -58,9 +23,6 @@ const TRIGGER_NS: i64 = 3_000_000;
 const DELAYED_NS: i64 = 20_000_000;
 /// Segments that one acknowledgement covers only when they did not arrive singly.
 const MANY_SEGMENTS: i64 = 4;
-/// The largest burst of a sender with pacing, in packets.
-/// 64 KiB of full segments, which one offloaded send may hold, are 46.
-const PACED_BURST: usize = 46;
 /// The least time after a loss that counts as recovery, in nanoseconds.
 /// The minimum retransmission timeout of Linux.
 const RECOVERY_NS: i64 = 200_000_000;
@@ -71,6 +33,11 @@ pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
         run.attribute_gap(at);
     }
     run.shares.reassign_sending();
+    if run.varies && arrival_line::is_buffered(&run.shares) {
+        let arrived =
+            arrival_line::judge_arrivals(&transfer.sender.sent[transfer.first..=transfer.last]);
+        arrival_line::settle_buffer(&mut run.shares, arrived);
+    }
     let plateau = run.shares.ns(Limit::SendBuffer) > 0;
     TransferBreakdown {
         max_in_flight: run.rounds.peak,
@@ -85,9 +52,17 @@ struct TransferSlicer<'a> {
     transfer: &'a MessageTransfer<'a>,
     shares: LimitShares,
     rounds: TransferRounds,
+    bursts: SentBursts,
+    /// Whether most long waits ended without an acknowledgement.
+    is_mostly_idle: bool,
     /// Times of packets that repaired a loss.
     repairs: Vec<i64>,
     trigger_ns: i64,
+    /// Whether the delay between the sender and the capture varies, and no clock of the sender shows how.
+    varies: bool,
+    /// How long behind the acknowledgement that opened the window packets come. `None`: they do not wait for it, or the
+    /// delay does not vary.
+    window_lags: Option<WindowLags>,
     /// Acknowledgements known at the start of the gap.
     acks_known: usize,
     window: Option<EffectiveWindowRange>,
@@ -98,6 +73,8 @@ struct TransferSlicer<'a> {
 
 /// A gap between two packets.
 struct PacketGap<'a> {
+    /// The packet before it, as an index in the transfer.
+    at: usize,
     earlier: &'a SentSegment,
     later: &'a SentSegment,
     from_ns: i64,
@@ -120,6 +97,7 @@ impl<'a> TransferSlicer<'a> {
         let mut known = 0;
         let mut flights = Vec::with_capacity(of.last + 1 - of.first);
         let mut repairs = Vec::new();
+        let mut acks_known = Vec::with_capacity(flights.capacity());
         for at in of.first..=of.last {
             let sent = &sender.sent[at];
             while sender.acks.get(known).is_some_and(|ack| ack.time_ns <= sent.time_ns) {
@@ -128,21 +106,33 @@ impl<'a> TransferSlicer<'a> {
             let acked = sender.acks[..known].last().map_or(sender.sent[of.first].from, |a| a.ack);
             let in_flight = (sender.high[at] - acked).max(0);
             flights.push(FlightSample { time_ns: sent.time_ns, in_flight });
+            acks_known.push(known);
             if sent.repairs {
                 repairs.push(sent.time_ns);
             }
         }
         let rounds = TransferRounds::from_flights(&flights, of.round_trip_ns);
+        let bursts = SentBursts::from_flights(&flights, &acks_known);
         let is_bulk = rounds.peak > 4 * of.segment;
         let lag_ns = || if is_bulk { lag::usual_lag(sender, of.first..=of.last) } else { 0 };
-        let varies_ns = of.jitter_ns.unwrap_or_else(lag_ns).min(of.near_ns);
-        let trigger_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100).max(varies_ns);
+        let varies_ns = of.varies_ns.unwrap_or_else(lag_ns).min(of.near_ns);
+        let steady_ns = TRIGGER_NS.max(of.round_trip_ns * 8 / 100);
+        let trigger_ns = steady_ns.max(varies_ns);
         TransferSlicer {
             transfer: of,
             shares: LimitShares::default(),
             rounds,
+            bursts,
+            is_mostly_idle: bursts::is_mostly_idle(
+                sender,
+                of.first..=of.last,
+                of.round_trip_ns,
+                trigger_ns,
+            ),
             repairs,
             trigger_ns,
+            varies: !of.by_clock && trigger_ns > steady_ns && of.near_ns * 2 > of.round_trip_ns,
+            window_lags: WindowLags::measure(sender, of.first..=of.last, of.near_ns, trigger_ns),
             acks_known: 0,
             window: None,
             window_in_force: None,
@@ -166,6 +156,7 @@ impl<'a> TransferSlicer<'a> {
         let behind = self.acks_known + within.count();
         let last_ns = sender.acks[..behind].last().map_or(i64::MIN / 2, |ack| ack.time_ns);
         let gap = PacketGap {
+            at: at - self.transfer.first,
             earlier: a,
             later: b,
             from_ns,
@@ -174,10 +165,13 @@ impl<'a> TransferSlicer<'a> {
             triggered: b.time_ns - last_ns <= self.trigger_ns,
             ack_late: b.time_ns - last_ns.max(from_ns) > self.trigger_ns,
             plain: behind == self.acks_known && b.time_ns - from_ns <= self.trigger_ns,
-            paced: self.is_paced(at),
+            paced: self.transfer.is_paced(at),
         };
         if let Some(limit) = self.waited_for_delayed(&gap, at) {
             return self.add_limit(limit, &gap, from_ns, b.time_ns);
+        }
+        if self.waited_for_window(&gap) {
+            return self.add_limit(Limit::Rwnd, &gap, from_ns, b.time_ns);
         }
         let mut start_ns = from_ns;
         for index in self.acks_known..=behind {
@@ -190,21 +184,13 @@ impl<'a> TransferSlicer<'a> {
         }
     }
 
-    /// Whether the packet after this one left by the sender's clock, as BBR does: full segments, and a gap as long as
-    /// the last one between bursts. A program that writes by the clock leaves a partial segment.
-    fn is_paced(&self, at: usize) -> bool {
-        let sent = &self.transfer.sender.sent;
-        let whole = self.transfer.segment;
-        let is_whole = |sent: &SentSegment| sent.to - sent.from >= whole;
-        let gap_ns = |at: usize| sent[at + 1].time_ns - sent[at].time_ns;
-        let this_ns = gap_ns(at);
-        let first = self.transfer.first.max(at.saturating_sub(PACED_BURST));
-        let before = (first..at).rev().map(gap_ns).find(|ns| *ns * 4 > this_ns);
-        let regular = before.is_some_and(|ns| (ns - this_ns).abs() * 4 <= this_ns);
-        regular
-            && this_ns < self.transfer.round_trip_ns
-            && is_whole(&sent[at])
-            && is_whole(&sent[at + 1])
+    /// Whether the packet behind the gap could not leave before an acknowledgement opened the window, and came so soon
+    /// behind it as a varying delay explains. Which acknowledgements the sender knew at the gap's beginning is not known
+    /// then.
+    fn waited_for_window(&self, gap: &PacketGap<'_>) -> bool {
+        let since = window_lags::lag_behind_window(self.transfer.sender, gap.later);
+        let usual = self.window_lags.filter(|_| !gap.lossy);
+        usual.zip(since).is_some_and(|(usual, since)| usual.contains(since))
     }
 
     fn add_limit(&mut self, limit: Limit, gap: &PacketGap<'_>, from_ns: i64, to_ns: i64) {
@@ -244,19 +230,23 @@ impl<'a> TransferSlicer<'a> {
         let room = in_force.map_or(i64::MAX, |ack| ack.edge - gap.high);
         let open = room >= of.segment.min(of.to - gap.high);
         // The way between sender and capture may take longer at times, but not so much longer as the wait itself.
-        let is_near = since <= self.trigger_ns || (since <= of.near_ns && since * 4 <= took);
+        let is_triggered =
+            since <= self.trigger_ns + self.trigger_ns.min(of.varies_ns.unwrap_or(0)) / 2;
+        let is_near = is_triggered || (since <= of.near_ns && since * 4 <= took);
         let is_let_go = since >= 0 && is_near;
         if !is_let_go || !open {
             return None;
         }
         let next_small = gap.later.to - gap.later.from < of.segment;
-        match (took > of.round_trip_ns + DELAYED_NS, next_small) {
+        let delayed_ns = DELAYED_NS.max(of.peer_varies_ns + of.varies_ns.unwrap_or(0));
+        match (took > of.round_trip_ns + delayed_ns, next_small) {
             (true, true) => Some(Limit::NagleDelayedAck),
             (true, false) => Some(Limit::DelayedAck),
             // Nothing else is outstanding, so no window of the path can be full: only the small segment was in the way.
             (false, _) => {
                 let acked = in_force.map_or(gap.earlier.from, |ack| ack.ack);
-                let is_prompt = since * 4 <= took && took * 2 > of.round_trip_ns;
+                let is_soon = since * 4 <= took || is_triggered;
+                let is_prompt = is_soon && took * 2 > of.round_trip_ns;
                 (acked >= gap.earlier.from && is_prompt).then_some(Limit::Nagle)
             }
         }
@@ -323,7 +313,7 @@ impl<'a> TransferSlicer<'a> {
         if gap.plain && self.rounds.shape(start_ns) != RoundShape::Growing {
             return Limit::Send;
         }
-        self.classify_ack_clocked(start_ns, room)
+        self.classify_ack_clocked(gap, start_ns, room)
     }
 
     /// The limit of a time in which the sender had no data outstanding, or did not use an acknowledgement.
@@ -336,8 +326,9 @@ impl<'a> TransferSlicer<'a> {
     }
 
     /// The limit of a transfer that acknowledgements clock.
-    fn classify_ack_clocked(&self, start_ns: i64, room: i64) -> Limit {
+    fn classify_ack_clocked(&self, gap: &PacketGap<'_>, start_ns: i64, room: i64) -> Limit {
         let of = self.transfer;
+        let is_repaired = self.repairs.first().is_some_and(|first| *first <= start_ns);
         match self.rounds.shape(start_ns) {
             RoundShape::Plateau
                 if !self.repairs.is_empty()
@@ -348,11 +339,22 @@ impl<'a> TransferSlicer<'a> {
             RoundShape::Plateau if self.rounds.peak <= 2 * of.segment => Limit::Cwnd,
             RoundShape::Plateau if self.is_near_edge(room) => Limit::Rwnd,
             RoundShape::Plateau => Limit::SendBuffer,
-            RoundShape::Growing if self.repairs.first().is_none_or(|first| *first > start_ns) => {
-                Limit::SlowStart
-            }
+            RoundShape::Growing if !is_repaired && self.is_unused(gap) => Limit::AppSender,
+            RoundShape::Growing if !is_repaired => Limit::SlowStart,
+            // Without a loss a congestion window does not shrink: what is below it is not limited by it.
+            RoundShape::Other if !is_repaired && !gap.paced => Limit::AppSender,
             _ => Limit::Cwnd,
         }
+    }
+
+    /// Whether the sender left unused what its congestion window had allowed before: an acknowledgement came by chance
+    /// when its program wrote.
+    fn is_unused(&self, gap: &PacketGap<'_>) -> bool {
+        let is_long = (gap.later.time_ns - gap.earlier.time_ns) * 2 > self.transfer.round_trip_ns;
+        let ack = self.transfer.sender.ack_before(gap.later.time_ns);
+        let is_all_acked = ack.is_some_and(|ack| ack.ack >= gap.high);
+        let is_below = || self.bursts.is_below(gap.at + 1, is_all_acked, self.transfer.segment);
+        is_long && (self.is_mostly_idle || is_below())
     }
 
     /// Whether the bytes in flight leave hardly any room in the window.
@@ -387,8 +389,8 @@ impl<'a> TransferSlicer<'a> {
     /// Whether a retransmission is so close that this time belongs to it.
     fn is_lossy(&self, from_ns: i64, to_ns: i64) -> bool {
         // Without SACK, recovery repairs one loss a round trip (RFC 6582), so several losses take several.
-        let after = RECOVERY_NS.max(6 * self.transfer.round_trip_ns);
-        let before = self.transfer.round_trip_ns;
+        let after = RECOVERY_NS.max(6 * self.transfer.usual_round_trip_ns);
+        let before = self.transfer.usual_round_trip_ns;
         let first = self.repairs.partition_point(|repair| *repair + after < from_ns);
         self.repairs.get(first).is_some_and(|repair| *repair <= to_ns + before)
     }

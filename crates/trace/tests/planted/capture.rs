@@ -28,6 +28,8 @@ pub struct PlantedPacket {
     pub ip_id: u16,
     pub ttl: u8,
     pub vlan: Option<u16>,
+    /// TCP timestamps: value and echo.
+    pub stamps: Option<[u32; 2]>,
     pub payload: Vec<u8>,
 }
 
@@ -43,6 +45,11 @@ impl PlantedPacket {
             if let Some(shift) = self.scale {
                 options.extend([1, 3, 3, shift]);
             }
+        }
+        if let Some([value, echo]) = self.stamps {
+            options.extend([1, 1, 8, 10]);
+            options.extend(value.to_be_bytes());
+            options.extend(echo.to_be_bytes());
         }
         let header = 20 + options.len();
         let total = (20 + header + self.payload.len()) as u16;

@@ -174,6 +174,7 @@ pub fn settings() -> ModelSettings {
         capture_percent: 100,
         exchanges: Vec::new(),
         is_tls: false,
+        has_stamps: false,
         connection: 1,
         start_ms: 0,
     }

@@ -23,6 +23,7 @@ fn packet(connection: u16, at_ms: i64, is_from_client: bool, flags: u8) -> Plant
         ip_id: 0,
         ttl: 64,
         vlan: None,
+        stamps: None,
         payload: Vec::new(),
     }
 }

@@ -44,6 +44,20 @@ pub struct Segment {
     pub length: usize,
     pub window: u64,
     pub is_repeat: bool,
+    /// The sender's clock when it was sent, milliseconds.
+    pub stamp: u32,
+    /// The latest such time of the peer that the sender knows.
+    pub echo: u32,
+}
+
+/// What keeps a host from sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendObstacle {
+    /// Its program has written nothing more, or its buffer holds no more.
+    Program,
+    Window,
+    Congestion,
+    Nagle,
 }
 
 #[derive(Debug)]
@@ -84,6 +98,9 @@ pub struct ModelHost {
     delayed: bool,
     reading: bool,
     read_at_ns: i64,
+    /// Its clock, and what it knows of the peer's.
+    pub stamp: u32,
+    echo: u32,
     actions: Vec<HostAction>,
 }
 
@@ -118,7 +135,30 @@ impl ModelHost {
             delayed: false,
             reading: false,
             read_at_ns: 0,
+            stamp: 0,
+            echo: 0,
             actions: Vec::new(),
+        }
+    }
+
+    /// Bytes that the peer has acknowledged.
+    pub fn unacked(&self) -> u64 {
+        self.unacked
+    }
+
+    pub fn obstacle(&self) -> SendObstacle {
+        let buffered = self.unacked + self.settings.send_buffer;
+        let room = self.edge.saturating_sub(self.next);
+        let by_congestion = self.congestion.saturating_sub(self.next - self.unacked);
+        let wanted = MSS.min(self.written - self.next);
+        if wanted == 0 || buffered < self.next + wanted {
+            SendObstacle::Program
+        } else if room < wanted && room <= by_congestion {
+            SendObstacle::Window
+        } else if by_congestion < wanted {
+            SendObstacle::Congestion
+        } else {
+            SendObstacle::Nagle
         }
     }
 
@@ -144,10 +184,20 @@ impl ModelHost {
             length: 0,
             window: self.window(),
             is_repeat: false,
+            stamp: self.stamp,
+            echo: self.echo,
+        }
+    }
+
+    /// As RFC 7323, 4.3 has it.
+    pub fn note_stamp(&mut self, segment: &Segment) {
+        if segment.seq <= self.received {
+            self.echo = segment.stamp;
         }
     }
 
     pub fn receive(&mut self, segment: &Segment, now_ns: i64) {
+        self.note_stamp(segment);
         self.take_ack(segment);
         if segment.length == 0 {
             // A probe is answered.

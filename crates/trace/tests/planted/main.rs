@@ -18,3 +18,4 @@ mod rules;
 mod script;
 mod spoken;
 mod streams;
+mod truth;

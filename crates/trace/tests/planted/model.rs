@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::capture::{ACK, FIN, MS, PlantedPacket, SYN};
 use crate::host::{HostAction, HostSettings, ModelHost, Segment};
+use crate::truth::{PlantedOwners, TruthRecord};
 
 /// A request and its answer: when programs send how much.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub struct ModelSettings {
     pub capture_percent: i64,
     pub exchanges: Vec<PlannedExchange>,
     pub is_tls: bool,
+    /// Whether segments have timestamps, in milliseconds of clocks that differ.
+    pub has_stamps: bool,
     pub connection: u16,
     pub start_ms: i64,
 }
@@ -81,13 +84,28 @@ pub struct TcpModel {
     answered: usize,
     is_closed: bool,
     packets: Vec<PlantedPacket>,
+    truth: TruthRecord,
 }
+
+/// What a run showed at the capture, and whose time it really was.
+#[derive(Debug)]
+pub struct PlantedRun {
+    pub packets: Vec<PlantedPacket>,
+    pub owners: PlantedOwners,
+}
+
+/// What the hosts' clocks show when the model begins, milliseconds.
+const CLOCKS_MS: [i64; 2] = [4_294_960_000, 77_123];
 
 const INITIAL: [u32; 2] = [4_000_000_000, 77_000];
 
 impl TcpModel {
     /// The packets of a run, as they pass the capture.
     pub fn run(settings: &ModelSettings) -> Vec<PlantedPacket> {
+        TcpModel::run_with_truth(settings).packets
+    }
+
+    pub fn run_with_truth(settings: &ModelSettings) -> PlantedRun {
         let streams = crate::streams::build_streams(&settings.exchanges, settings.is_tls);
         let hosts = [0, 1]
             .map(|at| ModelHost::new(settings.hosts[at].clone(), settings.hosts[1 - at].window));
@@ -107,6 +125,7 @@ impl TcpModel {
             answered: 0,
             is_closed: false,
             packets: Vec::new(),
+            truth: TruthRecord::default(),
         };
         model.shake_hands();
         model.ask();
@@ -116,15 +135,19 @@ impl TcpModel {
             model.now_ns = next.time_ns;
             model.handle(next.event);
         }
-        model.packets
+        let begun_ns = settings.start_ms * MS;
+        let owners = model.truth.owners(&settings.exchanges, begun_ns, &settings.hosts);
+        PlantedRun { packets: model.packets, owners }
     }
 
     fn shake_hands(&mut self) {
         let shake = [(0, SYN), (1, SYN | ACK), (0, ACK)];
         for (from, flags) in shake {
+            self.set_clock(from);
             let mut segment = self.hosts[from].acknowledgement();
             segment.flags = flags;
-            let arrives = self.transmit(from, segment).unwrap();
+            let arrives = self.transmit(from, segment.clone()).unwrap();
+            self.hosts[1 - from].note_stamp(&segment);
             self.now_ns = if flags == ACK { self.now_ns } else { arrives };
         }
     }
@@ -164,6 +187,7 @@ impl TcpModel {
                 at
             }
         };
+        self.set_clock(at);
         for action in self.hosts[at].take_actions(now_ns) {
             match action {
                 HostAction::Send(segment) => {
@@ -180,7 +204,13 @@ impl TcpModel {
                 HostAction::ReadAt(at_ns) => self.push(at_ns, ModelEvent::Read(at)),
             }
         }
+        let is_queued = at == 1 && self.link_free_ns > now_ns;
+        self.truth.note_state(at, now_ns, &self.hosts[at], is_queued);
         self.close_when_done();
+    }
+
+    fn set_clock(&mut self, at: usize) {
+        self.hosts[at].stamp = (CLOCKS_MS[at] + self.now_ns / MS) as u32;
     }
 
     /// What the programs do with what arrived.
@@ -262,6 +292,7 @@ impl TcpModel {
             self.packets.push(packet);
         }
         self.ids[from] = self.ids[from].wrapping_add(1);
+        self.truth.note_sent(from, self.now_ns, &segment, is_lost);
         (!is_lost).then_some(arrives)
     }
 
@@ -288,6 +319,7 @@ impl TcpModel {
             ip_id: self.ids[from],
             ttl: 64,
             vlan: None,
+            stamps: self.settings.has_stamps.then_some([segment.stamp, segment.echo]),
             payload: self.streams[from][start.min(self.streams[from].len())..]
                 [..segment.length.min(self.streams[from].len().saturating_sub(start))]
                 .to_vec(),

@@ -108,6 +108,7 @@ impl ScriptedConnection {
             ip_id,
             ttl: 64,
             vlan: None,
+            stamps: None,
             payload: payload.to_vec(),
         });
         let counts = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
