@@ -115,6 +115,8 @@ limits! {
     Nagle = "NAGLE", Sender, "Nagle's algorithm";
     /// The balancer was ready to run and did not: others had the processor, or a quota was used up.
     BalancerCpu = "BALANCER_CPU", Sender, "the balancer's share of the processor";
+    /// A service of `[auth]` was asked whether the request may pass.
+    AuthAnswer = "AUTH_ANSWER", Sender, "the service that says who may come in";
     /// The limit cannot be seen from the balancer.
     Unknown = "UNKNOWN", Network, "nothing that can be told";
 }

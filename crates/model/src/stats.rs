@@ -161,8 +161,8 @@ counters! {
         question_refused = "auth-question-refused";
         question_failed = "auth-question-failed";
         question_allowed = "auth-question-allowed";
-        /// Bodies of refusals that were too long for clients.
         question_bodies_dropped = "auth-question-bodies-dropped";
+        answers_evicted = "auth-answers-evicted";
         /// Requests without a token, where one was needed.
         token_absent = "token-absent";
         /// Requests whose token was malformed.

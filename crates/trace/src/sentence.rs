@@ -92,9 +92,12 @@ fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> St
         Limit::ClientThink => "the client paused".to_owned(),
         Limit::BalancerHold => "the balancer held what it had to pass on".to_owned(),
         // Packets do not distinguish these; the running balancer does.
-        Limit::Queue | Limit::Tls | Limit::StreamWindow | Limit::BalancerCpu | Limit::Unknown => {
-            cell.limit.title().to_owned()
-        }
+        Limit::Queue
+        | Limit::Tls
+        | Limit::StreamWindow
+        | Limit::BalancerCpu
+        | Limit::AuthAnswer
+        | Limit::Unknown => cell.limit.title().to_owned(),
     }
 }
 
@@ -142,7 +145,7 @@ pub fn suggest_fix(facts: &SentenceFacts<'_>) -> String {
         Limit::Connect => "Keep connections open and use them again".to_owned(),
         Limit::ServerThink => "Look into the server: it is neither the network nor TCP".to_owned(),
         Limit::ClientThink | Limit::Send => "Nothing".to_owned(),
-        Limit::BalancerHold | Limit::BalancerCpu | Limit::Queue => {
+        Limit::BalancerHold | Limit::BalancerCpu | Limit::AuthAnswer | Limit::Queue => {
             "Look at the balancer's queue and load".to_owned()
         }
         Limit::Tls => "Keep connections open, and resume sessions".to_owned(),

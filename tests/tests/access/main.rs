@@ -12,5 +12,6 @@ mod beside_nginx;
 mod issuer;
 mod passwords;
 mod questions;
+mod remembered;
 mod scope;
 mod tokens;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::id::ServerId;
 use model::monotonic_time::MonotonicTime;
-use model::time_attribution::ExchangeTrace;
+use model::time_attribution::{ExchangeTrace, WaitReason};
 
 use crate::accounting::meter::TransferTotals;
 
@@ -163,6 +163,12 @@ impl ExchangeRecord {
             Some(this) => Some(this + self.queued_before),
             None => (!self.queued_before.is_zero()).then_some(self.queued_before),
         }
+    }
+
+    /// Time in which a service was asked whether the request may pass; `None`: none was.
+    pub fn auth_time(&self) -> Option<Duration> {
+        let nanos = self.sample.awaited.total(WaitReason::AuthAnswer);
+        (nanos > 0).then(|| Duration::from_nanos(nanos))
     }
 
     /// Connect time of the last attempt.

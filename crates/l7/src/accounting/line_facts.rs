@@ -168,6 +168,7 @@ impl LineFacts<'_> {
             V::AcceptMs => millis(line, key, setup.map(|setup| setup.accept)),
             V::TlsMs => millis(line, key, setup.and_then(|setup| setup.tls)),
             V::HeadMs => line.millis(key, record.head_at.since(record.begun_at)),
+            V::AuthMs => millis(line, key, record.auth_time()),
             V::QueueMs => millis(line, key, record.queue_time()),
             V::ConnectMs => millis(line, key, record.connect_time()),
             V::BodyInMs => millis(line, key, record.send_time()),

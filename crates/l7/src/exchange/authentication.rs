@@ -104,8 +104,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             // Nobody may come in while it is unknown who may.
             return Some(EarlyReply::Refused(Cause::AuthOverloaded));
         };
-        if let AuthMethod::Question(slots) = &object.method {
-            return self.ask_for_access(&object.config, slots).await;
+        if let AuthMethod::Question(asked) = &object.method {
+            return self.ask_for_access(&object.config, asked).await;
         }
         let proven = match &object.method {
             AuthMethod::Passwords(users) => {

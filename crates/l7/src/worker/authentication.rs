@@ -9,4 +9,5 @@ pub(crate) mod proven_tokens;
 pub(crate) mod question;
 pub(crate) mod question_answer;
 pub(crate) mod question_slots;
+pub(crate) mod remembered_answers;
 pub mod token_users;

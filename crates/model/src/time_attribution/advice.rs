@@ -61,6 +61,9 @@ pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
         (Limit::BalancerCpu, _) => {
             "The balancer was ready and did not run: raise the CPU quota of its cgroup or container, give it processors of its own, or move other load away."
         }
+        (Limit::AuthAnswer, _) => {
+            "The service that `[auth]` asks takes long: look at its servers and their pool, or remember answers with `cache`."
+        }
         (Limit::BalancerHold, _) => {
             "The balancer itself was busy: give it more workers, or look at the process's CPU."
         }

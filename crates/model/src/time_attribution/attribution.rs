@@ -41,6 +41,8 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     attribute_handshake(facts, &mut share);
     let head = SendingWait { whole: phases.head, ..SendingWait::of(TimeOwner::Client) };
     attribute_sending(&head, facts.client_tcp.as_ref(), &mut share);
+    // No client and no server of the request is to blame for a service that the operator has asked.
+    share.assign(Some(TimeOwner::Balancer), Limit::AuthAnswer, waits.total(WaitReason::AuthAnswer));
     share.assign(Some(TimeOwner::Balancer), Limit::Queue, phases.queue);
     attribute_connect(facts, &mut share);
     let [from_client, _, from_server, _] = facts.bytes;

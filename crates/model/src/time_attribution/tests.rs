@@ -302,15 +302,17 @@ fn a_request_that_stays_in_our_buffer_is_not_the_servers_work() {
 
 #[test]
 fn the_processor_and_the_servers_stream_have_their_time() {
-    let mut exchange = waited(facts(100), WaitReason::Processor, 60);
+    let mut exchange = waited(facts(120), WaitReason::Processor, 60);
     exchange = waited(exchange, WaitReason::ServerStreamWindow, 40);
+    exchange = waited(exchange, WaitReason::AuthAnswer, 20);
     let bars = attribute_time(&exchange);
     let parts: Vec<_> = bars.all().iter().map(|bar| (bar.owner, bar.limit)).collect();
     assert_eq!(
         parts,
         [
             (Some(TimeOwner::Balancer), Limit::BalancerCpu),
-            (Some(TimeOwner::Server), Limit::StreamWindow)
+            (Some(TimeOwner::Server), Limit::StreamWindow),
+            (Some(TimeOwner::Balancer), Limit::AuthAnswer)
         ]
     );
 }

@@ -32,10 +32,12 @@ pub enum WaitReason {
     ServerStreamWindow,
     /// The processor: the balancer's thread was ready to run and did not.
     Processor,
+    /// A service of `[auth]`, to say whether the request may pass.
+    AuthAnswer,
 }
 
 /// The number of reasons above; `ALL` fails to compile with another one.
-pub const COUNT: usize = 11;
+pub const COUNT: usize = 12;
 
 impl WaitReason {
     /// All, in the order of the discriminant.
@@ -51,6 +53,7 @@ impl WaitReason {
         WaitReason::Either,
         WaitReason::ServerStreamWindow,
         WaitReason::Processor,
+        WaitReason::AuthAnswer,
     ];
 }
 
@@ -167,7 +170,7 @@ mod tests {
         waits.wait_for(WaitReason::ClientReceive, MonotonicTime(1_000));
         waits.stop(MonotonicTime(1_001));
         let spent: Vec<u64> = WaitReason::ALL.map(|whom| waits.total(whom)).into();
-        assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!(waits.arrivals(), [1, 0]);
     }
 

@@ -141,6 +141,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         ],
     ),
     plain(
+        "auth_answers_evicted",
+        "Answers of servers of `[auth]` that were forgotten before their time, for lack of room.",
+        &[ServiceCounterRow::new("", |c| &c.answers_evicted)],
+    ),
+    plain(
         "auth_bodies_dropped",
         "Bodies of refusals of servers of `[auth]` that were too long for clients.",
         &[ServiceCounterRow::new("", |c| &c.question_bodies_dropped)],

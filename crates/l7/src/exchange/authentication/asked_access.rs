@@ -7,6 +7,7 @@ use model::config::{AuthConfig, AuthFailureAction};
 use model::error_pages::{has_field, without_body_fields, without_repeated};
 use model::request_head::{ParsedHead, fields, same_name};
 use model::rules::{PathAdmission, admit_path};
+use model::time_attribution::WaitReason;
 
 use crate::conn::deadline::ExchangeDeadline;
 use crate::exchange::authentication::auth_answer::AuthAnswer;
@@ -15,23 +16,36 @@ use crate::exchange::routing::EarlyReply;
 use crate::exchange::{ExchangeContext, HttpExchange};
 use crate::rt::NetDriver;
 use crate::upstream::routing::ComposedReply;
+use crate::worker::authentication::auth_object::AskedService;
 use crate::worker::authentication::question::{QuestionFacts, write_question};
 use crate::worker::authentication::question_answer::{AnswerMeaning, interpret_status};
-use crate::worker::authentication::question_slots::QuestionSlots;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// Asks whether the request may pass; returns the response to one that may not.
     pub(super) async fn ask_for_access(
         &mut self,
         config: &Arc<AuthConfig>,
-        slots: &QuestionSlots,
+        asked: &AskedService,
     ) -> Option<EarlyReply> {
         let Some(message) = self.write_question(config) else {
             return Some(EarlyReply::Refused(Cause::Unauthenticated));
         };
-        let answer = match slots.take(self.context.worker.index) {
+        let worker = self.context.worker;
+        let digest = asked.remembered.as_ref().map(|it| it.digest(&message));
+        if let (Some(remembered), Some(digest)) = (&asked.remembered, &digest)
+            && let Some(lines) = remembered.find(worker.index, digest, worker.rt.now())
+        {
+            self.counters().auth_cached.add(1);
+            self.counters().auth_admitted.add(1);
+            self.take_fields(config, &lines);
+            return None;
+        }
+        let answer = match asked.slots.take(worker.index) {
             Some(slot) => {
+                let waits = &mut self.record.sample.awaited;
+                waits.wait_for(WaitReason::AuthAnswer, worker.rt.update_now());
                 let answer = self.ask_pool(config, &message).await;
+                self.record.sample.awaited.stop(worker.rt.update_now());
                 drop(slot);
                 answer
             }
@@ -50,6 +64,14 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 self.counters().question_passed.add(1);
                 self.counters().auth_admitted.add(1);
                 self.take_fields(config, &answer.lines);
+                if let (Some(remembered), Some(digest), Some(validity)) =
+                    (&asked.remembered, digest, answer.validity)
+                {
+                    let now = worker.rt.now();
+                    let evicted =
+                        remembered.insert(worker.index, digest, &answer.lines, validity, now);
+                    self.counters().answers_evicted.add(u64::from(evicted));
+                }
                 None
             }
             AnswerMeaning::Refuse => Some(self.pass_refusal(answer)),
@@ -136,7 +158,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
 
     /// The answer for the client.
     fn pass_refusal(&mut self, answer: AuthAnswer) -> EarlyReply {
-        let AuthAnswer { status, mut lines, body, body_dropped } = answer;
+        let AuthAnswer { status, mut lines, body, body_dropped, .. } = answer;
         let counters = self.counters();
         counters.question_refused.add(1);
         counters.question_bodies_dropped.add(u64::from(body_dropped));

@@ -1,6 +1,8 @@
 //! Reads the answer of a server of `[auth]` in bounded memory: what others get of it, and whether its connection may
 //! serve another question. It touches no socket.
 
+use std::time::Duration;
+
 use model::cause::Cause;
 use model::config::AuthConfig;
 use model::snapshot::PoolView;
@@ -13,7 +15,7 @@ use crate::conn::connection_auth;
 use crate::exchange::flow::{BodyFraming, ByteFlow};
 use crate::rt::NetDriver;
 use crate::worker::authentication::question_answer::{
-    AnswerMeaning, interpret_status, taken_lines, write_field,
+    AnswerMeaning, interpret_status, taken_lines, validity, write_field,
 };
 
 /// Bytes of a refusal's body. Pages that say why are shorter.
@@ -32,6 +34,8 @@ pub struct AuthAnswer {
     pub body: Vec<u8>,
     /// The body was too long, and is left out.
     pub body_dropped: bool,
+    /// How long the same question need not be asked again; `None`: it must be.
+    pub validity: Option<Duration>,
 }
 
 /// An answer as far as anybody reads it.
@@ -127,7 +131,11 @@ impl<'c, N: NetDriver> AnswerReading<'c, N> {
         self.has_head = true;
         self.answer.status = head.status;
         self.answer.lines = match interpret_status(head.status) {
-            AnswerMeaning::Admit => taken_lines(self.config, head.headers),
+            AnswerMeaning::Admit => {
+                let most = self.config.cache;
+                self.answer.validity = most.and_then(|most| validity(most, head.headers));
+                taken_lines(self.config, head.headers)
+            }
             AnswerMeaning::Refuse => {
                 let mut lines = Vec::new();
                 for header in head.forwarded_headers() {

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::proven_passwords::ProvenPasswords;
 use super::question_slots::QuestionSlots;
+use super::remembered_answers::RememberedAnswers;
 use super::token_users::TokenUsers;
 use crate::rt::random;
 
@@ -35,7 +36,15 @@ pub enum AuthMethod {
     ApiKeys(ApiKeyFile),
     Tokens(Box<TokenUsers>),
     /// Servers are asked.
-    Question(QuestionSlots),
+    Question(Box<AskedService>),
+}
+
+/// A service that is asked.
+#[derive(Debug)]
+pub struct AskedService {
+    pub slots: QuestionSlots,
+    /// `None`: each request is asked for.
+    pub remembered: Option<RememberedAnswers>,
 }
 
 /// The users of a file of passwords.
@@ -78,16 +87,17 @@ impl AuthObject {
             }
             AuthKind::ApiKey => AuthMethod::ApiKeys(ApiKeyFile::parse(text)?),
             AuthKind::Jwt => AuthMethod::Tokens(Box::new(TokenUsers::new(&config, content)?)),
-            AuthKind::Request => AuthMethod::Question(QuestionSlots::new(config.at_once)),
+            AuthKind::Request => AuthMethod::Question(Box::new(AskedService::new(&config))),
         };
         Ok(AuthObject { config, method })
     }
 
     /// The object, if it needs no file.
     pub fn without_file(config: &Arc<AuthConfig>) -> Option<AuthObject> {
-        let method = AuthMethod::Question(QuestionSlots::new(config.at_once));
-        let config = Arc::clone(config);
-        matches!(config.kind, AuthKind::Request).then_some(AuthObject { config, method })
+        matches!(config.kind, AuthKind::Request).then(|| AuthObject {
+            config: Arc::clone(config),
+            method: AuthMethod::Question(Box::new(AskedService::new(config))),
+        })
     }
 
     /// The field `WWW-Authenticate` of a refusal as a line (RFC 9110 §11.6.1); empty: none is defined for the kind.
@@ -112,6 +122,15 @@ impl AuthObject {
     pub fn user_line(&self, name: &str) -> Arc<[u8]> {
         let field = self.config.user_field.as_ref();
         field.map(|field| format!("{field}: {name}\r\n").into_bytes()).unwrap_or_default().into()
+    }
+}
+
+impl AskedService {
+    fn new(config: &AuthConfig) -> AskedService {
+        AskedService {
+            slots: QuestionSlots::new(config.at_once),
+            remembered: config.cache.map(|_| RememberedAnswers::new()),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the answer to a question means for the request: a pure decision, and what others get of the answer.
 
+use std::time::Duration;
+
 use model::config::AuthConfig;
 use wire::http1::Header;
 
@@ -33,6 +35,39 @@ pub fn taken_lines(config: &AuthConfig, headers: &[Header<'_>]) -> Vec<u8> {
         }
     }
     out
+}
+
+/// How long an answer with these fields counts, `most` at most; `None`: for one request. What does not say so clearly is
+/// not remembered (RFC 9111 §5.2.2).
+pub fn validity(most: Duration, headers: &[Header<'_>]) -> Option<Duration> {
+    let mut time = most;
+    let mut expires = false;
+    let mut has_age = false;
+    for Header { name, value } in headers {
+        let named = |one: &str| name.eq_ignore_ascii_case(one);
+        if named("set-cookie") || (named("vary") && value.contains(&b'*')) || named("pragma") {
+            return None;
+        }
+        expires |= named("expires");
+        if !named("cache-control") {
+            continue;
+        }
+        for directive in value.split(|byte| *byte == b',') {
+            let directive = std::str::from_utf8(directive).ok()?.trim().to_ascii_lowercase();
+            let mut parts = directive.splitn(2, '=');
+            let key = parts.next().unwrap_or_default().trim_end();
+            match key {
+                "no-store" | "no-cache" => return None,
+                "max-age" | "s-maxage" => {
+                    let seconds = parts.next().unwrap_or_default().trim().trim_matches('"');
+                    has_age = true;
+                    time = time.min(Duration::from_secs(seconds.parse().ok()?));
+                }
+                _ => {}
+            }
+        }
+    }
+    (!time.is_zero() && (has_age || !expires)).then_some(time)
 }
 
 /// The line of a field.
@@ -76,5 +111,38 @@ mod tests {
             lines("take = [\"X-User\", \"X-Role\", \"X-Absent\"]"),
             "X-User: ann\r\nX-Role: a\r\nX-Role: b\r\n"
         );
+    }
+
+    #[test]
+    fn an_answer_counts_as_long_as_it_says_and_no_longer_than_is_wanted() {
+        let most = Duration::from_secs(60);
+        let rows: [(&[(&str, &str)], Option<u64>); 19] = [
+            (&[], Some(60)),
+            (&[("X-User", "ann")], Some(60)),
+            (&[("Set-Cookie", "a=1")], None),
+            (&[("Cache-Control", "no-store")], None),
+            (&[("cache-control", "private, NO-STORE")], None),
+            (&[("Cache-Control", "no-cache=\"x-user\"")], None),
+            (&[("Cache-Control", "private"), ("Cache-Control", "no-store")], None),
+            (&[("Cache-Control", "private")], Some(60)),
+            (&[("Cache-Control", "max-age=5")], Some(5)),
+            (&[("Cache-Control", "max-age = \"5\"")], Some(5)),
+            (&[("Cache-Control", "max-age=500")], Some(60)),
+            (&[("Cache-Control", "max-age=30, s-maxage=20")], Some(20)),
+            (&[("Cache-Control", "max-age=0")], None),
+            (&[("Cache-Control", "max-age=soon")], None),
+            (&[("Cache-Control", "max-age=-1")], None),
+            (&[("Expires", "0")], None),
+            (&[("Expires", "0"), ("Cache-Control", "max-age=5")], Some(5)),
+            (&[("Pragma", "no-cache")], None),
+            (&[("Vary", "Origin, *")], None),
+        ];
+        for (fields, want) in rows {
+            let headers: Vec<Header<'_>> = fields
+                .iter()
+                .map(|(name, value)| Header { name, value: value.as_bytes() })
+                .collect();
+            assert_eq!(validity(most, &headers), want.map(Duration::from_secs), "{fields:?}");
+        }
     }
 }

@@ -58,6 +58,7 @@ log_variables! {
     AcceptMs = "accept-ms",
     TlsMs = "tls-ms",
     HeadMs = "head-ms",
+    AuthMs = "auth-ms",
     QueueMs = "queue-ms",
     ConnectMs = "connect-ms",
     BodyInMs = "body-in-ms",

@@ -108,9 +108,10 @@ pub static AUTH: TableSchema = TableSchema {
         KeySchema::new(
             "cache",
             ValueKind::time_or_keyword(1_000, 86_400_000, "off"),
-            DefaultValue::Derived("`5m`"),
+            DefaultValue::Derived("`5m`; `off` for `request`"),
             "How long a proven password or token is not checked again. It ends when the file changes, and for a token when \
-             the token ends.",
+             the token ends. `request`: how long a 2xx answer counts for each request with the same question, unless the answer \
+             says less.",
         ),
         KeySchema::new(
             "cookie",

@@ -21,8 +21,12 @@ pub fn fill_auth_defaults(mut object: ConfigSection) -> ConfigSection {
         true => "a server is asked",
         false => "no server is asked",
     });
-    if object.setting("cache").is_none() && matches!(object.text("kind"), Some("basic" | "jwt")) {
-        object.set("cache", ConfigValue::Time(CACHE), why);
+    if object.setting("cache").is_none() {
+        match object.text("kind") {
+            Some("basic" | "jwt") => object.set("cache", ConfigValue::Time(CACHE), why),
+            Some("request") => object.set("cache", ConfigValue::Unset("off"), why),
+            _ => {}
+        }
     }
     if asks && object.setting("send").is_none() {
         let names = SENT_FIELDS.map(str::to_owned).to_vec();

@@ -20,7 +20,7 @@ const KEYS_OF_KINDS: [KindKey; 22] = [
     KindKey { key: "realm", kinds: &["basic", "jwt"] },
     KindKey { key: "header", kinds: &["api-key", "jwt"] },
     KindKey { key: "query", kinds: &["api-key"] },
-    KindKey { key: "cache", kinds: &["basic", "jwt"] },
+    KindKey { key: "cache", kinds: &["basic", "jwt", "request"] },
     KindKey { key: "cookie", kinds: &["jwt"] },
     KindKey { key: "algorithms", kinds: &["jwt"] },
     KindKey { key: "issuer", kinds: &["jwt"] },
