@@ -17,7 +17,7 @@ mod labels;
 mod limits;
 mod matchers;
 mod middlewares;
-mod named_objects;
+mod named_options;
 mod option_tree;
 mod paths;
 mod pools;
@@ -52,7 +52,7 @@ use crate::structured::yaml::read_yaml;
 use entry_points::EntryPoint;
 use http::RouterWriter;
 use middlewares::MiddlewareSet;
-use named_objects::NamedObjects;
+use named_options::NamedOptions;
 use option_tree::OptionNode;
 use priority_ties::PriorityTies;
 use provider::ObjectProvider;
@@ -157,7 +157,7 @@ fn convert_tcp<'t>(
 ) -> Vec<PointPlan> {
     let mut writer = TcpWriter {
         root,
-        tls_options: NamedObjects::new(root.find(&["tls", "options"]), shared.provider),
+        tls_options: NamedOptions::new(root.find(&["tls", "options"]), shared.provider),
         routers,
         middlewares: MiddlewareSet::new(root.find(&["tcp", "middlewares"]), shared.provider),
         pools: TcpPools::new(root, shared.provider),
@@ -200,7 +200,7 @@ fn convert_http<'t>(
 ) {
     let mut writer = RouterWriter {
         root,
-        tls_options: NamedObjects::new(root.find(&["tls", "options"]), shared.provider),
+        tls_options: NamedOptions::new(root.find(&["tls", "options"]), shared.provider),
         points,
         routers,
         middlewares: MiddlewareSet::new(root.find(&["http", "middlewares"]), shared.provider),

@@ -44,10 +44,10 @@ const EJECT_OFF: &str = "eject = \"off\"";
 /// Lines of a backend with `mode http`.
 const BACKENDS: &[ValueCase] = &[
     // Checks wait as long as the time between two, also while a server rises or falls.
-    case(TWO, &["every = \"2s\", timeout = \"2s\", doubt = \"2s\"", EJECT_OFF]),
+    case(TWO, &["every = \"2s\", timeout = \"2s\", fast-interval = \"2s\"", EJECT_OFF]),
     case(
         "server s 10.0.0.1:80 check inter 10s fastinter 1s",
-        &["every = \"10s\", timeout = \"10s\", doubt = \"1s\""],
+        &["every = \"10s\", timeout = \"10s\", fast-interval = \"1s\""],
     ),
     case("timeout check 500ms\n server s 10.0.0.1:80 check", &["timeout = \"500ms\""]),
     // Without `observe` no answer puts a server out, and connections do that by themselves.

@@ -129,7 +129,7 @@ fn keepalived() {
             // Times of the virtual server are those of its checkers.
             (
                 "retry 3\n delay_before_retry 2\n real_server 10.0.0.2 80 {\n TCP_CHECK {\n }\n }",
-                "fall = 4, rise = 1, doubt = \"2s\"",
+                "fall = 4, rise = 1, fast-interval = \"2s\"",
                 false,
             ),
             ("delay_loop 5\n retry 3", "forward = \"mac\"", false),

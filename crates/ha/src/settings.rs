@@ -25,7 +25,7 @@ pub struct VrrpSettings {
     pub source: IpAddr,
     /// The dead-man time: an active member that has sent nothing for this long has lost the address. Shorter than three
     /// intervals.
-    pub dead_man: Duration,
+    pub fencing_timeout: Duration,
     /// Interval of announcements while active; `None`: announce only after a change.
     pub refresh: Option<Duration>,
     /// The addresses use the virtual router's MAC address, which moves with them.
@@ -74,7 +74,7 @@ impl VrrpSettings {
             preempt_delay: Duration::ZERO,
             addresses: vec![[192, 0, 2, 10].into()],
             source: [192, 0, 2, 2].into(),
-            dead_man: Duration::from_millis(250),
+            fencing_timeout: Duration::from_millis(250),
             refresh: None,
             virtual_link: false,
         }

@@ -145,7 +145,7 @@ impl VrrpStateMachine {
     pub fn lease_until(&self) -> MonotonicTime {
         match self.state {
             VrrpState::Active => {
-                let hold = self.last_sent + self.settings.dead_man;
+                let hold = self.last_sent + self.settings.fencing_timeout;
                 hold.min(self.permitted_until.unwrap_or(MonotonicTime::NEVER))
             }
             _ => MonotonicTime::default(),
@@ -300,7 +300,7 @@ impl VrrpStateMachine {
     /// Whether this member sent nothing for so long that another member may hold the address.
     fn check_stall(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) -> bool {
         let late = self.state == VrrpState::Active && now >= self.lease_until();
-        if late && now < self.last_sent + self.settings.dead_man {
+        if late && now < self.last_sent + self.settings.fencing_timeout {
             self.lose_permission(now, out);
         } else if late {
             self.counts.stalled += 1;

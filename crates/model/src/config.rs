@@ -39,6 +39,7 @@ pub mod privileged_settings;
 pub mod probe;
 pub mod proxy_protocol;
 pub mod reference;
+pub mod renamed_keys;
 pub mod replication;
 pub mod rules;
 pub mod secrets;

@@ -21,7 +21,7 @@
 //! connection, with its handshake if the pool uses TLS. So no client's request is needed to notice a recovery.
 //!
 //! While in doubt (falling, rising, in the first minute of being down, or down while the pool has no server up), probes
-//! come at the `doubt` interval, otherwise at `every`.
+//! come at the `fast-interval` interval, otherwise at `every`.
 //!
 //! The state machine runs no probe and reads no clock. It ignores server commands and other servers.
 
@@ -43,7 +43,7 @@ use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 /// Failed connections in a row that take a server without a probe down.
 /// As the default of `fall`.
 const PASSIVE_FALL: u32 = 3;
-/// How long a server that went down is probed at the `doubt` interval.
+/// How long a server that went down is probed at the `fast-interval` interval.
 /// A server that restarts is found soon; one that stays down is probed at its usual interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
 /// Time between two trials of a server without a probe while its pool has no server up. With the time to publish the
@@ -270,12 +270,13 @@ impl ServerHealth {
         };
         if !self.probed {
             // The first probes of many servers are spread over one short interval.
-            return self.last + jittered(probe.doubt, 100, draw);
+            return self.last + jittered(probe.fast_interval, 100, draw);
         }
         if self.probe_now {
-            return now.max(self.last + probe.doubt.min(probe.every));
+            return now.max(self.last + probe.fast_interval.min(probe.every));
         }
-        let interval = if self.in_doubt(now, nothing_up) { probe.doubt } else { probe.every };
+        let interval =
+            if self.in_doubt(now, nothing_up) { probe.fast_interval } else { probe.every };
         self.last + jittered(interval, probe.jitter, draw)
     }
 

@@ -21,7 +21,7 @@ fn probe(rise: u8, fall: u8) -> ProbeConfig {
     ProbeConfig {
         kind: ProbeKind::Tcp,
         every: Duration::from_secs(2),
-        doubt: Duration::from_millis(250),
+        fast_interval: Duration::from_millis(250),
         timeout: Duration::from_secs(1),
         rise,
         fall,

@@ -9,7 +9,8 @@ use tests::e2e::wait;
 
 use super::fake_servers::{wait_until_down, wait_until_up};
 
-const TIMES: &str = "every = \"600ms\", doubt = \"600ms\", timeout = \"500ms\", rise = 1, fall = 1";
+const TIMES: &str =
+    "every = \"600ms\", fast-interval = \"600ms\", timeout = \"500ms\", rise = 1, fall = 1";
 
 fn probed(dir: &TestDir, script: &str) -> TestBalancer {
     let path = dir.write("probe.sh", format!("#!/bin/sh\n{script}\n"));

@@ -232,7 +232,7 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
 fn when_its_server_is_gone_a_client_gets_what_was_set() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins)).service(
-        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", gone = \"refuse\" }",
+        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", when-down = \"refuse\" }",
     );
     let balancer = TestBalancer::start(&setup);
     let server = by(&ask(balancer.front(), "x-user: one\r\n"));

@@ -259,7 +259,7 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
     ] {
         for (ca, state) in [(&ours.ca, "up"), (&stranger.ca, "down")] {
             let tls = format!("tls = {{ name = \"backend.example\", ca = {ca:?} }}\n");
-            let times = ", timeout = \"500ms\", doubt = \"50ms\"";
+            let times = ", timeout = \"500ms\", fast-interval = \"50ms\"";
             let pool = match kind {
                 "" => tls,
                 _ => format!("{tls}probe = {{ {kind}{times} }}\n"),

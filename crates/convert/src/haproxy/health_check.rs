@@ -272,8 +272,8 @@ impl CheckSettings {
         pairs.push(KeyValue::new("every", duration::format_duration(every)));
         let timeout = self.timeout.unwrap_or(every).min(every);
         pairs.push(KeyValue::new("timeout", duration::format_duration(timeout)));
-        let doubt = times.fast_interval.unwrap_or(every).min(every);
-        pairs.push(KeyValue::new("doubt", duration::format_duration(doubt)));
+        let fast_interval = times.fast_interval.unwrap_or(every).min(every);
+        pairs.push(KeyValue::new("fast-interval", duration::format_duration(fast_interval)));
         pairs.extend(times.rise.clone().map(|rise| KeyValue::new("rise", rise)));
         pairs.extend(times.fall.clone().map(|fall| KeyValue::new("fall", fall)));
         let has = |key: &str| self.keys.iter().any(|one| one.key == key);

@@ -50,11 +50,14 @@ pub fn health_check(
         .or_else(|| virtual_server.take("retry"))
         .and_then(|one| one.word(1).parse().ok())
         .unwrap_or(defaults.retries);
-    // The ranges of `fall` and `doubt` in the configuration.
+    // The ranges of `fall` and `fast-interval` in the configuration.
     keys.push(KeyValue::new("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
     keys.push(KeyValue::new("rise", "1"));
-    let doubt = common("delay_before_retry").or(defaults.retry_delay_ms).unwrap_or(every);
-    keys.push(KeyValue::new("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
+    let fast_interval = common("delay_before_retry").or(defaults.retry_delay_ms).unwrap_or(every);
+    keys.push(KeyValue::new(
+        "fast-interval",
+        duration::format_duration(fast_interval.clamp(10, every.max(10))),
+    ));
     if let Some(port) = node.take("connect_port") {
         keys.push(KeyValue::new("port", port.word(1).to_owned()));
     }

@@ -91,10 +91,10 @@ fn times(node: &OptionNode) -> Vec<KeyValue> {
     let of = |key: &str| node.duration_of(key).filter(|ms| *ms > 0);
     let every = of("interval").unwrap_or(INTERVAL_MS).max(10);
     let timeout = of("timeout").unwrap_or(TIMEOUT_MS).min(every);
-    let doubt = of("unhealthyInterval").unwrap_or(every).clamp(10, every);
+    let fast_interval = of("unhealthyInterval").unwrap_or(every).clamp(10, every);
     vec![
         KeyValue::new("every", format_duration(every)),
-        KeyValue::new("doubt", format_duration(doubt)),
+        KeyValue::new("fast-interval", format_duration(fast_interval)),
         KeyValue::new("timeout", format_duration(timeout)),
     ]
 }

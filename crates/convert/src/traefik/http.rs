@@ -15,7 +15,7 @@ use super::chain_effect::ChainEffect;
 use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
 use super::middlewares::{self, ChainContext, MiddlewareSet};
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::priority_ties::PriorityTies;
 use super::redirects;
@@ -31,7 +31,7 @@ use super::tls_demand::{TlsDemand, TlsDemands};
 pub struct RouterWriter<'w, 't> {
     pub root: &'t OptionNode,
     /// The objects of `tls.options`.
-    pub tls_options: NamedObjects<'t>,
+    pub tls_options: NamedOptions<'t>,
     pub points: &'w [EntryPoint<'t>],
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,

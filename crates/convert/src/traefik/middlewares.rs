@@ -12,7 +12,7 @@ use super::chain_effect::ChainEffect;
 use super::fields::{self, ChainPlace};
 use super::limits;
 use super::matchers::not_from;
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::{OptionNode, PlacedText};
 use super::paths;
 use super::provider::ObjectProvider;
@@ -23,7 +23,7 @@ const DEEP: usize = 8;
 
 /// The middlewares of a file, and those that a router used.
 pub struct MiddlewareSet<'t> {
-    middlewares: NamedObjects<'t>,
+    middlewares: NamedOptions<'t>,
     provider: ObjectProvider,
     /// Names that stand behind a middleware that ends every request.
     unreached: HashSet<String>,
@@ -33,7 +33,7 @@ impl<'t> MiddlewareSet<'t> {
     /// `table`: `http.middlewares` or `tcp.middlewares`.
     pub fn new(table: Option<&'t OptionNode>, provider: ObjectProvider) -> MiddlewareSet<'t> {
         MiddlewareSet {
-            middlewares: NamedObjects::new(table, provider),
+            middlewares: NamedOptions::new(table, provider),
             provider,
             unreached: HashSet::new(),
         }

@@ -6,7 +6,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::health_check;
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::server_url::{ServerScheme, ServerUrl};
 use super::sticky::StickyCookie;
@@ -238,7 +238,7 @@ impl<'t> PoolDraft<'t> {
 /// The transport that a load balancer names. `None` if it names none.
 pub fn named_transport<'t>(
     balancer: &'t OptionNode,
-    transports: &NamedObjects<'t>,
+    transports: &NamedOptions<'t>,
     notes: &mut ConversionNotes,
 ) -> Option<&'t OptionNode> {
     let name = balancer.get("serversTransport")?;

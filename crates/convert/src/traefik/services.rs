@@ -10,7 +10,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::RetryPlan;
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::pools::{PoolDraft, WrittenPool, named_transport};
 use super::provider::ObjectProvider;
@@ -31,8 +31,8 @@ pub struct ServiceTarget<'t> {
 
 /// The services of a file, and the pools that were written of them.
 pub struct ServicePools<'t> {
-    services: NamedObjects<'t>,
-    transports: NamedObjects<'t>,
+    services: NamedOptions<'t>,
+    transports: NamedOptions<'t>,
     /// The transport of services that name none.
     default_transport: Option<&'t OptionNode>,
     written: HashMap<&'t str, WrittenPool<'t>>,
@@ -44,8 +44,8 @@ impl<'t> ServicePools<'t> {
     /// `root`: all options.
     pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> ServicePools<'t> {
         ServicePools {
-            services: NamedObjects::new(root.find(&["http", "services"]), provider),
-            transports: NamedObjects::new(root.find(&["http", "serversTransports"]), provider),
+            services: NamedOptions::new(root.find(&["http", "services"]), provider),
+            transports: NamedOptions::new(root.find(&["http", "serversTransports"]), provider),
             default_transport: root.get("serversTransport"),
             written: HashMap::new(),
             tables: Vec::new(),

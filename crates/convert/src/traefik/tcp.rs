@@ -12,7 +12,7 @@ use crate::value::{self, KeyValue};
 use super::chain_effect::ChainEffect;
 use super::entry_points::{self, EntryPoint};
 use super::middlewares::{self, MiddlewareSet};
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::priority_ties::PriorityTies;
 use super::routers::TrafficRouter;
@@ -34,7 +34,7 @@ struct TlsChoice<'t> {
 pub struct TcpWriter<'w, 't> {
     pub root: &'t OptionNode,
     /// The objects of `tls.options`.
-    pub tls_options: NamedObjects<'t>,
+    pub tls_options: NamedOptions<'t>,
     pub routers: &'w [TrafficRouter<'t>],
     pub middlewares: MiddlewareSet<'t>,
     pub pools: TcpPools<'t>,

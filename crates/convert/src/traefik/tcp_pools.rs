@@ -9,7 +9,7 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::provider::ObjectProvider;
 use super::transports;
@@ -21,8 +21,8 @@ const LONGEST_CONNECT_MS: u64 = 600_000;
 
 /// The TCP services of a file, and the pools that were written of them.
 pub struct TcpPools<'t> {
-    services: NamedObjects<'t>,
-    transports: NamedObjects<'t>,
+    services: NamedOptions<'t>,
+    transports: NamedOptions<'t>,
     /// The transport of services that name none.
     default_transport: Option<&'t OptionNode>,
     /// Names of pools by service.
@@ -34,8 +34,8 @@ impl<'t> TcpPools<'t> {
     /// `root`: all options.
     pub fn new(root: &'t OptionNode, provider: ObjectProvider) -> TcpPools<'t> {
         TcpPools {
-            services: NamedObjects::new(root.find(&["tcp", "services"]), provider),
-            transports: NamedObjects::new(root.find(&["tcp", "serversTransports"]), provider),
+            services: NamedOptions::new(root.find(&["tcp", "services"]), provider),
+            transports: NamedOptions::new(root.find(&["tcp", "serversTransports"]), provider),
             default_transport: root.get("tcpServersTransport"),
             written: HashMap::new(),
             tables: Vec::new(),

@@ -7,7 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::acme;
 use super::key_files;
-use super::named_objects::NamedObjects;
+use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::tls_demand::{TlsDemand, client_table};
 
@@ -16,7 +16,7 @@ use super::tls_demand::{TlsDemand, client_table};
 /// # Errors
 /// The router names options that are not in the file.
 pub fn options_of<'t>(
-    all: &NamedObjects<'t>,
+    all: &NamedOptions<'t>,
     tls: &[Option<&'t OptionNode>],
 ) -> Result<Option<&'t OptionNode>, &'t OptionNode> {
     let named = tls.iter().flatten().find_map(|tls| tls.get("options"));

@@ -177,7 +177,7 @@ const CASES: &[PoolCase] = &[
     },
     PoolCase {
         servers: "server s 10.0.0.1:80 check fastinter 100ms\n server t 10.0.0.2:80 check inter 5s",
-        written: &["every = \"5s\", timeout = \"500ms\", doubt = \"5s\""],
+        written: &["every = \"5s\", timeout = \"500ms\", fast-interval = \"5s\""],
         absent: &[],
         note: None,
     },

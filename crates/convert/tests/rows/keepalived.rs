@@ -9,12 +9,12 @@ use super::{ConversionCase, rows};
 const CHECKERS: &[ConversionCase] = &[
     (
         "real_server 10.0.0.2 80 {\n TCP_CHECK {\n }\n }",
-        "every = \"1m\", timeout = \"5s\", fall = 2, rise = 1, doubt = \"1s\"",
+        "every = \"1m\", timeout = \"5s\", fall = 2, rise = 1, fast-interval = \"1s\"",
         false,
     ),
     (
         "real_server 10.0.0.2 80 {\n HTTP_GET {\n url {\n path /\n }\n }\n }",
-        "fall = 2, rise = 1, doubt = \"3s\"",
+        "fall = 2, rise = 1, fast-interval = \"3s\"",
         false,
     ),
     (
@@ -24,7 +24,7 @@ const CHECKERS: &[ConversionCase] = &[
     ),
     (
         "delay_loop 20\n real_server 10.0.0.2 80 {\n DNS_CHECK {\n name a.example\n }\n }",
-        "every = \"20s\", timeout = \"5s\", fall = 4, rise = 1, doubt = \"20s\"",
+        "every = \"20s\", timeout = \"5s\", fall = 4, rise = 1, fast-interval = \"20s\"",
         false,
     ),
     // The root of the names is not asked for.

@@ -33,7 +33,7 @@ fn load_balancers_become_pools() {
         (balancer(&format!("{HTTP}, strategy: p2c")), "least-request", false),
         (
             balancer(&format!("{HTTP}, healthCheck: {{ path: /up, interval: 1s }}")),
-            "http = \"/up\", every = \"1s\", doubt = \"1s\", timeout = \"1s\"",
+            "http = \"/up\", every = \"1s\", fast-interval = \"1s\", timeout = \"1s\"",
             false,
         ),
         (

@@ -78,7 +78,7 @@ impl PinnedPlane {
             }
             PinnedPlane::Links => !config.links.is_empty(),
             PinnedPlane::Uplinks => !config.uplinks.is_empty(),
-            PinnedPlane::Gate => config.vrrp.values().any(|group| group.dead_man.is_some()),
+            PinnedPlane::Gate => config.vrrp.values().any(|group| group.fencing_timeout.is_some()),
         }
     }
 

@@ -333,7 +333,7 @@ impl HeartbeatSimulation {
     fn longest(&self) -> u64 {
         let of = |one: &HeartbeatMember| {
             let every = one.settings.interval.max(MS * 50);
-            one.settings.dead_man + one.settings.interval + every * 4
+            one.settings.fencing_timeout + one.settings.interval + every * 4
         };
         millis(self.members.iter().map(of).max().unwrap()) + FAULTY_DELAY_MS + 8 * NORMAL_DELAY_MS
     }

@@ -52,7 +52,7 @@ impl SimulatedMember {
             preempt_delay: if dice.percent(30) { MS * 500 } else { Duration::ZERO },
             addresses: vec![shared],
             source,
-            dead_man: interval * 5 / 2,
+            fencing_timeout: interval * 5 / 2,
             refresh,
             virtual_link: false,
         };

@@ -302,7 +302,7 @@ impl VrrpSimulation {
     /// After a split the next advertisement resolves it, and a stopped member loses its hold.
     fn longest(&self, one: usize, other: usize) -> u64 {
         let settings = &self.members[one].settings;
-        let hold = u64::try_from(settings.dead_man.as_millis()).unwrap();
+        let hold = u64::try_from(settings.fencing_timeout.as_millis()).unwrap();
         let calm = self.runs(one) && self.runs(other);
         let interval = u64::try_from(settings.interval.as_millis()).unwrap();
         if calm && self.network_fails {

@@ -274,7 +274,7 @@ pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> V
         preempt_delay: Duration::ZERO,
         addresses: vec![[192, 0, 2, 10].into()],
         source: [192, 0, 2, u8::try_from(at + 1).unwrap()].into(),
-        dead_man: interval * 5 / 2,
+        fencing_timeout: interval * 5 / 2,
         refresh: None,
         virtual_link: false,
     }

@@ -132,7 +132,7 @@ fn inserted_cookie() -> AffinityConfig {
         }),
         time: None,
         entries: 0,
-        gone: UnavailableServerAction::Choose,
+        when_down: UnavailableServerAction::Choose,
         spill: false,
         drain: Duration::ZERO,
         share: None,

@@ -32,7 +32,7 @@ pub enum AffinityChoice {
         /// Another server is chosen if this one is at its cap.
         spill: bool,
         /// The action if this server no longer takes work.
-        gone: UnavailableServerAction,
+        when_down: UnavailableServerAction,
     },
     /// The server takes no work; wait until it does.
     Wait,
@@ -109,10 +109,12 @@ impl ClientAffinity {
         };
         let server = known.flatten();
         let takes = server.is_some_and(|id| pool.may_keep_client(id, config.drain, now));
-        let stick = match (server, takes, config.gone) {
-            (Some(server), true, _) => {
-                Some(AffinityChoice::To { server, spill: config.spill, gone: config.gone })
-            }
+        let stick = match (server, takes, config.when_down) {
+            (Some(server), true, _) => Some(AffinityChoice::To {
+                server,
+                spill: config.spill,
+                when_down: config.when_down,
+            }),
             (Some(_), false, UnavailableServerAction::Wait) => Some(AffinityChoice::Wait),
             (Some(_), false, UnavailableServerAction::Refuse) => Some(AffinityChoice::Refuse),
             _ => None,
@@ -146,7 +148,7 @@ impl ClientAffinity {
                 Some(AffinityChoice::To {
                     server,
                     spill: false,
-                    gone: UnavailableServerAction::Wait,
+                    when_down: UnavailableServerAction::Wait,
                 })
             }
             (stick, _) => stick,

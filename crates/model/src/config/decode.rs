@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod expectation;
+mod key_names;
 pub mod key_path;
 mod list_keys;
 mod name;
@@ -73,7 +74,8 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         let mut section = ConfigSection::new(table, place);
         for (name, value) in node.iter() {
             self.path.push(name.get_ref());
-            match table.find(name.get_ref()) {
+            let found = table.find(name.get_ref());
+            match found.or_else(|| self.find_renamed_key(table, node, name)) {
                 None => self.report_unknown_key(table, name.get_ref(), self.place(name.span())),
                 Some(FoundKey {
                     key: KeySchema { kind: ValueKind::Refused(reason), .. }, ..
@@ -355,25 +357,6 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             self.report_error(place, FindingDetails::new(message));
             self.path.pop();
         }
-    }
-
-    fn report_unknown_key(&mut self, table: &'static TableSchema, name: &str, place: SourceSpan) {
-        let listed = table
-            .keys
-            .iter()
-            .filter(|key| !matches!(key.kind, ValueKind::Refused(_)))
-            .map(|key| key.name);
-        let near =
-            if self.sink.wants_suggestions() { nearest_match(name, listed.clone()) } else { None };
-        let trouble = FindingDetails::new(format!(
-            "`{}` is not a key of {}",
-            truncate_for_message(name),
-            table.description
-        ))
-        .with_found(truncate_for_message(name))
-        .with_expected(format!("one of {}", listed.collect::<Vec<_>>().join(", ")))
-        .with_suggestion(near.map(str::to_owned));
-        self.report_error(place, trouble);
     }
 
     fn report_error(&mut self, place: SourceSpan, trouble: FindingDetails) {

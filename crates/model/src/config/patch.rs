@@ -11,6 +11,7 @@ use json_to_toml::{PatchError, element_name, to_toml_value};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value as Node, value};
 
+use super::renamed_keys::former_names;
 use super::text_block::TextBlocks;
 use super::toml_tree::parse_tree;
 
@@ -193,6 +194,11 @@ fn replace(
 fn apply_merge_patch(target: &Value, patch: &Map<String, Value>) -> Value {
     let mut out = target.as_object().cloned().unwrap_or_default();
     for (key, value) in patch {
+        for former in former_names(key) {
+            if let Some(value) = out.remove(*former) {
+                out.entry(key.clone()).or_insert(value);
+            }
+        }
         match value {
             Value::Null => drop(out.remove(key)),
             Value::Object(inner) => {
@@ -214,6 +220,10 @@ fn merge_into_table(
 ) -> Result<(), PatchError> {
     for (key, new) in patch {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        // The file may still have the key under an earlier name: the two would contradict each other.
+        for former in former_names(key) {
+            rename_key(table, former, key);
+        }
         match new {
             Value::Null => drop(table.remove(key)),
             Value::Object(keys) => {
@@ -243,6 +253,15 @@ fn merge_into_table(
         }
     }
     Ok(())
+}
+
+/// Writes the value of a key under another name.
+fn rename_key(table: &mut dyn TableLike, from: &str, to: &str) {
+    if !table.contains_key(to)
+        && let Some(item) = table.remove(from)
+    {
+        table.insert(to, item);
+    }
 }
 
 /// Inside a list, new tables are inline.

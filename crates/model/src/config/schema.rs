@@ -23,6 +23,8 @@ pub struct TableSchema {
 #[derive(Debug)]
 pub struct KeySchema {
     pub name: &'static str,
+    /// Earlier names (`KeySchema::formerly`).
+    pub former_names: &'static [&'static str],
     /// The type of value.
     pub kind: ValueKind,
     /// The value if the key is absent.
@@ -261,6 +263,7 @@ impl KeySchema {
     ) -> KeySchema {
         KeySchema {
             name,
+            former_names: &[],
             kind,
             default,
             doc,

@@ -143,7 +143,12 @@ fn a_witness_is_a_server_or_an_etcd_and_needs_groups_that_can_go_by_it() {
             "in time",
         ),
         ("witness = \"https://a\"\n", "priority = 255\n", "vrrp.a.priority", "an owner"),
-        ("witness = \"https://a\"\n", "dead-man = \"off\"\n", "vrrp.a.dead-man", "that hangs"),
+        (
+            "witness = \"https://a\"\n",
+            "fencing-timeout = \"off\"\n",
+            "vrrp.a.fencing-timeout",
+            "that hangs",
+        ),
     ];
     for (more, of_group, place, says) in rows {
         let text = with(PATH, more)

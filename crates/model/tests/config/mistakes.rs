@@ -306,8 +306,8 @@ const RELATIONS: &[MistakeRow] = &[
         "`timeout` (1s) is longer",
     ),
     row(
-        pool!("probe = { tcp = true, doubt = \"3s\" }\n"),
-        "pool.p.probe.doubt",
+        pool!("probe = { tcp = true, fast-interval = \"3s\" }\n"),
+        "pool.p.probe.fast-interval",
         "longer than `every`",
     ),
     row(pool!("initial = \"down\"\n"), "pool.p.initial", "needs a probe"),

@@ -1,6 +1,7 @@
 //! The committed reference equals the schema's present output.
 
 use model::config::reference::render_reference;
+use model::config::renamed_keys::render_renamed_keys;
 
 use super::support::repository;
 
@@ -17,4 +18,15 @@ fn the_reference_is_fresh() {
         committed == text,
         "docs/reference/configuration.md is stale: run with UPDATE_EXPECT=1"
     );
+}
+
+#[test]
+fn the_page_of_renamed_keys_is_fresh() {
+    let path = repository("docs/reference/renamed.md");
+    let text = render_renamed_keys();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "docs/reference/renamed.md is stale: run with UPDATE_EXPECT=1");
 }

@@ -21,7 +21,7 @@ fn rule(rule: &str) -> String {
 #[test]
 fn what_is_written_arrives() {
     let text = with(
-        "sticky = { by = \"cookie\", name = \"SRV\", time = \"1h\", gone = \"refuse\", full = \"spill\", drain = \"5m\" }\n\
+        "sticky = { by = \"cookie\", name = \"SRV\", time = \"1h\", when-down = \"refuse\", when-full = \"spill\", drain = \"5m\" }\n\
          rule = [{ name = \"a\", when = { path = \"/a/*\" }, split = [{ pool = \"web\", weight = 3 }], without-servers = \"next\" },\n\
          { when = { not = { any = [{ host = \"*.b\" }, { query = \"q\" }] } }, deny = true }]",
     );
@@ -36,7 +36,7 @@ fn what_is_written_arrives() {
     let AffinityKey::Cookie(cookie) = &sticky.by else { panic!("{sticky:?}") };
     assert_eq!((cookie.mode, cookie.secure, cookie.http_only), (CookieMode::Insert, false, true));
     assert_eq!(
-        (sticky.gone, sticky.spill, sticky.drain),
+        (sticky.when_down, sticky.spill, sticky.drain),
         (UnavailableServerAction::Refuse, true, Duration::from_secs(300))
     );
     assert!(!sticky.needs_table());

@@ -95,7 +95,7 @@ fn a_probe_has_the_documented_defaults() {
     let expected = ProbeConfig {
         kind: ProbeKind::Tcp,
         every: secs(2),
-        doubt: Duration::from_millis(250),
+        fast_interval: Duration::from_millis(250),
         timeout: secs(1),
         rise: 2,
         fall: 3,
@@ -267,7 +267,7 @@ fn no_default_contradicts_what_is_written() {
         (
             "pool.web",
             "probe = { tcp = true, every = \"200ms\" }",
-            "pool.web.probe.doubt",
+            "pool.web.probe.fast-interval",
             "\"200ms\"",
         ),
         (
@@ -279,7 +279,7 @@ fn no_default_contradicts_what_is_written() {
         (
             "pool.web",
             "probe = { tcp = true, every = \"300ms\" }",
-            "pool.web.probe.doubt",
+            "pool.web.probe.fast-interval",
             "\"250ms\"",
         ),
         (

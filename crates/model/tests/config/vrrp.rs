@@ -18,11 +18,11 @@ fn nothing_written_has_the_documented_defaults() {
     let group = &config.vrrp["a"];
     assert_eq!((group.version, group.priority, group.preempt), (3, 100, true));
     assert_eq!(group.advertise, Duration::from_secs(1));
-    assert_eq!(group.dead_man, Some(Duration::from_millis(2500)));
+    assert_eq!(group.fencing_timeout, Some(Duration::from_millis(2500)));
     assert_eq!((group.peers.len(), group.allow.len(), group.source), (0, 0, None));
     let quick = good(&with("advertise = \"100ms\"\n")).config;
-    assert_eq!(quick.vrrp["a"].dead_man, Some(Duration::from_millis(250)));
-    assert_eq!(good(&with("dead-man = \"off\"\n")).config.vrrp["a"].dead_man, None);
+    assert_eq!(quick.vrrp["a"].fencing_timeout, Some(Duration::from_millis(250)));
+    assert_eq!(good(&with("fencing-timeout = \"off\"\n")).config.vrrp["a"].fencing_timeout, None);
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn contradictions_are_named() {
     let rows = [
         ("advertise = \"15ms\"\n", "vrrp.a.advertise", "cannot be written"),
         ("version = 2\nadvertise = \"500ms\"\n", "vrrp.a.advertise", "cannot be written"),
-        ("dead-man = \"3s\"\n", "vrrp.a.dead-man", "we would still answer"),
-        ("dead-man = \"1500ms\"\n", "vrrp.a.dead-man", "one late advertisement"),
+        ("fencing-timeout = \"3s\"\n", "vrrp.a.fencing-timeout", "we would still answer"),
+        ("fencing-timeout = \"1500ms\"\n", "vrrp.a.fencing-timeout", "one late advertisement"),
         ("peers = \"2001:db8::1\"\n", "vrrp.a.peers", "not of the family"),
         ("source = [\"192.0.2.1\", \"192.0.2.2\"]\n", "vrrp.a.source", "one source"),
         ("preempt = false\npreempt-delay = \"1s\"\n", "vrrp.a.preempt-delay", "nothing is taken"),

@@ -31,6 +31,25 @@ fn what_has_no_effect_is_named() {
 }
 
 #[test]
+fn an_earlier_name_of_a_key_is_read_with_a_warning_and_refused_beside_the_name() {
+    expect_warning(
+        "[pool.p]\nservers = [\"x:1\"]\nprobe = { tcp = true, doubt = \"100ms\" }\n",
+        "pool.p.probe.doubt",
+        "called `fast-interval` now",
+    );
+    let text = "[service.s]\nlisten = \":9\"\nforward = \"http\"\npool = \"p\"\nsticky = { by = \"address\", time = \"10m\", gone = \"refuse\" }\n[pool.p]\nservers = [\"x:1\"]\nprobe = { tcp = true, doubt = \"100ms\" }\n";
+    let config = good(text).config;
+    let probe = config.pools["p"].probe.as_ref().unwrap();
+    assert_eq!(probe.fast_interval, std::time::Duration::from_millis(100));
+    let both = findings(
+        "[pool.p]\nservers = [\"x:1\"]\nprobe = { tcp = true, doubt = \"100ms\", fast-interval = \"90ms\" }\n",
+    );
+    let found = both.iter().find(|f| f.key == "pool.p.probe.doubt").unwrap();
+    assert_eq!(found.severity, Severity::Error, "{found:?}");
+    assert!(found.message.contains("an earlier name of `fast-interval`"), "{found:?}");
+}
+
+#[test]
 fn doubtful_choices_are_named() {
     expect_warning(
         "[service.t]\nlisten = \":9\"\nforward = \"tcp\"\npool = \"web\"\naccept-proxy = \"0.0.0.0/0\"\n",

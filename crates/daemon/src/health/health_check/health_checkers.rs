@@ -23,7 +23,7 @@ use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 
 /// A probe that begins later than this after its moment is counted as late.
-/// Well below `doubt`, 250 ms by default: probes that are later mean that the engine is overloaded.
+/// Well below `fast-interval`, 250 ms by default: probes that are later mean that the engine is overloaded.
 const LATE_THRESHOLD: Duration = Duration::from_millis(100);
 
 pub(super) struct HealthCheckers {

@@ -123,7 +123,7 @@ impl VrrpGroup {
             && (&old.addresses, &old.also) == (&new.addresses, &new.also)
             && (old.source, &old.peers) == (new.source, &new.peers)
             && old.link_address == new.link_address
-            && old.dead_man.is_some() == new.dead_man.is_some();
+            && old.fencing_timeout.is_some() == new.fencing_timeout.is_some();
         if same {
             self.config = Arc::clone(config);
             let source = self.machine.settings().source;
@@ -176,7 +176,7 @@ impl VrrpGroup {
         self.machine.update_settings(group_settings(&self.config, ground.source));
         self.macvlan = ground.macvlan;
         self.interface = Some(ground);
-        if self.config.dead_man.is_some() {
+        if self.config.fencing_timeout.is_some() {
             self.attach_gate(tools);
         }
         let places = self.placements().to_vec();

@@ -117,7 +117,7 @@ mod tests {
             allow: Vec::new(),
             source: None,
             link_address: LinkAddressMode::Own,
-            dead_man: None,
+            fencing_timeout: None,
             self_check: None,
             announce_every: None,
         }

@@ -21,7 +21,7 @@ pub fn group_settings(config: &VrrpConfig, source: IpAddr) -> VrrpSettings {
         preempt_delay: config.preempt_delay,
         addresses: config.addresses.clone(),
         source,
-        dead_man: config.dead_man.unwrap_or(NEVER),
+        fencing_timeout: config.fencing_timeout.unwrap_or(NEVER),
         refresh: config.announce_every,
         virtual_link: config.link_address == LinkAddressMode::Virtual,
     }

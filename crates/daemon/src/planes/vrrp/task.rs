@@ -195,7 +195,7 @@ impl VrrpTask {
             return;
         }
         self.update_heartbeat(snapshot);
-        if config.vrrp.values().any(|group| group.dead_man.is_some()) {
+        if config.vrrp.values().any(|group| group.fencing_timeout.is_some()) {
             self.gates.open(config, &self.events);
         }
         self.gates.follow_packet_plane(config);

@@ -42,12 +42,12 @@ pub fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfi
         by,
         time: sticky.time("time"),
         entries: sticky.count_or_zero("entries"),
-        gone: match sticky.text("gone") {
+        when_down: match sticky.text("when-down") {
             Some("wait") => UnavailableServerAction::Wait,
             Some("refuse") => UnavailableServerAction::Refuse,
             _ => UnavailableServerAction::Choose,
         },
-        spill: sticky.text("full") == Some("spill"),
+        spill: sticky.text("when-full") == Some("spill"),
         drain: sticky.time_or_zero("drain"),
         share: owned_text(sticky, "share"),
     }

@@ -137,20 +137,22 @@ static STICKY_TABLE: TableSchema = TableSchema {
         )
         .proxy_only(),
         KeySchema::new(
-            "gone",
+            "when-down",
             ValueKind::Keyword(&[Keyword::new("choose"), Keyword::new("wait"), Keyword::new("refuse")]),
             DefaultValue::keyword("choose"),
             "When its server may take no work: another one, wait for it as long as `timeout.queue` of the pool says, or \
              503.",
         )
-        .proxy_only(),
+        .proxy_only()
+        .formerly(&["gone"]),
         KeySchema::new(
-            "full",
+            "when-full",
             ValueKind::Keyword(&[Keyword::new("wait"), Keyword::new("spill")]),
             DefaultValue::keyword("wait"),
             "When its server is at its connection cap: wait in the queue, or another one for this time.",
         )
-        .proxy_only(),
+        .proxy_only()
+        .formerly(&["full"]),
         KeySchema::new(
             "drain",
             ValueKind::time(0, 30 * DAY),

@@ -13,7 +13,7 @@ pub struct AffinityConfig {
     /// Limit for remembered clients.
     pub entries: u32,
     /// Action when the server may not get work.
-    pub gone: UnavailableServerAction,
+    pub when_down: UnavailableServerAction,
     /// Whether requests temporarily use another server while this one is full.
     pub spill: bool,
     /// How long a draining server keeps its existing clients.

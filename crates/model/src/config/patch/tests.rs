@@ -176,3 +176,19 @@ fn any_change_between_two_texts_can_be_written_as_a_patch() {
         assert!(got.contains("# Our shop.") && got.contains("# rack 1"), "{got}");
     }
 }
+
+#[test]
+fn a_key_under_an_earlier_name_is_patched_and_has_its_name_of_now() {
+    let text = "[pool.web]\nservers = [{ name = \"a\", address = \"h:1\", probe = { doubt = \"1s\" } }]\nprobe = { tcp = true, doubt = \"100ms\" } # often\n";
+    let pool = ConfigObject::Pool("web".to_owned());
+    let patch = json!({ "probe": { "fast-interval": "50ms" } });
+    let patched = apply_patch(text, &pool, &patch).unwrap();
+    assert!(patched.contains("fast-interval = \"50ms\""), "{patched}");
+    assert_eq!(patched.matches("doubt").count(), 1, "the server's own: {patched}");
+    let removed = apply_patch(text, &pool, &json!({ "probe": { "fast-interval": null } })).unwrap();
+    assert!(!removed.contains("100ms"), "{removed}");
+    let server = ConfigObject::Server { pool: "web".to_owned(), name: "a".to_owned() };
+    let patched = apply_patch(text, &server, &patch).unwrap();
+    assert_eq!(patched.matches("doubt").count(), 1, "the pool's: {patched}");
+    assert!(patched.contains("fast-interval = \"50ms\""), "{patched}");
+}

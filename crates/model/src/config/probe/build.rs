@@ -26,7 +26,7 @@ pub fn build_probe(section: &ConfigSection) -> ProbeConfig {
             minimum: minimum_version(tls, false),
         }),
         every: section.time_or_zero("every"),
-        doubt: section.time_or_zero("doubt"),
+        fast_interval: section.time_or_zero("fast-interval"),
         timeout: section.time_or_zero("timeout"),
         rise: section.count_or_zero("rise"),
         fall: section.count_or_zero("fall"),

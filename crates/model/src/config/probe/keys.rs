@@ -282,11 +282,12 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
         ),
         // A verdict after `fall` results comes within a second once a server is in doubt.
         KeySchema::new(
-            "doubt",
+            "fast-interval",
             ValueKind::time(10, DAY),
             DefaultValue::millis(250),
             "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
-        ),
+        )
+        .formerly(&["doubt"]),
         // Half of `every`: a probe ends before the next one begins.
         KeySchema::new(
             "timeout",

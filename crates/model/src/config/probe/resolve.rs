@@ -70,7 +70,7 @@ pub fn pool_tls_for_probes(mut tls: ConfigSection, pool: &ConfigSection) -> Conf
 pub const SPEAKS_TLS: SettingOrigin = SettingOrigin::Derived("the pool speaks TLS");
 
 pub fn fill_probe_defaults(probe: &mut ConfigSection) {
-    for key in ["timeout", "doubt"] {
+    for key in ["timeout", "fast-interval"] {
         cap_default(probe, key, "every");
     }
     let kind = probe_kind(probe);

@@ -19,7 +19,7 @@ pub struct ProbeConfig {
     /// Interval between checks; default 2 s.
     pub every: Duration,
     /// Interval between checks while rising or falling; default 250 ms.
-    pub doubt: Duration,
+    pub fast_interval: Duration,
     /// Time limit for one check; default 1 s.
     pub timeout: Duration,
     /// Consecutive successes until up; default 2.

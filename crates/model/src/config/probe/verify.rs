@@ -80,7 +80,7 @@ fn is_absolute(path: Option<&str>) -> bool {
 }
 
 fn verify_timers(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    verify_within_interval(probe, &["timeout", "doubt"], path, sink);
+    verify_within_interval(probe, &["timeout", "fast-interval"], path, sink);
 }
 
 /// Reports times that exceed the interval.

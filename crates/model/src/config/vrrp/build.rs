@@ -28,7 +28,7 @@ pub fn build_vrrp(section: &ConfigSection) -> VrrpConfig {
             Some("virtual") => LinkAddressMode::Virtual,
             _ => LinkAddressMode::Own,
         },
-        dead_man: section.time("dead-man"),
+        fencing_timeout: section.time("fencing-timeout"),
         self_check: section.time("self-check"),
         announce_every: section.time("announce-every"),
     }

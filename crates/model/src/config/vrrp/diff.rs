@@ -18,7 +18,7 @@ changed_keys! {
     Allow = "allow" => allow,
     Source = "source" => source,
     LinkAddress = "link-address" => link_address,
-    DeadMan = "dead-man" => dead_man,
+    FencingTimeout = "fencing-timeout" => fencing_timeout,
     SelfCheck = "self-check" => self_check,
     AnnounceEvery = "announce-every" => announce_every,
 }

@@ -106,12 +106,13 @@ pub static VRRP: TableSchema = TableSchema {
              The addresses are then on a link of their own that the daemon makes at the interface (macvlan).",
         ),
         KeySchema::new(
-            "dead-man",
+            "fencing-timeout",
             ValueKind::time_or_keyword(20, 120_000, "off"),
             DefaultValue::Derived("two and a half times `advertise`"),
             "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
              has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
-        ),
+        )
+        .formerly(&["dead-man"]),
         KeySchema::new(
             "self-check",
             ValueKind::time_or_keyword(1_000, 3_600_000, "off"),

@@ -7,10 +7,10 @@ use crate::config::value::ConfigValue;
 
 pub fn resolve_vrrp(written: &ConfigSection) -> ConfigSection {
     let mut group = resolve_top_table(&VRRP, written);
-    if group.setting("dead-man").is_none() {
+    if group.setting("fencing-timeout").is_none() {
         let time = group.time_or_zero("advertise") * 5 / 2;
         group.set(
-            "dead-man",
+            "fencing-timeout",
             ConfigValue::Time(time),
             SettingOrigin::Derived("two and a half times `advertise`"),
         );

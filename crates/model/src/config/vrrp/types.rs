@@ -36,7 +36,7 @@ pub struct VrrpConfig {
     /// The link address of the virtual addresses.
     pub link_address: LinkAddressMode,
     /// The dead-man timer: without an advertisement for this time the addresses stop responding; `None`: off.
-    pub dead_man: Option<Duration>,
+    pub fencing_timeout: Option<Duration>,
     /// Interval of duplicate address detection while active; `None`: off.
     pub self_check: Option<Duration>,
     /// Interval of announcements (gratuitous ARP) while active; `None`: only on changes.

@@ -169,20 +169,26 @@ fn verify_timers(group: &ConfigSection, path: &str, sink: &mut FindingCollector<
         wrong("advertise", trouble.with_expected(format!("a multiple of {}", Time(step))));
     }
     let others = advertise * 3;
-    if let Some(dead_man) =
-        group.time("dead-man").filter(|time| group.is_written("dead-man") && *time >= others)
+    if let Some(fencing_timeout) = group
+        .time("fencing-timeout")
+        .filter(|time| group.is_written("fencing-timeout") && *time >= others)
     {
         let message = format!(
             "the others take over after {} and more, and we would still answer",
             Time(others)
         );
-        let trouble = FindingDetails::new(message).with_found(Time(dead_man).to_string());
-        wrong("dead-man", trouble.with_expected(format!("less than {}", Time(others))));
+        let trouble = FindingDetails::new(message).with_found(Time(fencing_timeout).to_string());
+        wrong("fencing-timeout", trouble.with_expected(format!("less than {}", Time(others))));
     }
-    if let Some(dead_man) = group.time("dead-man").filter(|time| *time < advertise * 2) {
+    if let Some(fencing_timeout) =
+        group.time("fencing-timeout").filter(|time| *time < advertise * 2)
+    {
         let message = "one late advertisement would shut the address";
-        let trouble = FindingDetails::new(message).with_found(Time(dead_man).to_string());
-        wrong("dead-man", trouble.with_expected(format!("at least {}", Time(advertise * 2))));
+        let trouble = FindingDetails::new(message).with_found(Time(fencing_timeout).to_string());
+        wrong(
+            "fencing-timeout",
+            trouble.with_expected(format!("at least {}", Time(advertise * 2))),
+        );
     }
     if !group.flag("preempt") && group.is_written("preempt-delay") {
         let trouble =

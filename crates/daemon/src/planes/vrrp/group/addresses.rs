@@ -15,7 +15,7 @@ use crate::util::event::{EventFields, EventLevel};
 impl VrrpGroup {
     /// The addresses and the virtual router's MAC address, which the gate of the dead-man timer blocks.
     pub fn gated_addresses(&self) -> Vec<IpAddr> {
-        let gated = self.config.dead_man.is_some() && !self.has_preexisting_addresses;
+        let gated = self.config.fencing_timeout.is_some() && !self.has_preexisting_addresses;
         let all = self
             .config
             .floating_addresses()
@@ -65,7 +65,7 @@ impl VrrpGroup {
         places: &[AddressPlacement],
         tools: &mut GroupContext<'_>,
     ) {
-        if self.config.dead_man.is_some() && !places.is_empty() {
+        if self.config.fencing_timeout.is_some() && !places.is_empty() {
             let shut = places.iter().map(|place| place.ip).chain(macvlan::gated_mac(&self.config));
             tools.gates.lease_addresses(&Vec::from_iter(shut), MonotonicTime(0));
         }

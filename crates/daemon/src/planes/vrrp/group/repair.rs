@@ -67,7 +67,7 @@ impl VrrpGroup {
 
     /// Checks the state that changes without a notification: the gate's programs, and the interface's ARP settings.
     async fn recheck_unnotified(&mut self, tools: &mut GroupContext<'_>) {
-        if self.config.dead_man.is_some() {
+        if self.config.fencing_timeout.is_some() {
             self.attach_gate(tools);
         }
         let Some((ground, seat)) =

@@ -35,8 +35,8 @@ pub fn verify(
             let message = "an owner takes its address whoever else has it, and there is a witness";
             sink.error(place, &path, FindingDetails::new(message).with_expected("at most 254"));
         }
-        if group.time("dead-man").is_none() && group.is_written("dead-man") {
-            let (place, path) = at("dead-man");
+        if group.time("fencing-timeout").is_none() && group.is_written("fencing-timeout") {
+            let (place, path) = at("fencing-timeout");
             let message = "a daemon that hangs would keep the address, and there is a witness";
             sink.error(place, &path, FindingDetails::new(message).with_expected("a time"));
         }

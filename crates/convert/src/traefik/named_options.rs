@@ -6,21 +6,21 @@ use super::option_tree::OptionNode;
 use super::provider::ObjectProvider;
 
 /// The objects of a table, such as `http.services`. Each is found in the same time, however many there are.
-pub struct NamedObjects<'t> {
+pub struct NamedOptions<'t> {
     provider: ObjectProvider,
     objects: &'t [OptionNode],
     by_name: HashMap<&'t str, &'t OptionNode>,
     used: HashSet<&'t str>,
 }
 
-impl<'t> NamedObjects<'t> {
-    pub fn new(table: Option<&'t OptionNode>, provider: ObjectProvider) -> NamedObjects<'t> {
+impl<'t> NamedOptions<'t> {
+    pub fn new(table: Option<&'t OptionNode>, provider: ObjectProvider) -> NamedOptions<'t> {
         let objects = table.map(OptionNode::entries).unwrap_or_default();
         let mut by_name = HashMap::with_capacity(objects.len());
         for object in objects {
             by_name.entry(object.key.as_str()).or_insert(object);
         }
-        NamedObjects { provider, objects, by_name, used: HashSet::new() }
+        NamedOptions { provider, objects, by_name, used: HashSet::new() }
     }
 
     /// The object of this name, with or without its provider.

@@ -1,0 +1,101 @@
+//! The keys that had other names before: for their page, and for patches of files that still have them.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::OnceLock;
+
+use super::file_root::ROOT;
+use super::schema::{TableSchema, ValueKind};
+
+/// A key and the names that it had before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenamedKey {
+    /// The table, with `NAME` for chosen names: `pool.NAME.probe`.
+    pub path: String,
+    pub name: &'static str,
+    pub former_names: &'static [&'static str],
+}
+
+/// All renamed keys, those of outer tables first.
+pub fn renamed_keys() -> Vec<RenamedKey> {
+    let mut out = Vec::new();
+    collect_renamed(&mut out, &ROOT, "", &mut Vec::new());
+    out
+}
+
+/// The names that keys of this name had before.
+pub fn former_names(name: &str) -> &'static [&'static str] {
+    static BY_NAME: OnceLock<HashMap<&'static str, &'static [&'static str]>> = OnceLock::new();
+    let by_name = BY_NAME
+        .get_or_init(|| renamed_keys().iter().map(|key| (key.name, key.former_names)).collect());
+    by_name.get(name).copied().unwrap_or_default()
+}
+
+/// The page that lists them.
+pub fn render_renamed_keys() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for key in renamed_keys() {
+        for former in key.former_names {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "| `{}` | `{former}` | `{}` |", key.path, key.name);
+        }
+    }
+    text
+}
+
+const INTRODUCTION: &str = "\
+# Renamed keys
+
+Written from the schema that reads the file; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
+
+A file with an earlier name is read, and `steelyard check` warns with the new one. The next minor version reads the new
+name alone. A table with both names is refused. What the API or a command writes has the new name.
+
+| table | earlier name | name |
+|---|---|---|
+";
+
+fn collect_renamed(
+    out: &mut Vec<RenamedKey>,
+    table: &'static TableSchema,
+    path: &str,
+    above: &mut Vec<&'static TableSchema>,
+) {
+    // A table inside itself is described once.
+    if above.iter().any(|other| std::ptr::eq(*other, table)) {
+        return;
+    }
+    above.push(table);
+    for key in table.keys.iter().filter(|key| !key.former_names.is_empty()) {
+        let path = path.to_owned();
+        out.push(RenamedKey { path, name: key.name, former_names: key.former_names });
+    }
+    for key in table.keys {
+        let join = if path.is_empty() { "" } else { "." };
+        let inner = format!("{path}{join}{}", key.name);
+        match &key.kind {
+            ValueKind::Named { table, .. } => {
+                collect_renamed(out, table, &format!("{inner}.NAME"), above);
+            }
+            ValueKind::Table { table, .. } | ValueKind::List { table, .. } => {
+                collect_renamed(out, table, &inner, above);
+            }
+            _ => {}
+        }
+    }
+    above.pop();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_their_former_names_and_none_is_a_key_beside_them() {
+        assert!(former_names("fast-interval").contains(&"doubt"));
+        assert!(former_names("every").is_empty());
+        let keys = renamed_keys();
+        let probe = keys.iter().find(|key| key.path == "pool.NAME.probe");
+        assert!(probe.is_some_and(|key| key.former_names == ["doubt"]), "{keys:?}");
+    }
+}
