@@ -88,7 +88,7 @@ fn settings() -> VrrpSettings {
         preempt_delay: Duration::ZERO,
         addresses: vec![[192, 0, 2, 10].into()],
         source: [192, 0, 2, 2].into(),
-        dead_man: Duration::from_millis(250),
+        fencing_timeout: Duration::from_millis(250),
         refresh: None,
         virtual_link: false,
     }

@@ -268,13 +268,13 @@ fn choose<N: NetDriver>(
     match want.affinity {
         Some(AffinityChoice::Refuse) => return PickResult::None,
         Some(AffinityChoice::Wait) => return PickResult::AllAtCap,
-        Some(AffinityChoice::To { server: id, spill, gone }) => {
+        Some(AffinityChoice::To { server: id, spill, when_down }) => {
             let index = view.servers.iter().position(|server| server.id == id);
             if let Some(index) = index {
                 let server = &view.servers[index];
                 if matches!(server.state, ServerState::Down | ServerState::Disabled) {
                     // Health checks marked the server as down during the wait.
-                    match gone {
+                    match when_down {
                         UnavailableServerAction::Wait => return PickResult::AllAtCap,
                         UnavailableServerAction::Refuse => return PickResult::None,
                         UnavailableServerAction::Choose => {
