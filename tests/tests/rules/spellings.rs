@@ -163,3 +163,28 @@ fn the_program_explains_what_is_unclear() {
     let wanted = "refused: 400, `ambiguous-request`: rule tenant fits some readings of a field";
     assert!(explained.contains(wanted), "{explained}");
 }
+
+#[test]
+fn a_field_that_connection_names_is_hidden_from_no_rule() {
+    let recorder = RecordingServer::start();
+    let setup = || BalancerConfig::http(&[recorder.address()]);
+    let ruled = TestBalancer::start(&setup().with_tables(RULES));
+    let plain = TestBalancer::start(&setup());
+    for (balancer, fields, cause) in [
+        (&ruled, "x-debug: 1\r\nConnection: close, X-Debug\r\n", "bad-request"),
+        (&ruled, "Cookie: role=admin\r\nConnection: cookie\r\n", "bad-request"),
+        (&ruled, "Connection: x-debug\r\n", ""),
+        (&ruled, "Keep-Alive: 5\r\nConnection: keep-alive\r\n", ""),
+        (&plain, "x-debug: 1\r\nConnection: X-Debug\r\n", ""),
+    ] {
+        let mut client = balancer.client();
+        client.send(format!("GET / HTTP/1.1\r\nHost: shop\r\n{fields}\r\n"));
+        let found = client.read_answer().field("x-steelyard-cause").unwrap_or_default();
+        assert_eq!(found, cause, "{fields}");
+    }
+    drop((ruled, plain));
+    let served = recorder.take().requests;
+    assert_eq!(served.len(), 3);
+    let debug = |request: &str| request.to_ascii_lowercase().contains("x-debug");
+    assert!(!served.iter().any(|request| debug(&format!("{request:?}"))), "{served:?}");
+}

@@ -191,6 +191,10 @@ pub fn read<N: NetDriver>(
     let mut slots = HeaderSlots::new();
     let parsed = http1::parse_request(bytes, &limits(service), &mut slots)?;
     let Some(mut request) = parsed else { return Ok(None) };
+    // Conditions see what servers see: a client could take a field out of their sight.
+    if request.hides_fields && (view.rules.is_some() || view.edits.is_some()) {
+        return Err(Defect::ConnectionProtected);
+    }
     let fields_dropped = drop_unusual_names(&mut request, service.field_names)?;
     let protocol = downstream_protocol(client, &mut request);
     let place = TraceSpan::from_headers(worker, request.headers);

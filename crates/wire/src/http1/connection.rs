@@ -36,19 +36,21 @@ impl ConnectionOptions {
 
     /// Marks the fields that Connection names for removal. A protected field is never marked, and with `refuse` naming
     /// one is an error. Otherwise a client could remove its own address from the fields that an earlier proxy added.
+    /// Whether a field was marked.
     #[inline]
     pub(crate) fn mark_named(
         &self,
         headers: &[Header],
         refuse: bool,
         dropped: &mut FieldSet,
-    ) -> Result<(), Defect> {
-        if self.other_names { mark_named(headers, refuse, dropped) } else { Ok(()) }
+    ) -> Result<bool, Defect> {
+        if self.other_names { mark_named(headers, refuse, dropped) } else { Ok(false) }
     }
 }
 
 #[cold]
-fn mark_named(headers: &[Header], refuse: bool, dropped: &mut FieldSet) -> Result<(), Defect> {
+fn mark_named(headers: &[Header], refuse: bool, dropped: &mut FieldSet) -> Result<bool, Defect> {
+    let mut is_any_marked = false;
     for lists in headers {
         if classify_header(lists.name.as_bytes()) != HeaderField::Connection {
             continue;
@@ -68,9 +70,10 @@ fn mark_named(headers: &[Header], refuse: bool, dropped: &mut FieldSet) -> Resul
             for (at, header) in headers.iter().enumerate() {
                 if header.name.as_bytes().eq_ignore_ascii_case(option) {
                     dropped.insert(at);
+                    is_any_marked = true;
                 }
             }
         }
     }
-    Ok(())
+    Ok(is_any_marked)
 }

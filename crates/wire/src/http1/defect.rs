@@ -117,7 +117,8 @@ defects! {
     CodingInOldVersion = "coding-in-old-version", 400;
     /// Connection is not a list of tokens.
     BadConnection = "bad-connection", 400;
-    /// Connection names a framing, Host or forwarding field, whose removal would bypass a protection.
+    /// Connection names a framing, Host or forwarding field, whose removal would bypass a protection, or any field of a
+    /// request whose fields are compared.
     ConnectionProtected = "connection-protected", 400;
     /// An expectation other than `100-continue` (RFC 9110 §10.1.1).
     ExpectUnknown = "expect-unknown", 417;

@@ -18,6 +18,8 @@ pub(crate) struct HeadSummary<'b> {
     pub connection: ConnectionOptions,
     /// Lines that are never passed on unchanged.
     pub dropped: FieldSet,
+    /// Connection named fields that are here.
+    pub hides_fields: bool,
     /// Lines that are decided on when the head is written: forwarding fields of requests, `x-steelyard-` names in
     /// responses, and Trailer.
     pub conditional: FieldSet,
@@ -55,7 +57,7 @@ impl<'b> HeadSummary<'b> {
                 facts.add_field::<REQUEST>(at, field, header.value)?;
             }
         }
-        facts.connection.mark_named(headers, REQUEST, &mut facts.dropped)?;
+        facts.hides_fields = facts.connection.mark_named(headers, REQUEST, &mut facts.dropped)?;
         Ok(facts)
     }
 

@@ -133,6 +133,8 @@ pub struct ParsedRequestHead<'b, 's> {
     /// The value of Max-Forwards, in TRACE and OPTIONS only.
     pub(crate) max_forwards: Option<u32>,
     pub(crate) received: &'static str,
+    /// Connection names a field of the request that the balancer has no use for itself: no further hop sees it.
+    pub hides_fields: bool,
     pub(crate) dropped: FieldSet,
     pub(crate) conditional: FieldSet,
 }
@@ -299,6 +301,7 @@ fn interpret_head<'b, 's>(
         credentials: facts.credentials,
         max_forwards,
         received: version.as_str(),
+        hides_fields: facts.hides_fields,
         dropped: facts.dropped,
         conditional: facts.conditional,
     })

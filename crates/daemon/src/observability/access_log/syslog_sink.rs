@@ -1,14 +1,19 @@
 //! The socket to a syslog server: each line is one message. Nothing here waits for longer than one slice.
 
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::time::SystemTime;
 
+use files::regular_file::read_text;
 use model::config::{SyslogServer, SyslogTransport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 
 use super::syslog_message::{SyslogOrigin, counted};
+
+/// The most bytes of the name of this machine: `HOST_NAME_MAX` of Linux is 64.
+const HOST_BYTES: u64 = 256;
 
 #[derive(Debug)]
 pub(super) struct SyslogSink {
@@ -35,7 +40,8 @@ impl SyslogSink {
             _ => {}
         }
         // Without /proc messages have no host.
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let host =
+            read_text(Path::new("/proc/sys/kernel/hostname"), HOST_BYTES).unwrap_or_default();
         let origin = SyslogOrigin::new(host.trim_end(), std::process::id());
         Ok(SyslogSink { socket, transport: server.transport, origin, unsent: Vec::new() })
     }
