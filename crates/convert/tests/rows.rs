@@ -50,6 +50,8 @@ mod keepalived_checkers;
 mod nginx;
 #[path = "rows/nginx_forwarding.rs"]
 mod nginx_forwarding;
+#[path = "rows/nginx_guards.rs"]
+mod nginx_guards;
 #[path = "rows/nginx_locations.rs"]
 mod nginx_locations;
 #[path = "rows/nginx_maps.rs"]

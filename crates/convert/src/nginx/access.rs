@@ -230,19 +230,14 @@ pub fn location_rules(
     out
 }
 
-/// `internal`: clients get 404, as from nginx.
-pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<NginxRule> {
-    let directive = level.iter().find(|one| one.name == "internal")?;
+/// `internal` of a location or of one around it: clients get 404, as from nginx.
+pub fn internal(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Option<NginxRule> {
+    let directive = scope.get("internal")?;
     let source = directive.source;
     let text = directive.text();
     let reason = "there are no internal redirects; clients get 404 there, as from nginx";
     notes.changed(source, &text, reason, "");
     Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", source, &text))
-}
-
-/// Whether the first `allow` or `deny` line denies all clients.
-pub fn denies_everybody(scope: &DirectiveScope<'_>) -> bool {
-    lists(scope).first().is_some_and(|one| one.name == "deny" && one.word(0) == "all")
 }
 
 /// Nobody is authenticated, so that everybody gets nginx's answer to who is not.

@@ -307,7 +307,13 @@ impl<'t> ContentWriter<'_, 't> {
             }
             None => (level, scope),
         };
-        out.extend(self.content_rules(&LocationContent::new(place, level, scope)));
+        let content = LocationContent::new(place, level, scope);
+        // Behind an answer to every request, only what is written is read.
+        let always = RuleCondition::Is(true);
+        let is_answered = out.iter().any(|rule| rule.when.clone().simplify(self.tls) == always);
+        if !is_answered || content.pass.is_some() {
+            out.extend(self.content_rules(&content));
+        }
         self.assigned = assigned;
         body_limit::limit_rules(&mut out, body_bytes, self.client_terms.body_bytes);
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
@@ -330,7 +336,7 @@ impl<'t> ContentWriter<'_, 't> {
     ) -> Vec<NginxRule> {
         // nginx asks this before anything else that the location says.
         if self.new_path.is_none()
-            && let Some(rule) = access::internal(level, self.notes)
+            && let Some(rule) = access::internal(scope, self.notes)
         {
             return vec![rule];
         }
@@ -350,11 +356,6 @@ impl<'t> ContentWriter<'_, 't> {
         &mut self,
         content: &LocationContent<'_, '_>,
     ) -> Vec<NginxRule> {
-        if content.level.iter().any(|one| one.name == "return")
-            || access::denies_everybody(&content.scope)
-        {
-            return Vec::new();
-        }
         let source = content.place.directive.source;
         let text = content.place.directive.text();
         page_directives::note_unserved(source, &text, self.page_locations, self.notes);

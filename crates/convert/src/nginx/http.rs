@@ -86,11 +86,11 @@ fn vhost<'t>(
 ) -> ServerBlock<'t> {
     let level = server.inner();
     content::note_unsupported(level, notes);
-    let ssl = level.iter().any(|one| one.name == "ssl" && one.word(0) == "on");
-    level
-        .iter()
-        .filter(|one| one.name == "http2" || one.name == "ssl")
-        .for_each(Directive::mark_converted);
+    let scope = outer.nested(level);
+    // The old word for all listeners of a server, which may stand around it.
+    let switch = scope.get("ssl").inspect(|one| one.mark_converted());
+    let ssl = switch.is_some_and(|one| one.word(0) == "on");
+    level.iter().filter(|one| one.name == "http2").for_each(Directive::mark_converted);
     let mut listens: Vec<ListenAddress> = Vec::new();
     let mut any = false;
     for directive in level.iter().filter(|one| one.name == "listen") {
@@ -113,11 +113,12 @@ fn vhost<'t>(
         listens.push(ListenAddress {
             address: "0.0.0.0:80".to_owned(),
             port: 80,
+            tls: ssl,
             source: server.source,
             ..ListenAddress::default()
         });
     }
-    ServerBlock { directive: server, listens, scope: outer.nested(level), place }
+    ServerBlock { directive: server, listens, scope, place }
 }
 
 /// A listener of both IP families covers listeners of one family on its port.

@@ -115,10 +115,14 @@ fn slash_redirects<'t>(
     for place in places {
         let path = place.prefix().and_then(|path| path.strip_suffix('/'));
         if let Some(path) = path.filter(|path| !known.contains(path))
-            && let Some(rule) = slash_redirect(path, place)
+            && let Some(mut rule) = slash_redirect(path, place)
         {
             known.insert(path);
-            out.extend(context.with_added_fields(vec![rule], &context.location_scope(place)));
+            let scope = context.location_scope(place);
+            if scope.get("internal").is_some() {
+                rule.keys = vec![KeyValue::new("answer", "404")];
+            }
+            out.extend(context.with_added_fields(vec![rule], &scope));
         }
     }
     out

@@ -1,0 +1,81 @@
+//! What guards requests in nginx: no spelling, nesting or jump may lead past it.
+
+use convert::dialect::Dialect;
+use convert::notes::NoteKind;
+use convert::run::convert;
+
+use super::{ConversionCase, rows};
+
+const JUMPS: &[ConversionCase] = &[
+    // What stands within an internal location is internal, too.
+    (
+        "location /a { internal; proxy_pass http://c; location /a/x { proxy_pass http://c; } location = /a/y { return 200; } }",
+        "when = { path = \"/a/x*\" } answer = 404",
+        false,
+    ),
+    (
+        "location /a { internal; proxy_pass http://c; location = /a/y { return 200; } }",
+        "when = { path = \"/a/y\" } answer = 404",
+        false,
+    ),
+    // No redirect tells of it either.
+    (
+        "location /a/ { internal; proxy_pass http://c; }",
+        "when = { path = \"/a\" } answer = 404",
+        false,
+    ),
+    // A `return` that is jumped over leaves a location without a server.
+    (
+        "location /a { if ($http_x_ok) { break; } return 403; }",
+        "when = { path = \"/a*\" } answer = 404",
+        true,
+    ),
+    ("location /a { break; return 403; }", "when = { path = \"/a*\" } answer = 404", true),
+    (
+        "location /a { root /srv; if ($http_x_ok) { break; } return 403; }",
+        "when = { path = \"/a*\" } answer = 404",
+        true,
+    ),
+    (
+        "location /a { rewrite ^ /q break; return 403; }",
+        "when = { path = \"/a*\" } answer = 404",
+        true,
+    ),
+    ("location /a { return 403; }", "when = { path = \"/a*\" } answer = 403", false),
+];
+
+#[test]
+fn jumps() {
+    rows(Dialect::Nginx, JUMPS);
+}
+
+/// Converts the servers of a file, and gives its text in one line.
+fn written(http: &str, is_left: bool) -> String {
+    let result = convert(&format!("http {{ {http} }}"), "x", Dialect::Nginx);
+    let text = result.text.clone().unwrap_or_default();
+    if !text.is_empty() {
+        model::config::load(&text, "x").unwrap_or_else(|found| panic!("{http}: {found}\n{text}"));
+    }
+    let left = result.notes.iter().any(|note| note.kind == NoteKind::LeftOut);
+    assert_eq!(left, is_left, "{http}: {:?}\n{text}", result.notes);
+    text.replace('\n', " ")
+}
+
+#[test]
+fn the_old_word_for_tls_counts_where_it_is_inherited() {
+    let server = |words: &str| {
+        format!(
+            "server {{ {words} ssl_certificate /a.pem; ssl_certificate_key /a.pem; location / {{ proxy_pass http://10.0.0.1; }} }}"
+        )
+    };
+    for (before, words, is_tls) in [
+        ("ssl on;", "listen 443;", true),
+        ("ssl on;", "listen 443; ssl off;", false),
+        ("ssl off;", "listen 443; ssl on;", true),
+        ("ssl on;", "", true),
+        ("", "listen 443;", false),
+    ] {
+        let text = written(&format!("{before} {}", server(words)), false);
+        assert_eq!(text.contains(".tls]"), is_tls, "{before} {words}: {text}");
+    }
+}
