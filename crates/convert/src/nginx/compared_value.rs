@@ -4,6 +4,8 @@ use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::notes::UnsupportedReason;
 
 use super::constant::{self, search};
+use super::path_expression::path_expression;
+use super::path_text::{compared_form, encode_path};
 
 /// What a variable is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,16 @@ impl ComparedValue {
     }
 }
 
+/// An expression that is searched in the decoded path, or `Unknown`.
+pub fn path_search(expression: &str, ignore_case: bool) -> RuleCondition {
+    let plain = constant::without_lookahead(expression);
+    let whole = path_expression(plain.as_deref().unwrap_or(expression), ignore_case);
+    if search(&whole, false, "").is_none() {
+        return unknown("the expression is one that only PCRE reads, or too long");
+    }
+    RuleCondition::texts("path-regex", &[whole])
+}
+
 /// A condition that cannot be expressed, for this reason.
 pub fn unknown(reason: &str) -> RuleCondition {
     RuleCondition::Unknown(UnsupportedReason::new(reason, "a rule with `when`"))
@@ -59,12 +71,12 @@ pub fn unknown(reason: &str) -> RuleCondition {
 
 /// An exact path. Without regard to case it is an expression, since `path` knows none.
 pub fn path_text(text: &str, ignore_case: bool) -> RuleCondition {
-    let text = constant::percent_encode(text);
     let has_case = ignore_case && text.bytes().any(|b| b.is_ascii_alphabetic());
-    match (has_case, text.contains(['*', '?'])) {
-        (true, _) => RuleCondition::texts("path-regex", &[format!("(?i){}", escape_regex(&text))]),
-        (false, true) => RuleCondition::texts("path-regex", &[escape_regex(&text)]),
-        (false, false) => RuleCondition::texts("path", &[text]),
+    let expression = escape_regex(&compared_form(text));
+    match (has_case, text.contains('*')) {
+        (true, _) => RuleCondition::texts("path-regex", &[format!("(?i){expression}")]),
+        (false, true) => RuleCondition::texts("path-regex", &[expression]),
+        (false, false) => RuleCondition::texts("path", &[encode_path(text)]),
     }
 }
 

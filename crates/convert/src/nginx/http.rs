@@ -22,6 +22,7 @@ use super::hidden_fields;
 use super::http_service;
 use super::listen::{self, ListenAddress};
 use super::location;
+use super::path_refusal;
 use super::pools::UpstreamPools;
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
@@ -278,6 +279,9 @@ impl HttpWriter<'_, '_> {
         }
         if let Some(default) = servers.first() {
             out.extend(self.server_block_rules(default, facts));
+            let source = default.directive.source;
+            let refusal = path_refusal::refuse_hidden_paths(&out, source, self.notes);
+            out.splice(0..0, refusal);
         }
         out
     }

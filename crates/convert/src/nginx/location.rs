@@ -1,10 +1,11 @@
 //! Locations with their paths: how each is compared, and the condition that it becomes. `location_order` puts them in
 //! their order.
 
-use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::condition::{RuleCondition, escape_regex};
 
 use super::constant::without_lookahead;
-use super::path_text::{encode_expression, encode_path};
+use super::path_expression::path_expression;
+use super::path_text::{compared_form, encode_path};
 use super::tree::Directive;
 
 /// How a location's path is compared.
@@ -67,8 +68,8 @@ impl<'t> LocationPath<'t> {
             LocationMatch::Prefix | LocationMatch::Final => path_prefix(self.text),
             LocationMatch::Regex { ignore_case } => {
                 let plain = without_lookahead(self.text);
-                let expression = encode_expression(plain.as_deref().unwrap_or(self.text));
-                RuleCondition::texts("path-regex", &[whole_path(&expression, ignore_case)])
+                let expression = plain.as_deref().unwrap_or(self.text);
+                RuleCondition::texts("path-regex", &[path_expression(expression, ignore_case)])
             }
             LocationMatch::Named => RuleCondition::Is(false),
         }
@@ -111,21 +112,20 @@ pub fn fallback(level: &[Directive]) -> Option<&str> {
 }
 
 fn exact_path(path: &str) -> RuleCondition {
-    let path = encode_path(path);
     if path.contains('*') {
-        return RuleCondition::texts("path-regex", &[escape_regex(&path)]);
+        return RuleCondition::texts("path-regex", &[escape_regex(&compared_form(path))]);
     }
-    RuleCondition::texts("path", &[path])
+    RuleCondition::texts("path", &[encode_path(path)])
 }
 
 fn path_prefix(path: &str) -> RuleCondition {
-    let path = encode_path(path);
-    match path.as_str() {
+    match path {
         "/" => RuleCondition::Is(true),
         text if text.contains('*') => {
-            RuleCondition::texts("path-regex", &[format!("{}.*", escape_regex(text))])
+            let expression = format!("{}.*", escape_regex(&compared_form(text)));
+            RuleCondition::texts("path-regex", &[expression])
         }
-        text => RuleCondition::texts("path", &[format!("{text}*")]),
+        text => RuleCondition::texts("path", &[format!("{}*", encode_path(text))]),
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
             ("= /50%", "{ path = \"/50%25\" }"),
             ("= /a?b", "{ path = \"/a%3Fb\" }"),
             ("= /*", "{ path-regex = \"/\\\\*\" }"),
-            ("~ ^/ü+$", "{ path-regex = \"/(?:%C3%BC)+\" }"),
+            ("~ ^/ü+$", "{ path-regex = \"/%C3(?:%BC)+\" }"),
         ] {
             let (kind, text) = match words.split_once(' ').filter(|(one, _)| one.len() == 1) {
                 Some(("=", text)) => (LocationMatch::Exact, text),

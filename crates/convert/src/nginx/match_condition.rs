@@ -5,9 +5,21 @@ use std::net::IpAddr;
 use crate::condition::{RuleCondition, escape_regex};
 use crate::value::escape_glob;
 
-use super::compared_value::{ComparedValue, expression_condition, path_text, unknown};
+use super::compared_value::{ComparedValue, expression_condition, path_search, path_text, unknown};
 use super::constant::{self, search};
 use super::request_uri;
+
+/// Fields of the connection, which rules do not see. `Upgrade` counts with its connection.
+const CONNECTION_FIELDS: [&str; 8] = [
+    "connection",
+    "keep_alive",
+    "proxy_connection",
+    "te",
+    "trailer",
+    "transfer_encoding",
+    "http2_settings",
+    "expect",
+];
 
 /// The condition under which a variable of the request matches. `variable`: its name without `$`.
 pub fn match_condition(variable: &str, pattern: &ComparedValue) -> RuleCondition {
@@ -20,6 +32,9 @@ pub fn match_condition(variable: &str, pattern: &ComparedValue) -> RuleCondition
         "remote_addr" => client(pattern),
         "ssl_server_name" | "ssl_preread_server_name" => sni(pattern),
         _ => match variable.split_once('_') {
+            Some(("http", name)) if CONNECTION_FIELDS.contains(&name) => unknown(&format!(
+                "`${variable}` is a field of the connection, which no rule looks at"
+            )),
             Some(("http", name)) => valued("header", &name.replace('_', "-"), ": ", pattern),
             Some(("cookie", name)) => valued("cookie", name, "=", pattern),
             Some(("arg", name)) => valued("query", name, "=", pattern),
@@ -97,9 +112,7 @@ pub fn path(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
         ComparedValue::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
         ComparedValue::Text { text, ignore_case } => path_text(text, *ignore_case),
-        ComparedValue::Search { expression, ignore_case } => {
-            expression_condition("path-regex", "", expression, *ignore_case)
-        }
+        ComparedValue::Search { expression, ignore_case } => path_search(expression, *ignore_case),
         ComparedValue::HostsBelow(_) | ComparedValue::HostsBegin(_) => RuleCondition::Is(false),
     }
 }

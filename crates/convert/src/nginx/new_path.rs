@@ -2,10 +2,9 @@
 
 use crate::condition::RuleCondition;
 
-use super::compared_value::expression_condition;
+use super::compared_value::path_search;
 use super::constant;
 use super::location::{LocationMatch, LocationPath};
-use super::path_text::encode_expression;
 use super::tree::Directive;
 use super::variables::template;
 
@@ -35,10 +34,9 @@ pub fn is_readable(rewrite: &Directive) -> bool {
 }
 
 fn path_condition(rewrite: &Directive) -> RuleCondition {
-    let expression = encode_expression(rewrite.word(0));
-    match expression.as_str() {
+    match rewrite.word(0) {
         "^" | "^.*" | "^.*$" | ".*" => RuleCondition::Is(true),
-        text => expression_condition("path-regex", "", text, false),
+        text => path_search(text, false),
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Rules look at the path alone, so a condition often holds for more or for fewer requests. An `Unknown` in it says so.
 
-use crate::condition::RuleCondition;
+use crate::condition::{RuleCondition, escape_regex};
 
 use super::compared_value::{ComparedValue, expression_condition, path_text, unknown};
+use super::constant::percent_encode;
 
 /// Parts of expressions that a `?` can match.
 const CROSSING: [&str; 7] = ["\\?", ".*", ".+", "[^", "\\S", "\\W", "\\D"];
@@ -15,7 +16,7 @@ pub fn condition(pattern: &ComparedValue) -> RuleCondition {
         ComparedValue::Text { text, .. } if !text.starts_with('/') => RuleCondition::Is(false),
         ComparedValue::Text { text, ignore_case } => {
             let (path, query) = text.split_once('?').unwrap_or((text, ""));
-            let mut all = vec![path_text(path, *ignore_case)];
+            let mut all = vec![spelled_path(path, *ignore_case)];
             let parameters: Vec<&str> = query.split('&').filter(|one| !one.is_empty()).collect();
             if !parameters.iter().all(|one| is_parameter(one)) {
                 return all.remove(0).and(unknown(QUERY));
@@ -29,12 +30,41 @@ pub fn condition(pattern: &ComparedValue) -> RuleCondition {
     }
 }
 
+/// A path as the client spelled it. What it encodes without need is decoded where rules compare.
+fn spelled_path(path: &str, ignore_case: bool) -> RuleCondition {
+    if !path.contains('%') {
+        return path_text(path, ignore_case);
+    }
+    RuleCondition::texts("path", &[percent_encode(path)]).and(unknown(QUERY))
+}
+
 fn is_parameter(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=.".contains(&b)) && text != "="
 }
 
+/// The expression with each encoded character as rules see it, too: what needs no encoding is decoded there.
+fn decoded_too(expression: &str) -> String {
+    let mut parts = expression.split('%');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.get(..2).filter(|two| two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        let rest = digits.and_then(|two| part.strip_prefix(two)).unwrap_or(part);
+        match byte {
+            Some(byte) if byte.is_ascii_graphic() && !b"%?#".contains(&byte) => {
+                let plain = escape_regex(&char::from(byte).to_string());
+                out.push_str(&format!("(?:%{byte:02X}|{plain}){rest}"));
+            }
+            Some(byte) => out.push_str(&format!("%{byte:02X}{rest}")),
+            None => out.push_str(&format!("%{rest}")),
+        }
+    }
+    out
+}
+
 fn search(expression: &str, ignore_case: bool) -> RuleCondition {
-    let found = expression_condition("path-regex", "", expression, ignore_case);
+    let both = decoded_too(expression);
+    let found = expression_condition("path-regex", "", &both, ignore_case);
     if found.unknown().is_some() {
         return found;
     }
@@ -70,6 +100,11 @@ mod tests {
             ("^/a$", "{ path-regex = \"/a\" }", "never"),
             ("\\.php$", "always", "{ path-regex = \".*\\\\.php\" }"),
             ("\\?x", "always", "never"),
+            (
+                "^/a%3c%0a",
+                "{ path-regex = \".*(?:^/a(?:%3C|<)%0A).*\" }",
+                "{ path-regex = \".*(?:^/a(?:%3C|<)%0A).*\" }",
+            ),
         ] {
             let written = |condition: RuleCondition| match condition.simplify(false) {
                 RuleCondition::Is(true) => "always".to_owned(),

@@ -1,13 +1,14 @@
 //! `return`, `rewrite` and `if`, which nginx runs before its access and content phases.
 
-use crate::condition::{RuleCondition, whole_path};
+use crate::condition::RuleCondition;
 use crate::value::{self, KeyValue};
 
 use super::branching::BranchedTexts;
 use super::comparison::{if_condition, if_words};
 use super::content::ContentWriter;
 use super::new_path::{NewPath, certain_condition, is_readable, rewrite_condition};
-use super::path_text::{encode_expression, plain_path};
+use super::path_expression::path_expression;
+use super::path_text::plain_path;
 use super::referers;
 use super::rewrite_kind::{RewritePhase, answers, is_break, is_redirect};
 use super::rule::{InternalRewrite, NginxRule};
@@ -258,10 +259,7 @@ impl ContentWriter<'_, '_> {
         let expression = directive.word(0);
         let when = match plain_path(expression) {
             Some(path) => RuleCondition::texts("path", &[path]),
-            None => {
-                let whole = whole_path(&encode_expression(expression), false);
-                RuleCondition::texts("path-regex", &[whole])
-            }
+            None => RuleCondition::texts("path-regex", &[path_expression(expression, false)]),
         };
         Some(NginxRule::single_key(
             when,

@@ -106,11 +106,7 @@ const NGINX: &[ConversionCase] = &[
         "when = { cookie = \"a\", not = { cookie = [\"a=\", \"a=0\"] } } redirect",
         false,
     ),
-    (
-        "if ($uri ~ ^/(a|b)/) { return 403; }",
-        "path-regex = \".*(?:^/(a|b)/).*\" } answer = 403",
-        false,
-    ),
+    ("if ($uri ~ ^/(a|b)/) { return 403; }", "path-regex = \"/(a|b)/.*\" } answer = 403", false),
     ("if ($request_uri = /a) { return 301 /b; }", "when = { path = \"/a\" } redirect", false),
     ("if ($request_uri ~ x) { return 403; }", "] answer = 403", true),
     (
@@ -230,7 +226,7 @@ const NGINX: &[ConversionCase] = &[
     ("rewrite ^/a$ /b permanent;", "redirect = { to = \"/b{query}\", status = 301 }", false),
     ("rewrite ^/a$ /b permanent;", "when = { path = \"/a\" }", false),
     ("rewrite ^/a /b permanent;", "when = { path = \"/a*\" }", false),
-    ("rewrite ^/a.c$ /b permanent;", "when = { path-regex = \"/a.c\" }", false),
+    ("rewrite ^/a.c$ /b permanent;", "when = { path-regex = \"/a(?:[^%]|%[0-9A-F]{2})c\" }", false),
     // nginx appends the query of the request to that of the new URL.
     ("rewrite ^/a$ /b?x=1 permanent;", "to = \"/b?x=1{more-query}\"", false),
     ("rewrite ^/a$ /b?x=1? permanent;", "to = \"/b?x=1\"", false),

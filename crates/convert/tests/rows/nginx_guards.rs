@@ -79,3 +79,42 @@ fn the_old_word_for_tls_counts_where_it_is_inherited() {
         assert_eq!(text.contains(".tls]"), is_tls, "{before} {words}: {text}");
     }
 }
+
+const PATHS: &[ConversionCase] = &[
+    // What is encoded where rules compare is decoded where nginx does.
+    (
+        "location ~ \\s { deny all; }",
+        "when = { path-regex = \".*(?:%(?:0[9A-D]|20)).*\" } deny = true",
+        false,
+    ),
+    ("location ~ < { deny all; }", "when = { path-regex = \".*<.*\" } deny = true", false),
+    ("location ~ '\\?' { deny all; }", "when = { path-regex = \".*%3F.*\" } deny = true", false),
+    ("if ($uri ~ ' ') { return 403; }", "when = { path-regex = \".*%20.*\" } answer = 403", false),
+    (
+        "rewrite '<b' https://safe.example/ redirect;",
+        "when = { path-regex = \".*<b.*\" } redirect = { to = \"https://safe.example/",
+        false,
+    ),
+    (
+        "location ~ \\s { proxy_pass http://c; }",
+        "when = { path-regex = \".*(?:%(?:0[9A-D]|20)).*\" } pool = \"c\"",
+        false,
+    ),
+    // A line feed ends what `$` and `.` look at.
+    (
+        "location ~ \\.php$ { deny all; }",
+        "when = { path-regex = \".*%0A.*\" } deny = true  # x:3 deny all [[service.web.rule]] when = { path-regex = \".*\\\\.php\" }",
+        false,
+    ),
+    // What depends on its neighbours is asked of paths without encoded characters alone.
+    ("location ~ \\bx { deny all; }", "when = { path-regex = \".*%.*\" } deny = true", true),
+    ("if ($uri = '/x?y') { return 403; }", "when = { path = \"/x%3Fy\" } answer = 403", false),
+    // Rules see none of the connection's own fields.
+    ("if ($http_connection ~ close) { return 403; }", "[[service.web.rule]] answer = 403", true),
+    ("if ($http_keep_alive) { return 403; }", "[[service.web.rule]] answer = 403", true),
+];
+
+#[test]
+fn paths_and_fields_that_rules_do_not_see() {
+    rows(Dialect::Nginx, PATHS);
+}
