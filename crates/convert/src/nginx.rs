@@ -27,6 +27,7 @@ mod field_place;
 mod fields;
 mod forwarding;
 mod geo;
+mod handshake_refusal;
 mod head_limits;
 mod hidden_fields;
 mod http;

@@ -154,7 +154,13 @@ const ROWS: &[NginxDirective] = &[
         "",
     ),
     (
-        &["ssl_verify_depth", "proxy_ssl_verify_depth", "grpc_ssl_verify_depth"],
+        &["ssl_verify_depth"],
+        NoteKind::LeftOut,
+        "the length of a chain of clients' certificates is not limited",
+        "in `tls.client.ca` only authorities none of whose further authorities issue for others",
+    ),
+    (
+        &["proxy_ssl_verify_depth", "grpc_ssl_verify_depth"],
         NoteKind::Changed,
         "the length of a chain of certificates is not limited further",
         "",

@@ -18,6 +18,7 @@ use super::content::{self, ContentWriter};
 use super::defined::DefinedVariables;
 use super::error_pages;
 use super::forwarding::{self, ClientTerms};
+use super::handshake_refusal;
 use super::hidden_fields;
 use super::http_service;
 use super::listen::{self, ListenAddress};
@@ -282,6 +283,8 @@ impl HttpWriter<'_, '_> {
             let source = default.directive.source;
             let refusal = path_refusal::refuse_hidden_paths(&out, source, self.notes);
             out.splice(0..0, refusal);
+            let names = handshake_refusal::refuse_names(servers).filter(|_| facts.tls);
+            out.splice(0..0, names);
         }
         out
     }

@@ -67,7 +67,7 @@ pub fn write(
         let old = versions.args().iter().any(|version| version == "TLSv1.2");
         tls.set_required("minimum", value::quote(if old { "1.2" } else { "1.3" }), versions.source);
     }
-    write_unknown_names(&mut tls, scopes, notes);
+    write_unknown_names(&mut tls, scopes, ending, notes);
     if let Some(verify) = scopes.iter().find_map(|scope| unnamed_authority(scope)) {
         let reason =
             "clients must show certificates, and the authority that signs them is not named";
@@ -89,12 +89,17 @@ pub fn write(
 fn write_unknown_names(
     tls: &mut TomlTable,
     scopes: &[&DirectiveScope<'_>],
+    ending: RefusalEnding,
     notes: &mut ConversionNotes,
 ) {
     let Some(first) = scopes.first() else { return };
     if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
         tls.directive.push_str(", ssl_reject_handshake on: other names are refused");
         tls.set("unknown-name", value::quote("require"), reject.source);
+    }
+    if ending == RefusalEnding::Answer {
+        // Rules refuse the names of such servers.
+        return;
     }
     for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
         if reject.word(0) == "on" {
@@ -197,6 +202,7 @@ fn client_verification(
         let switched = scopes.iter().filter_map(|scope| scope.get(name));
         switched.for_each(Directive::mark_converted);
     }
+    note_depth(scopes, notes);
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
     let ClientDemand { verification: first, source } = demands.iter().flatten().next()?.clone();
     for other in demands.iter().flatten().filter(|other| other.verification != first) {
@@ -234,21 +240,64 @@ fn client_verification(
     Some(SourcedValue { value: value::table(&pairs), source })
 }
 
+/// Reports chains of certificates that nginx limits where nothing is written.
+fn note_depth(scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
+    let first = scopes.iter().find(|scope| demand(scope).is_some());
+    let Some(scope) = first.filter(|scope| scope.get("ssl_verify_depth").is_none()) else { return };
+    let Some(verify) = scope.get("ssl_verify_client") else { return };
+    let reason = "nginx takes one certificate between a client's and the authority (`ssl_verify_depth`); here chains may be longer";
+    notes.left_out(verify.source, &verify.text(), reason, DEPTH_INSTEAD);
+}
+
+/// What limits whose certificates are taken.
+const DEPTH_INSTEAD: &str =
+    "in `tls.client.ca` only authorities none of whose further authorities issue for others";
+
+/// The names of a server that are host patterns.
+#[derive(Debug, Default)]
+pub struct ReadableNames {
+    pub names: Vec<String>,
+    /// There is a name that is none.
+    pub is_partial: bool,
+}
+
+/// The names of a server, as far as they are host patterns. `_` is no name that anybody asks for.
+pub fn readable_names(scope: &DirectiveScope<'_>) -> ReadableNames {
+    let mut out = ReadableNames::default();
+    for name in scope.all("server_name").iter().flat_map(|one| one.peek_all()) {
+        match patterns(name) {
+            Some(patterns) => {
+                let lower = patterns.into_iter().map(|one| one.to_ascii_lowercase());
+                out.names.extend(lower);
+            }
+            None => out.is_partial |= !matches!(name.as_str(), "_" | ""),
+        }
+    }
+    out
+}
+
 /// The names of a server as host patterns. `None` if a name is not a pattern.
 fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for name in scope.all("server_name").iter().flat_map(|one| one.args()) {
-        let bare = name.strip_prefix("*.").or(name.strip_prefix('.')).unwrap_or(name);
-        let good = |b: u8| b.is_ascii_alphanumeric() || b"-.".contains(&b);
-        if bare.is_empty() || !bare.bytes().all(good) {
-            return None;
-        }
-        if !name.starts_with("*.") {
-            names.push(bare.to_owned());
-        }
-        if bare.len() < name.len() {
-            names.push(format!("*.{bare}"));
-        }
+        names.extend(patterns(name)?);
     }
     Some(names)
+}
+
+/// A name as host patterns: one with a dot at its beginning means two.
+fn patterns(name: &str) -> Option<Vec<String>> {
+    let bare = name.strip_prefix("*.").or(name.strip_prefix('.')).unwrap_or(name);
+    let good = |b: u8| b.is_ascii_alphanumeric() || b"-.".contains(&b);
+    if bare.is_empty() || !bare.bytes().all(good) {
+        return None;
+    }
+    let mut out = Vec::new();
+    if !name.starts_with("*.") {
+        out.push(bare.to_owned());
+    }
+    if bare.len() < name.len() {
+        out.push(format!("*.{bare}"));
+    }
+    Some(out)
 }

@@ -118,3 +118,43 @@ const PATHS: &[ConversionCase] = &[
 fn paths_and_fields_that_rules_do_not_see() {
     rows(Dialect::Nginx, PATHS);
 }
+
+#[test]
+fn the_names_of_servers_tell_whose_handshake_is_refused() {
+    let server = |words: &str| {
+        format!(
+            "server {{ listen 443 ssl; {words} ssl_certificate /a.pem; ssl_certificate_key /a.pem; location / {{ proxy_pass http://10.0.0.1; }} }}"
+        )
+    };
+    let reject = "ssl_reject_handshake on;";
+    for (first, second, rule) in [
+        (
+            reject.to_owned(),
+            "server_name x.example;".to_owned(),
+            "when = { not = { sni = \"x.example\" } } deny = true",
+        ),
+        (
+            "server_name a.example;".to_owned(),
+            format!("server_name b.example; {reject}"),
+            "when = { sni = \"b.example\" } deny = true",
+        ),
+        (
+            "server_name a.b.example;".to_owned(),
+            format!("server_name *.b.example; {reject}"),
+            "when = { sni = \"*.b.example\", not = { sni = \"a.b.example\" } } deny = true",
+        ),
+    ] {
+        let text = written(&format!("{} {}", server(&first), server(&second)), false);
+        assert!(text.contains(rule), "{first} {second}: no {rule} in {text}");
+    }
+}
+
+#[test]
+fn chains_of_certificates_that_nginx_limits_are_told() {
+    for depth in ["", "ssl_verify_depth 0;"] {
+        let text = format!(
+            "server {{ listen 443 ssl; ssl_certificate /a.pem; ssl_certificate_key /a.pem; ssl_client_certificate /ca.pem; ssl_verify_client on; {depth} location / {{ proxy_pass http://10.0.0.1; }} }}"
+        );
+        assert!(written(&text, true).contains("verify = \"required\""));
+    }
+}
