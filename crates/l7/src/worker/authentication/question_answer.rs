@@ -116,33 +116,34 @@ mod tests {
     #[test]
     fn an_answer_counts_as_long_as_it_says_and_no_longer_than_is_wanted() {
         let most = Duration::from_secs(60);
-        let rows: [(&[(&str, &str)], Option<u64>); 19] = [
-            (&[], Some(60)),
-            (&[("X-User", "ann")], Some(60)),
-            (&[("Set-Cookie", "a=1")], None),
-            (&[("Cache-Control", "no-store")], None),
-            (&[("cache-control", "private, NO-STORE")], None),
-            (&[("Cache-Control", "no-cache=\"x-user\"")], None),
-            (&[("Cache-Control", "private"), ("Cache-Control", "no-store")], None),
-            (&[("Cache-Control", "private")], Some(60)),
-            (&[("Cache-Control", "max-age=5")], Some(5)),
-            (&[("Cache-Control", "max-age = \"5\"")], Some(5)),
-            (&[("Cache-Control", "max-age=500")], Some(60)),
-            (&[("Cache-Control", "max-age=30, s-maxage=20")], Some(20)),
-            (&[("Cache-Control", "max-age=0")], None),
-            (&[("Cache-Control", "max-age=soon")], None),
-            (&[("Cache-Control", "max-age=-1")], None),
-            (&[("Expires", "0")], None),
-            (&[("Expires", "0"), ("Cache-Control", "max-age=5")], Some(5)),
-            (&[("Pragma", "no-cache")], None),
-            (&[("Vary", "Origin, *")], None),
+        let rows = [
+            ("", Some(60)),
+            ("X-User: ann", Some(60)),
+            ("Set-Cookie: a=1", None),
+            ("Cache-Control: no-store", None),
+            ("cache-control: private, NO-STORE", None),
+            ("Cache-Control: no-cache=\"x-user\"", None),
+            ("Cache-Control: private\nCache-Control: no-store", None),
+            ("Cache-Control: private", Some(60)),
+            ("Cache-Control: max-age=5", Some(5)),
+            ("Cache-Control: max-age = \"5\"", Some(5)),
+            ("Cache-Control: max-age=500", Some(60)),
+            ("Cache-Control: max-age=30, s-maxage=20", Some(20)),
+            ("Cache-Control: max-age=0", None),
+            ("Cache-Control: max-age=soon", None),
+            ("Cache-Control: max-age=-1", None),
+            ("Expires: 0", None),
+            ("Expires: 0\nCache-Control: max-age=5", Some(5)),
+            ("Pragma: no-cache", None),
+            ("Vary: Origin, *", None),
         ];
         for (fields, want) in rows {
             let headers: Vec<Header<'_>> = fields
-                .iter()
+                .lines()
+                .filter_map(|line| line.split_once(": "))
                 .map(|(name, value)| Header { name, value: value.as_bytes() })
                 .collect();
-            assert_eq!(validity(most, &headers), want.map(Duration::from_secs), "{fields:?}");
+            assert_eq!(validity(most, &headers), want.map(Duration::from_secs), "{fields}");
         }
     }
 }
