@@ -164,7 +164,7 @@ const SERVERS: &[ValueCase] = &[
     case(
         "",
         &[
-            "answer-remove = [\"X-Accel-Expires\", \"X-Accel-Redirect\", \"X-Accel-Limit-Rate\", \"X-Accel-Buffering\", \"X-Accel-Charset\"]",
+            "answer-remove = [\"Server\", \"X-Pad\", \"X-Accel-Expires\", \"X-Accel-Redirect\", \"X-Accel-Limit-Rate\", \"X-Accel-Buffering\", \"X-Accel-Charset\"]",
             "limit = { body-bytes = \"1MiB\" }",
         ],
     ),

@@ -4,6 +4,7 @@ use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
 
+use super::directives;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -187,13 +188,60 @@ fn clients_of_proxies(
 }
 
 /// Whether a directive belongs to a module or script that authenticates clients.
-fn authenticates(name: &str) -> bool {
-    let settings = ["_user_file", "_delay", "_set", "_key", "_claim", "_realm", "_type", "_leeway"];
-    let plain = matches!(name, "auth_jwt" | "auth_request");
-    let own =
-        plain || name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
-    let programs = matches!(name, "js_access" | "modsecurity" | "ModSecurityEnabled");
-    own && name != "auth_http" || name.starts_with("access_by_lua") || programs
+pub fn authenticates(name: &str) -> bool {
+    let settings =
+        ["_file", "_delay", "_set", "_key", "_claim", "_type", "_leeway", "_size", "Config"];
+    let is_setting = settings.iter().any(|word| name.contains(word));
+    if matches!(name, "auth_jwt" | "auth_request" | "js_access" | "modsecurity" | "ssl_ocsp") {
+        return true;
+    }
+    let scripts = ["access_by_lua", "rewrite_by_lua", "server_rewrite_by_lua"];
+    if scripts.iter().any(|script| name.starts_with(script)) {
+        return true;
+    }
+    let is_own = name.starts_with("auth_") && name != "auth_http";
+    (is_own || is_unknown_guard(name)) && !is_setting
+}
+
+/// What directives of modules that guard have in their names.
+const GUARD_WORDS: [&str; 24] = [
+    "access",
+    "acl",
+    "auth",
+    "banned",
+    "blacklist",
+    "block",
+    "captcha",
+    "csrf",
+    "deny",
+    "denied",
+    "firewall",
+    "guard",
+    "jwt",
+    "modsecurity",
+    "oidc",
+    "protect",
+    "saml",
+    "secrules",
+    "secur",
+    "shib",
+    "sso",
+    "testcookie",
+    "token",
+    "whitelist",
+];
+
+/// Whether a directive that is not known seems to decide who may pass.
+fn is_unknown_guard(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_read = matches!(name, "deny" | "allow" | "secure_link" | "auth_http");
+    let is_guard = GUARD_WORDS.iter().any(|word| lower.contains(word)) || lower.contains("waf");
+    is_guard && !is_read && !lower.contains("by_lua") && !directives::is_known(name)
+}
+
+/// The refusals of an `if` block with directives that authenticate.
+pub fn block_rules(block: &Directive, notes: &mut ConversionNotes) -> Vec<NginxRule> {
+    authentication(&DirectiveScope::default().nested(block.inner()), notes)
 }
 
 /// Words of a `limit_except` that decide who may use other methods.
@@ -245,7 +293,8 @@ fn unauthenticated(directive: &Directive) -> NginxRule {
     let source = directive.source;
     let mut rule =
         NginxRule::single_key(RuleCondition::Is(true), "answer", "401", source, &directive.text());
-    let name = format!("deny-{}-line-{}", directive.name.replace('_', "-"), source.line());
+    let name = directive.name.replace('_', "-").to_ascii_lowercase();
+    let name = format!("deny-{}-line-{}", name, source.line());
     rule.keys.push(KeyValue::new("name", crate::value::quote(&name)));
     rule
 }

@@ -4,6 +4,7 @@
 
 use crate::condition::RuleCondition;
 
+use super::access;
 use super::comparison::{if_condition, if_words};
 use super::content::{ContentWriter, note_unsupported};
 use super::location_content::LocationContent;
@@ -69,7 +70,8 @@ impl ContentWriter<'_, '_> {
         block.mark_converted();
         let within = content.within(block);
         note_unsupported(block.inner(), self.notes);
-        let rules = self.one_content(&within);
+        let mut rules = access::block_rules(block, self.notes);
+        rules.extend(self.one_content(&within));
         rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
     }
 }

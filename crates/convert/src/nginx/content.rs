@@ -46,6 +46,8 @@ pub struct ContentWriter<'c, 't> {
     pub media_type: Option<String>,
     /// What the service does with its clients, unless a rule says otherwise.
     pub client_terms: ClientTerms,
+    /// Fields of answers that nginx hides, and some location of the service passes.
+    pub passed_fields: &'c [&'static str],
     /// The variables that the file defines.
     pub defined: &'c DefinedVariables<'t>,
     /// The values that `set` gave, at the place that is being read.
@@ -62,7 +64,9 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 91] = [
+const READ: [&str; 93] = [
+    "proxy_pass_header",
+    "grpc_pass_header",
     body_limit::NAME,
     head_limits::NAME,
     referers::NAME,
@@ -267,6 +271,7 @@ impl<'c> ContentWriter<'c, '_> {
             name: self.name,
             usual_port: self.usual_port,
             real_ip: self.real_ip,
+            passed_fields: self.passed_fields,
             values,
         }
     }

@@ -310,11 +310,10 @@ impl VariablePlace<'_> {
 
     /// The variable that a text compares, under the name by which `match_condition` knows it.
     pub fn compared_variable<'s>(&self, text: &'s str) -> Option<&'s str> {
-        if matches!(
-            text,
-            "$host$uri" | "$host$request_uri" | "$http_host$request_uri" | "$http_host$uri"
-        ) {
-            return Some("host_uri");
+        match text {
+            "$host$uri" | "$host$request_uri" => return Some("host_uri"),
+            "$http_host$uri" | "$http_host$request_uri" => return Some("http_host_uri"),
+            _ => {}
         }
         let name = only_variable(text)?;
         // A client's address from a field is not the one that rules see.

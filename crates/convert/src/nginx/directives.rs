@@ -45,7 +45,6 @@ const ROWS: &[NginxDirective] = &[
             "server_tokens",
             "types",
             "default_type",
-            "charset",
             "aio",
             "directio",
             "output_buffers",
@@ -76,7 +75,6 @@ const ROWS: &[NginxDirective] = &[
             "proxy_responses",
             "proxy_requests",
             "merge_slashes",
-            "server_name_in_redirect",
             "port_in_redirect",
             "absolute_redirect",
             "msie_",
@@ -104,13 +102,19 @@ const ROWS: &[NginxDirective] = &[
         "buffers and switches of nginx itself",
         "",
     ),
-    (&["keepalive_disable"], NoteKind::NotNeeded, "old browsers are not told apart", ""),
     (
-        &["proxy_pass_header", "grpc_pass_header"],
+        &["charset"],
         NoteKind::Changed,
-        "fields of answers pass as servers send them, Server and Date too",
-        "`rewrite.answer-remove` in a rule",
+        "answers of rules name no charset, and those of servers pass as they are",
+        "",
     ),
+    (
+        &["server_name_in_redirect"],
+        NoteKind::Changed,
+        "redirects to a path lead to the host that the client asked for",
+        "a whole URL in `return`",
+    ),
+    (&["keepalive_disable"], NoteKind::NotNeeded, "old browsers are not told apart", ""),
     (
         &["resolver"],
         NoteKind::Changed,
@@ -172,10 +176,16 @@ const ROWS: &[NginxDirective] = &[
         "`tls.name` of the pool",
     ),
     (
-        &["proxy_pass_request_", "grpc_pass_request_"],
+        &["proxy_pass_request_", "proxy_method", "proxy_set_body"],
         NoteKind::LeftOut,
-        "heads and bodies of requests are passed on whole",
+        "requests are passed on whole, with their method; so that no server gets more than from nginx, clients get 502",
         "`rewrite.remove` in a rule",
+    ),
+    (
+        &["proxy_cookie_flags"],
+        NoteKind::LeftOut,
+        "no flags are added to cookies; so that none reaches clients without them, Set-Cookie is removed",
+        "flags that servers write themselves",
     ),
     (
         &["access_log"],
@@ -314,9 +324,6 @@ const ROWS: &[NginxDirective] = &[
     ),
     (
         &[
-            "proxy_method",
-            "proxy_set_body",
-            "proxy_cookie_flags",
             "health_check",
             "match",
             "queue",
@@ -342,7 +349,11 @@ const ROWS: &[NginxDirective] = &[
 ];
 
 /// Switches whose value here is what is always so.
-const AS_HERE: [(&str, &str); 8] = [
+const AS_HERE: [(&str, &str); 12] = [
+    ("charset", "off"),
+    ("server_name_in_redirect", "off"),
+    ("proxy_cookie_flags", "off"),
+    ("proxy_method", "$request_method"),
     ("limit_req_status", "429"),
     ("proxy_http_version", "1.1"),
     ("proxy_pass_request_headers", "on"),
@@ -353,18 +364,24 @@ const AS_HERE: [(&str, &str); 8] = [
     ("ignore_invalid_headers", "on"),
 ];
 
+/// Whether the directive has a row here.
+pub fn is_known(name: &str) -> bool {
+    ROWS.iter().any(|row| is_in_row(row, name))
+}
+
+fn is_in_row(row: &NginxDirective, name: &str) -> bool {
+    row.0.iter().any(|known| *known == name || known.ends_with('_') && name.starts_with(known))
+}
+
 /// Adds the note about a directive.
 pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let name = directive.name.as_str();
-    let fits = |row: &&NginxDirective| {
-        row.0.iter().any(|known| *known == name || known.ends_with('_') && name.starts_with(known))
-    };
     let source = directive.source;
     let text = directive.text();
     if AS_HERE.contains(&(name, directive.word(0))) {
         return directive.mark_converted();
     }
-    match ROWS.iter().find(fits) {
+    match ROWS.iter().find(|row| is_in_row(row, name)) {
         Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(source, &text, reason),
         Some((_, NoteKind::Changed, reason, instead)) => {
             notes.changed(source, &text, reason, instead)

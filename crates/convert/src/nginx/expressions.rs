@@ -42,10 +42,24 @@ impl PassTarget<'_> {
     }
 }
 
+/// The argument without variables that stand for the whole path and query of the request, where nothing precedes them.
+fn without_same_path(text: &str) -> &str {
+    let same = [
+        "$request_uri",
+        "$uri$is_args$args",
+        "$uri$is_args$query_string",
+        "$document_uri$is_args$args",
+        "$document_uri$is_args$query_string",
+    ];
+    let server = same.iter().find_map(|end| text.strip_suffix(end));
+    let is_alone =
+        |server: &&str| server.split_once("://").is_none_or(|(_, host)| !host.contains('/'));
+    server.filter(is_alone).unwrap_or(text)
+}
+
 /// `text`: the argument, with the values of variables that are known.
 pub fn pass_target(text: &str) -> Result<PassTarget<'_>, UnsupportedReason> {
-    let same = ["$request_uri", "$uri$is_args$args", "$uri$is_args$query_string"];
-    let text = same.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
+    let text = without_same_path(text);
     let host = text.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(""));
     let is_socket = host.starts_with("unix:") && text.contains('$');
     if host.contains('$') || text.starts_with('$') || is_socket {

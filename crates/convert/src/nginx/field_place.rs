@@ -15,6 +15,8 @@ pub struct FieldPlace<'p> {
     pub usual_port: bool,
     /// `$remote_addr` comes from a field of the request.
     pub real_ip: bool,
+    /// Fields of answers that nginx hides, and some location of the service passes.
+    pub passed_fields: &'p [&'static str],
     /// The values of variables in the rule that is written.
     pub values: &'p BTreeMap<String, String>,
 }

@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 use super::expires::{self, USUAL_STATUSES};
 use super::field_place::FieldPlace;
 use super::forwarding::directive_prefix;
+use super::hidden_fields;
 use super::more_headers::{self, MoreField};
 use super::redirects;
 use super::scope::DirectiveScope;
@@ -155,6 +156,16 @@ impl FieldChanges {
                 notes.changed(one.source, &one.text(), reason, "`rewrite.answer-set`");
             }
         }
+        if prefix == "proxy" {
+            let removed = [
+                (redirects::removes_location(scope, place), &["Location", "Refresh"][..]),
+                (redirects::removes_cookies(scope), &["Set-Cookie"]),
+            ];
+            let names = removed.into_iter().filter(|(is_removed, _)| *is_removed);
+            self.answer_remove.extend(names.flat_map(|(_, all)| all).map(|one| (*one).to_owned()));
+        }
+        let hidden = hidden_fields::location_removals(scope, prefix, place.passed_fields);
+        self.answer_remove.extend(hidden.into_iter().map(str::to_owned));
         for one in scope.all(&format!("{prefix}_hide_header")) {
             if let Err(why) = check_field(&format!("{}:", one.word(0))) {
                 notes.left_out_because(one.source, &one.text(), &why);

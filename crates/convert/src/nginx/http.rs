@@ -177,6 +177,8 @@ struct ServiceFacts<'f> {
     /// Connections begin with a PROXY protocol header.
     has_header: bool,
     client_terms: &'f ClientTerms,
+    /// Fields of answers that nginx hides, and some location of the service passes.
+    passed_fields: &'f [&'static str],
     /// Locations whose file is an error page.
     pages: &'f [SourcePlace],
     /// The servers of the service, the default one first.
@@ -215,8 +217,10 @@ impl HttpWriter<'_, '_> {
         let pages = error_pages::read(&servers, self.notes);
         let client_terms = ClientTerms::read("http", &default.scope);
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
+        let passed_fields = hidden_fields::passed_somewhere(&servers);
         let facts = ServiceFacts {
             tls,
+            passed_fields: &passed_fields,
             has_header: has_listen(|listen| listen.header),
             client_terms: &client_terms,
             pages: &pages.locations,
@@ -227,6 +231,9 @@ impl HttpWriter<'_, '_> {
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
         let mut service = service_head(&path, shared, default, &pool);
+        if let Some(names) = http_service::field_names(&servers, self.notes) {
+            service.set("field-names", value::quote(names), SourcePlace::NONE);
+        }
         http_service::write_protocols(
             &mut service,
             &servers,
@@ -257,7 +264,7 @@ impl HttpWriter<'_, '_> {
             tls::write(&path, source, &scopes, ending, document, self.notes);
         }
         if proxied {
-            hidden_fields::write(&name, &servers, document);
+            hidden_fields::write(&name, &passed_fields, document);
         }
         rule::write(&name, rules, tls, document);
     }
@@ -294,7 +301,7 @@ impl HttpWriter<'_, '_> {
         server: &ServerBlock<'_>,
         facts: ServiceFacts<'_>,
     ) -> Vec<NginxRule> {
-        let ServiceFacts { tls, has_header, client_terms, pages, scopes } = facts;
+        let ServiceFacts { tls, has_header, client_terms, passed_fields, pages, scopes } = facts;
         if tls && tls::demands_otherwise(scopes, &server.scope) {
             return vec![http_service::refuse_clients(server)];
         }
@@ -308,6 +315,7 @@ impl HttpWriter<'_, '_> {
             zones: self.zones,
             media_type: server.scope.get("default_type").map(|one| one.word(0).to_owned()),
             client_terms: client_terms.clone(),
+            passed_fields,
             page_locations: pages,
             named: location::named_locations(server.directive.inner()),
             server_level: server.directive.inner(),
@@ -364,8 +372,5 @@ fn service_head(
     let passed =
         [KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
     service.set("forwarded", value::table(&passed), SourcePlace::NONE);
-    if let Some(names) = http_service::field_names(&default.scope) {
-        service.set("field-names", value::quote(names), SourcePlace::NONE);
-    }
     service
 }

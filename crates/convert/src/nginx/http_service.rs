@@ -12,6 +12,7 @@ use super::forwarding::ClientTerms;
 use super::head_limits;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
+use super::tree::Directive;
 use super::vhost::ServerBlock;
 
 /// Writes the versions of HTTP that differ from what a service speaks by itself.
@@ -63,11 +64,29 @@ pub fn refuse_clients(server: &ServerBlock<'_>) -> NginxRule {
     NginxRule::single_key(always, "deny", "true", directive.source, &directive.text())
 }
 
-/// Names of fields that nginx drops, unless it is told otherwise.
-pub fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
-    let is = |name: &str, value: &str| scope.get(name).is_some_and(|one| one.word(0) == value);
-    let kept = is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off");
-    (!kept).then_some("drop")
+/// Names of fields that nginx drops, unless it is told otherwise. One server that drops them decides for its listener.
+pub fn field_names(
+    servers: &[&ServerBlock<'_>],
+    notes: &mut ConversionNotes,
+) -> Option<&'static str> {
+    let kept: Vec<Vec<&Directive>> = servers.iter().map(|one| keeps_names(&one.scope)).collect();
+    if kept.iter().all(|found| !found.is_empty()) {
+        return None;
+    }
+    for directive in kept.into_iter().flatten() {
+        let reason = "another server on the address drops such fields, so that they are dropped for all of its names";
+        notes.left_out(directive.source, &directive.text(), reason, "a listener of its own");
+    }
+    Some("drop")
+}
+
+/// The directives by which a server keeps fields with any name.
+fn keeps_names<'t>(scope: &DirectiveScope<'t>) -> Vec<&'t Directive> {
+    let switches = [("underscores_in_headers", "on"), ("ignore_invalid_headers", "off")];
+    let found = switches
+        .into_iter()
+        .filter_map(|(name, value)| scope.get(name).filter(|directive| directive.word(0) == value));
+    found.collect()
 }
 
 /// Writes the times towards clients, with nginx's own values where none is written.

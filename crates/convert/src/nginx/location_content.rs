@@ -26,7 +26,8 @@ impl<'x, 't> LocationContent<'x, 't> {
     /// The content of an `if` block, which has what it does not say itself from the location.
     pub fn within(&self, block: &'t Directive) -> LocationContent<'x, 't> {
         let level = block.inner();
-        let pass = find_pass(level).or(self.pass);
+        let around = self.pass.filter(|_| find_foreign_pass(level).is_none());
+        let pass = find_pass(level).or(around);
         LocationContent { place: self.place, pass, level, scope: self.scope.nested(level) }
     }
 }
@@ -34,4 +35,16 @@ impl<'x, 't> LocationContent<'x, 't> {
 /// The directive of a level that names servers.
 pub fn find_pass(level: &[Directive]) -> Option<&Directive> {
     level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"))
+}
+
+/// The directive of a level that has requests answered by something else than HTTP servers.
+pub fn find_foreign_pass(level: &[Directive]) -> Option<&Directive> {
+    level.iter().find(|one| {
+        let name = one.name.as_str();
+        let passes = matches!(
+            name,
+            "fastcgi_pass" | "uwsgi_pass" | "scgi_pass" | "memcached_pass" | "js_content" | "perl"
+        );
+        passes || name.starts_with("content_by_lua")
+    })
 }

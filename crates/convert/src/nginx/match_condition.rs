@@ -1,6 +1,6 @@
 //! A variable of nginx compared with a text or an expression, as a condition of a rule.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use crate::condition::{RuleCondition, escape_regex};
 use crate::value::escape_glob;
@@ -24,10 +24,12 @@ const CONNECTION_FIELDS: [&str; 8] = [
 /// The condition under which a variable of the request matches. `variable`: its name without `$`.
 pub fn match_condition(variable: &str, pattern: &ComparedValue) -> RuleCondition {
     match variable {
-        "host" | "http_host" => host(variable, pattern),
+        "host" => host(pattern),
+        "http_host" => host_field(pattern),
         "uri" | "document_uri" => path(pattern),
         "request_uri" => request_uri::condition(pattern),
-        "host_uri" => host_and_path(pattern),
+        "host_uri" => host_and_path(host, pattern),
+        "http_host_uri" => host_and_path(host_field, pattern),
         "request_method" => method(pattern),
         "remote_addr" => client(pattern),
         "ssl_server_name" | "ssl_preread_server_name" => sni(pattern),
@@ -57,12 +59,17 @@ pub fn truth_condition(variable: &str) -> RuleCondition {
     }
 }
 
-fn host(variable: &str, pattern: &ComparedValue) -> RuleCondition {
+/// `$http_host`: the field as the client wrote it, with its port and letter case.
+fn host_field(pattern: &ComparedValue) -> RuleCondition {
     match pattern {
         ComparedValue::Text { text, .. } if text.is_empty() => unknown("each request has a host"),
-        ComparedValue::Text { text, .. } if variable == "http_host" && text.contains(':') => {
-            RuleCondition::AnyCase("header", vec![quoted(&format!("host: {}", escape_glob(text)))])
-        }
+        _ => valued("header", "host", ": ", pattern),
+    }
+}
+
+fn host(pattern: &ComparedValue) -> RuleCondition {
+    match pattern {
+        ComparedValue::Text { text, .. } if text.is_empty() => unknown("each request has a host"),
         ComparedValue::Text { text, .. } if is_host(text) => {
             RuleCondition::texts("host", &[text.to_ascii_lowercase()])
         }
@@ -82,8 +89,14 @@ fn host(variable: &str, pattern: &ComparedValue) -> RuleCondition {
     }
 }
 
+/// Whether rules can compare a host with this text. An IPv6 address stands in brackets.
 fn is_host(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+    let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+    match address {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !text.is_empty() && text.bytes().all(is_name),
+    }
 }
 
 /// An expression of a few whole hosts: `^(a\.example|b\.example)$`.
@@ -118,11 +131,17 @@ pub fn path(pattern: &ComparedValue) -> RuleCondition {
 }
 
 /// `$host$uri`: a host with a path behind it.
-fn host_and_path(pattern: &ComparedValue) -> RuleCondition {
+fn host_and_path(
+    host: fn(&ComparedValue) -> RuleCondition,
+    pattern: &ComparedValue,
+) -> RuleCondition {
     match pattern {
         ComparedValue::Text { text, ignore_case } => match text.find('/') {
-            Some(at) => host("host", &ComparedValue::exact(&text[..at]))
-                .and(path_text(&text[at..], *ignore_case)),
+            Some(at) => {
+                let name =
+                    ComparedValue::Text { text: text[..at].to_owned(), ignore_case: *ignore_case };
+                host(&name).and(path_text(&text[at..], *ignore_case))
+            }
             None => RuleCondition::Is(false),
         },
         _ => unknown("an expression is compared with a host or with a path, not with both"),

@@ -74,6 +74,9 @@ impl ContentWriter<'_, '_> {
         }
         let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
         let target = pass_target(&filled)?;
+        if target.uri.is_some() {
+            return Err(unclear("copies have the path of the request"));
+        }
         let scope = self.server_scope.nested(level);
         let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
         Ok(self.pools.reference(used, self.upstreams, &scope, self.notes).name)

@@ -12,6 +12,7 @@ use super::location_content::LocationContent;
 use super::pools::{PoolReference, PoolUse};
 use super::redirects::location_rewrites;
 use super::rule::{InternalRewrite, NginxRule, bad_gateway, forwarding_keys};
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 
 /// The parts of the rules of one `proxy_pass`.
@@ -47,7 +48,13 @@ impl ContentWriter<'_, '_> {
     pub(super) fn proxy_rules(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
         let LocationContent { place, pass, level, scope } = content;
         let Some(pass) = *pass else { return self.rules_without_server(content) };
+        if is_sent_otherwise(scope) && pass.name == "proxy_pass" {
+            let reason = "servers would get more of a request than from nginx, or another one; clients get 502";
+            self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.remove` in a rule");
+            return vec![bad_gateway(pass)];
+        }
         let filled = self.variable_place().fill_constants(&self.fill(pass.word(0)));
+        let filled = with_scheme(pass, filled);
         if let Some(rules) = self.share_rules(pass, &filled, scope) {
             return rules;
         }
@@ -80,12 +87,19 @@ impl ContentWriter<'_, '_> {
             terms.extend(self.mirror(scope));
         }
         let forward = PassRule { pass, pool, fields, terms };
+        // A path of variables is sent as it is, whatever `rewrite` made of the client's.
+        let has_own_path = pass.peek(0).contains('$')
+            && (target.uri.is_some() || filled.ends_with("$request_uri"));
         let mut out = Vec::new();
         for InternalRewrite { when, to } in self.internal_rewrites(level) {
-            out.push(match to {
+            out.push(match to.filter(|_| !has_own_path) {
                 Some(to) => forward.rule(when, Some(&to)),
                 None => bad_gateway(pass).with_condition(&when),
             });
+        }
+        if has_own_path && !out.is_empty() {
+            let reason = "its path does not follow `rewrite`; so that no server gets another one, clients get 502";
+            self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
         }
         // A path that no expression matches is forwarded as it is.
         out.push(match self.replaced_path(place, pass, target.uri) {
@@ -147,4 +161,20 @@ impl ContentWriter<'_, '_> {
         self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
         None
     }
+}
+
+/// Whether nginx sends something else than the client's method, fields and body.
+fn is_sent_otherwise(scope: &DirectiveScope<'_>) -> bool {
+    let is =
+        |name: &str, fits: fn(&str) -> bool| scope.get(name).is_some_and(|one| fits(one.peek(0)));
+    is("proxy_pass_request_headers", |word| word == "off")
+        || is("proxy_pass_request_body", |word| word == "off")
+        || is("proxy_method", |word| word != "$request_method")
+        || is("proxy_set_body", |_| true)
+}
+
+/// `grpc_pass` may name servers without a scheme.
+fn with_scheme(pass: &Directive, text: String) -> String {
+    let is_bare = pass.name == "grpc_pass" && !text.contains("://");
+    if is_bare { format!("grpc://{text}") } else { text }
 }

@@ -70,9 +70,11 @@ pub fn rule_limit(
     pairs
         .extend(field.map(|field| KeyValue::new("header", value::quote(&field.replace('_', "-")))));
     let reason = match field {
-        None => "what comes above is refused with 429 and never delayed",
+        None => {
+            "what comes above is refused with 429 and never delayed; each location counts by itself, not all of a zone together"
+        }
         Some(_) => {
-            "what comes above is refused with 429 and never delayed; requests without the field count together"
+            "what comes above is refused with 429 and never delayed; each location counts by itself, not all of a zone together; requests without the field count together"
         }
     };
     notes.changed(directive.source, &directive.text(), reason, "");

@@ -6,6 +6,8 @@ use crate::value::{self, KeyValue};
 use super::expressions::PassTarget;
 use super::field_place::FieldPlace;
 use super::scope::DirectiveScope;
+use super::tree::Directive;
+use super::variables::{fill, replace_variable};
 
 /// `rewrite.location`: `proxy_redirect`, or what nginx does without it. `target`: what is named without variables.
 /// `prefix`: the location's.
@@ -17,6 +19,7 @@ pub fn location_rewrites(
     notes: &mut ConversionNotes,
 ) -> Option<KeyValue> {
     let named = scope.all("proxy_redirect");
+    let is_removed = removes_location(scope, place);
     let mut entries = Vec::new();
     if named.is_empty() {
         entries.extend(target.and_then(|target| default_rewrite(target, prefix, place)));
@@ -28,26 +31,46 @@ pub fn location_rewrites(
                 entries.extend(target.and_then(|target| default_rewrite(target, prefix, place)));
                 one.mark_converted();
             }
-            (from, to) if !from.starts_with('~') && !from.contains(['$', '{', '}']) => {
-                match place.value(to).map(|to| absolute(&to, place)) {
-                    Ok(to) => {
-                        entries.push(entry(from, &to));
-                        one.mark_converted();
-                    }
-                    Err(variable) => {
-                        let reason = format!("`{variable}` has no counterpart in a Location");
-                        notes.left_out(one.source, &one.text(), &reason, "`rewrite.location`");
-                    }
+            (from, to) => match (redirect_begin(from, place), place.value(to)) {
+                (Some(from), Ok(to)) => {
+                    entries.push(entry(&from, &absolute(&to, place)));
+                    one.mark_converted();
                 }
-            }
-            _ => {
-                let reason =
-                    "the Location of an answer is changed by its beginning, which has no variables";
-                notes.left_out(one.source, &one.text(), reason, "`rewrite.location`");
-            }
+                (None, _) => {
+                    let reason = format!(
+                        "the Location of an answer is changed by its beginning, which has no variables; {REMOVED}"
+                    );
+                    notes.left_out(one.source, &one.text(), &reason, "`rewrite.location`");
+                }
+                (_, Err(variable)) => {
+                    let reason =
+                        format!("`{variable}` has no counterpart in a Location; {REMOVED}");
+                    notes.left_out(one.source, &one.text(), &reason, "`rewrite.location`");
+                }
+            },
         }
     }
-    (!entries.is_empty()).then(|| KeyValue::new("location", value::list(entries)))
+    (!entries.is_empty() && !is_removed).then(|| KeyValue::new("location", value::list(entries)))
+}
+
+const REMOVED: &str =
+    "so that no client is sent to a server's own address, Location and Refresh are removed";
+
+/// Whether a `proxy_redirect` cannot be written, so that its Location must not reach clients.
+pub fn removes_location(scope: &DirectiveScope<'_>, place: FieldPlace<'_>) -> bool {
+    scope.all("proxy_redirect").iter().any(|one| {
+        let is_kept = matches!(one.peek(0), "off" | "default");
+        !is_kept
+            && (redirect_begin(one.peek(0), place).is_none() || place.value(one.peek(1)).is_err())
+    })
+}
+
+/// The beginning of a Location that `proxy_redirect` names, with the values of its variables.
+fn redirect_begin(from: &str, place: FieldPlace<'_>) -> Option<String> {
+    let scheme = if place.tls { "https" } else { "http" };
+    let from = replace_variable(&fill(from, place.values), "scheme", scheme);
+    let is_plain = !from.starts_with('~') && !from.contains(['$', '{', '}']);
+    is_plain.then_some(from)
 }
 
 /// Without a path behind the server the URL up to its first slash is replaced, else the whole by the location's prefix.
@@ -92,16 +115,14 @@ pub fn cookie_rewrites(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) 
     {
         let mut entries = Vec::new();
         for one in scope.all(name) {
-            let plain =
-                |text: &str| !text.starts_with('~') && !text.contains(['$', '{', '}', ' ', '"']);
             match (one.word(0), one.word(1)) {
                 ("off", _) => one.mark_converted(),
-                (from, to) if plain(from) && plain(to) && !to.contains(';') => {
+                (from, to) if is_plain_cookie_change(from, to) => {
                     entries.push(entry(from, to));
                     one.mark_converted();
                 }
                 _ => {
-                    let reason = "cookies are changed by whole domains and by beginnings of paths";
+                    let reason = "cookies are changed by whole domains and by beginnings of paths; so that none reaches clients otherwise, Set-Cookie is removed";
                     let instead = "`rewrite.cookie-domain`, `rewrite.cookie-path`";
                     notes.left_out(one.source, &one.text(), reason, instead);
                 }
@@ -112,4 +133,20 @@ pub fn cookie_rewrites(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) 
         }
     }
     out
+}
+
+/// Whether cookies of servers would reach clients otherwise than nginx writes them.
+pub fn removes_cookies(scope: &DirectiveScope<'_>) -> bool {
+    let changes = ["proxy_cookie_domain", "proxy_cookie_path"].map(|name| scope.all(name));
+    let is_off = |one: &&Directive| one.peek(0) == "off";
+    changes
+        .iter()
+        .flatten()
+        .any(|one| !is_off(one) && !is_plain_cookie_change(one.peek(0), one.peek(1)))
+        || scope.all("proxy_cookie_flags").iter().any(|one| !is_off(one))
+}
+
+fn is_plain_cookie_change(from: &str, to: &str) -> bool {
+    let is_plain = |text: &str| !text.starts_with('~') && !text.contains(['$', '{', '}', ' ', '"']);
+    is_plain(from) && is_plain(to) && !to.contains(';')
 }

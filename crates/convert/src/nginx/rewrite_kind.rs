@@ -1,6 +1,7 @@
 //! What `rewrite` and `if` do at their level: whether they end it, and what they change.
 
-use super::location_content::find_pass;
+use super::access;
+use super::location_content::{find_foreign_pass, find_pass};
 use super::tree::Directive;
 
 /// The level whose directives are run.
@@ -41,5 +42,8 @@ pub fn changes_content(block: &Directive) -> bool {
 /// Whether requests go to other servers, or with another path.
 pub fn changes_target(block: &Directive) -> bool {
     let inner = block.inner();
-    find_pass(inner).is_some() || inner.iter().any(|one| one.name == "rewrite")
+    find_pass(inner).is_some()
+        || find_foreign_pass(inner).is_some()
+        || inner.iter().any(|one| access::authenticates(&one.name))
+        || inner.iter().any(|one| one.name == "rewrite")
 }

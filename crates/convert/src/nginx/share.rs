@@ -8,6 +8,7 @@ use super::expressions::pass_target;
 use super::fields::fields;
 use super::forwarding::{ClientTerms, RuleTerms, directive_prefix};
 use super::pools::{PoolReference, PoolUse};
+use super::redirects::location_rewrites;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -26,8 +27,7 @@ impl ContentWriter<'_, '_> {
         let mut rule_terms = None;
         for share in self.defined.shares(name)? {
             let text = replace_variable(filled, name, &share.value);
-            let target =
-                pass_target(&text).ok().filter(|one| one.uri.is_none_or(|uri| uri == "/"))?;
+            let target = pass_target(&text).ok().filter(|one| one.uri.is_none())?;
             let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
             let PoolReference { name: pool, terms } =
                 self.pools.reference(used, self.upstreams, scope, self.notes);
@@ -52,7 +52,10 @@ impl ContentWriter<'_, '_> {
         };
         self.notes.changed(pass.source, &pass.text(), reason, "`split`; `sticky` in the service");
         let own = self.field_place(&values);
-        let rewrite = fields(scope, pass.peek(0), None, own, self.notes);
+        let mut rewrite = fields(scope, pass.peek(0), None, own, self.notes);
+        if !pass.name.starts_with("grpc") {
+            rewrite.extend(location_rewrites(scope, None, None, own, self.notes));
+        }
         let mut keys = vec![KeyValue::new("split", value::list(parts))];
         if !rewrite.is_empty() {
             keys.push(KeyValue::new("rewrite", value::table(&rewrite)));
@@ -65,15 +68,25 @@ impl ContentWriter<'_, '_> {
 
     /// The path that `proxy_pass` with variables writes.
     pub(super) fn variable_path(&mut self, pass: &Directive, uri: &str) -> Option<String> {
+        let text = pass.text();
         let path = template(uri, self.tls, self.name).ok();
-        let path = path.map(|path| path.strip_suffix("{query}").unwrap_or(&path).to_owned());
-        match path.filter(|path| !path.contains("{query}") && !path.contains('?')) {
-            Some(path) => Some(path),
-            None => {
-                let reason = "the new path depends on variables, or has a query";
-                self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.path`");
-                None
-            }
+        let path = path.filter(|path| !path.contains('?'));
+        let Some(path) = path else {
+            let reason = "the new path depends on variables, or has a query; clients get 502";
+            self.notes.left_out(pass.source, &text, reason, "`rewrite.path`");
+            return None;
+        };
+        // The request's own query is the only one that a new path can have, and it cannot be taken off.
+        let Some(path) = path.strip_suffix("{query}") else {
+            let reason = "a query of the client would go to servers, which get none from nginx; so that none does, clients get 502";
+            let instead = "`$is_args$args` at its end";
+            self.notes.left_out(pass.source, &text, reason, instead);
+            return None;
+        };
+        if path.contains("/{path}") {
+            let reason = "two slashes behind each other are sent as one";
+            self.notes.changed(pass.source, &text, reason, "no `/` before the path");
         }
+        Some(path.to_owned())
     }
 }

@@ -66,7 +66,7 @@ impl ContentWriter<'_, '_> {
     /// The texts with variables that decide how a location forwards.
     fn forwarding_texts(&self, content: &LocationContent<'_, '_>) -> BranchedTexts {
         let LocationContent { pass, scope, .. } = content;
-        let scheme = pass.map_or("", |pass| pass.peek(0));
+        let scheme = pass.map_or("", |pass| pass.name.as_str());
         let fields = scope.all(&format!("{}_set_header", directive_prefix(scheme)));
         // Upgrades need no field.
         let fields = fields.iter().filter(|one| {

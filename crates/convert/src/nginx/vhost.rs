@@ -134,6 +134,12 @@ fn slash_redirect(path: &str, place: &location::LocationBlock<'_>) -> Option<Ngi
     }
     let passed = |one: &&Directive| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass");
     place.directive.inner().iter().find(passed)?;
+    let mut levels = place.outer.iter().chain([&place.directive]);
+    if levels.any(|level| level.inner().iter().any(|one| one.name == "internal")) {
+        let text = place.directive.text();
+        let when = RuleCondition::texts("path", &[path]);
+        return Some(NginxRule::single_key(when, "answer", "404", place.directive.source, &text));
+    }
     let to = crate::value::quote(&format!("{path}/{{query}}"));
     let redirect = crate::value::table(&[KeyValue::new("to", to), KeyValue::new("status", "301")]);
     let when = RuleCondition::texts("path", &[path]);

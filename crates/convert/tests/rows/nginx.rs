@@ -1,5 +1,8 @@
 //! Conversion of single nginx directives, one row each.
 
+#[path = "nginx_closed.rs"]
+mod nginx_closed;
+
 use convert::dialect::Dialect;
 
 use super::{ConversionCase, rows};
@@ -200,7 +203,7 @@ const NGINX: &[ConversionCase] = &[
     ),
     ("include mime.types;", "pool = \"b\"", false),
     ("proxy_pass_request_headers on;", "pool = \"b\"", false),
-    ("proxy_pass_request_headers off;", "pool = \"b\"", true),
+    ("proxy_pass_request_headers off;", "answer = 502", true),
     ("listen [::]:81 ipv6only=off;", "\":81\"", false),
     ("listen 81; listen [::]:81 ipv6only=off;", "\":81\", # line 3 ] forward", false),
     (

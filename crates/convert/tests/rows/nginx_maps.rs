@@ -164,7 +164,6 @@ const TARGETS: &[MapCase] = &[
         false,
     ),
     ("", "location /a { proxy_pass $scheme://c; }", "pool = \"c\"", false),
-    ("", "location ~ ^/a/(.*)$ { set $p c; proxy_pass http://$p/$1; }", "path = \"/{1}\"", false),
 ];
 
 #[test]
