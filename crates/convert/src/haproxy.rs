@@ -64,6 +64,7 @@ mod side_sections;
 mod stick_table;
 mod tcp_talk;
 mod tls;
+mod tls_versions;
 mod unused_settings;
 
 use std::collections::BTreeMap;
@@ -207,6 +208,7 @@ fn global(
                 first.clone_into(&mut bases.root);
                 directives::note_directive(word, line, notes);
             }
+            "ssl-default-bind-options" => bases.versions.read_default(line, notes),
             "hard-stop-after" => match duration::parse_duration(first, 1) {
                 Some(ms) => table.set("drain", duration::format_duration(ms), line.source),
                 None => notes.left_out(line.source, &line.text(), "not a time", "`[global] drain`"),

@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::certificate_store::{CertificateAliases, StoreFolders};
 use super::lex::{ConfigLine, KeywordReader};
+use super::tls_versions::TlsVersionWords;
 
 #[derive(Clone, Debug, Default)]
 pub struct BindLine {
@@ -22,6 +23,7 @@ pub struct BindLine {
     crl: Option<String>,
     /// Handshakes for names without a certificate are rejected.
     pub strict_names: bool,
+    versions: TlsVersionWords,
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, with TLS, or always.
     pub http2: Option<&'static str>,
@@ -43,13 +45,9 @@ pub struct ClientCertDemand {
 }
 
 /// Options without a value that have no effect here.
-const ALONE: [&str; 11] = [
+const ALONE: [&str; 7] = [
     "v4v6",
     "v6only",
-    "no-sslv3",
-    "no-tlsv10",
-    "no-tlsv11",
-    "force-tlsv12",
     "no-tls-tickets",
     "no-ca-names",
     "prefer-client-ciphers",
@@ -57,7 +55,7 @@ const ALONE: [&str; 11] = [
     "generate-certificates",
 ];
 /// Options with a value that have no effect here.
-const VALUED: [&str; 12] = [
+const VALUED: [&str; 11] = [
     "name",
     "id",
     "process",
@@ -67,7 +65,6 @@ const VALUED: [&str; 12] = [
     "group",
     "mode",
     "nice",
-    "ssl-max-ver",
     "severity-output",
     "shards",
 ];
@@ -92,9 +89,15 @@ pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -
         notes.left_out(line.source, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
+    if line.has_word("crt-list") {
+        let reason = "the list of certificates is not read, which may demand certificates of clients for some names; no listener is opened without its demands";
+        notes.left_out(line.source, &line.text(), reason, "`tls = { certificates = … }`");
+        return None;
+    }
     notes.converted(line.source);
     let verify = out.read_keywords(bases, line, notes);
     out.settle_client(verify.as_deref(), line, notes)?;
+    out.minimum = out.versions.minimum(out.tls, &bases.versions, line, notes)?;
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
         notes.left_out(line.source, &line.text(), "TLS needs the file of a certificate", instead);
@@ -108,14 +111,7 @@ fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut 
     let text = line.text();
     match word {
         "v4v6" | "v6only" => notes.converted(source),
-        "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {
-            notes.not_needed(source, &text, "these versions of TLS are never spoken");
-        }
-        "force-tlsv12" | "no-tls-tickets" | "ssl-max-ver" => {
-            let reason =
-                format!("`{word}`: the newest version is not limited, and tickets are given");
-            notes.changed(source, &text, &reason, "`tls.minimum`");
-        }
+        "no-tls-tickets" => notes.changed(source, &text, "tickets are given", ""),
         "generate-certificates" => {
             let reason = "certificates are not made for names that are asked for";
             notes.left_out(source, &text, reason, "`tls.certificates`");
@@ -144,8 +140,8 @@ fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut 
     }
 }
 
-/// The folders of files that are named without a folder: `crt-base`, `key-base` and `ca-base`, and the root of all
-/// paths.
+/// What the global section says for all listeners: the folders of files that are named without a folder (`crt-base`,
+/// `key-base` and `ca-base`), the root of all paths, and the versions of TLS.
 #[derive(Clone, Debug, Default)]
 pub struct FileBases {
     pub folders: StoreFolders,
@@ -154,6 +150,8 @@ pub struct FileBases {
     pub store: CertificateAliases,
     /// The `chroot`, in which HAProxy connects to Unix sockets; empty: none.
     pub root: String,
+    /// Which versions of TLS listeners speak that do not say it.
+    pub versions: TlsVersionWords,
 }
 
 impl FileBases {
@@ -210,7 +208,9 @@ impl BindLine {
         let mut words = line.keywords(2);
         let mut verify = None;
         while let Some(word) = words.keyword() {
-            if word == "verify" {
+            if self.versions.read(word, &mut words) {
+                words.mark_converted();
+            } else if word == "verify" {
                 verify = Some(words.value().to_owned());
                 words.mark_converted();
             } else if word == "crt" {
@@ -250,8 +250,6 @@ impl BindLine {
             "strict-sni" => self.strict_names = true,
             "ca-file" => self.client.get_or_insert_default().ca = bases.authority(next()),
             "crl-file" => self.crl = Some(bases.authority(next())),
-            "ssl-min-ver" => self.minimum = tls_version(next()),
-            "no-tlsv12" => self.minimum = Some("1.3"),
             "alpn" | "npn" => {
                 let offered = next().split(',').any(|one| one == "h2");
                 // That of QUIC says nothing of HTTP/2.

@@ -1,5 +1,7 @@
 //! Converts one ACL criterion of HAProxy (fetch, matching method, values) to a rule condition.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use crate::condition::{RuleCondition, whole_path};
 use crate::notes::UnsupportedReason;
 use crate::value::KeyValue;
@@ -31,7 +33,7 @@ pub fn criterion(
             "whether a connection begins with TLS is not told apart",
             "`sni`, the name that a TLS client asks for",
         )),
-        "src" => check_values(RuleCondition::texts("client", &parts.values), &parts),
+        "src" => check_values(client_condition(&parts.values), &parts),
         "method" => Ok(method_condition(&parts.values)),
         "path" => path_condition(&parts),
         // A target with a query, or with a scheme and a host, fits no value that is a path alone.
@@ -69,6 +71,26 @@ pub fn criterion(
             "one of the keys of a rule's `when`",
         )),
     }
+}
+
+/// Networks of clients. IPv4 clients are also in networks of IPv6 that hold their mapped addresses (`::ffff:0:0/96`).
+fn client_condition(values: &[&str]) -> RuleCondition {
+    let mapped = values.iter().filter_map(|value| mapped_network(value));
+    let all: Vec<String> = values.iter().map(|value| (*value).to_owned()).chain(mapped).collect();
+    RuleCondition::texts("client", &all)
+}
+
+/// The IPv4 addresses of a network of IPv6.
+fn mapped_network(value: &str) -> Option<String> {
+    let (address, length) = value.split_once('/').unwrap_or((value, "128"));
+    let address: Ipv6Addr = address.parse().ok()?;
+    let length: u32 = length.parse().ok().filter(|length| *length <= 128)?;
+    if let Some(behind) = length.checked_sub(96) {
+        return address.to_ipv4_mapped().map(|mapped| format!("{mapped}/{behind}"));
+    }
+    let first = Ipv4Addr::UNSPECIFIED.to_ipv6_mapped().to_bits();
+    let differs = (first ^ address.to_bits()).checked_shr(128 - length).unwrap_or(0);
+    (differs == 0).then(|| "0.0.0.0/0".to_owned())
 }
 
 fn check_values(
@@ -144,13 +166,26 @@ fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupport
                 parts.values.iter().map(|value| value.trim_matches('.')).collect();
             Ok(RuleCondition::texts("host-part", &labels))
         }
-        MatchMethod::Regex => {
+        MatchMethod::Regex if parts.values.iter().all(|value| is_plain_name(value)) => {
             let whole: Vec<String> =
                 parts.values.iter().map(|value| whole_path(value, true)).collect();
             Ok(RuleCondition::texts("host-regex", &whole))
         }
         _ => named_field("header", ": ", parts),
     }
+}
+
+/// Whether an expression says the same of a host without its port, its letter case and its final dot: it looks at none of
+/// them. Others see the whole field.
+fn is_plain_name(expression: &str) -> bool {
+    let bare = expression.replace("\\.", "").replace("\\-", "");
+    let is_plain =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.^$*+?()|[]".contains(c);
+    bare.chars().all(is_plain)
+        && !bare.contains("[^")
+        && !bare.contains("(?")
+        && !expression.contains("\\.$")
+        && !expression.contains("\\.?$")
 }
 
 fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
@@ -204,4 +239,41 @@ fn server_count_condition(
         KeyValue::new("up", crate::value::quote(&range(parts)?)),
     ];
     Ok(RuleCondition::Key("servers", vec![crate::value::table(&pairs)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_of_ipv6_hold_the_mapped_addresses() {
+        for (network, expected) in [
+            ("::/0", Some("0.0.0.0/0")),
+            ("::ffff:0:0/96", Some("0.0.0.0/0")),
+            ("::/80", Some("0.0.0.0/0")),
+            ("::/96", None),
+            ("::ffff:10.0.0.0/104", Some("10.0.0.0/8")),
+            ("::ffff:10.1.2.3", Some("10.1.2.3/32")),
+            ("2001:db8::/32", None),
+            ("::1", None),
+            ("10.0.0.0/8", None),
+        ] {
+            assert_eq!(mapped_network(network).as_deref(), expected, "{network}");
+        }
+    }
+
+    #[test]
+    fn expressions_of_names_look_at_no_port_and_no_case() {
+        for (expression, expected) in [
+            ("^(www|api)\\.shop\\.example$", true),
+            ("^[a-z0-9-]+\\.example", true),
+            (":8080$", false),
+            ("^[^:]+$", false),
+            ("\\.$", false),
+            ("^SHOP", false),
+            ("^\\S+$", false),
+        ] {
+            assert_eq!(is_plain_name(expression), expected, "{expression}");
+        }
+    }
 }

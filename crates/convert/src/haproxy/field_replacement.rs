@@ -29,7 +29,8 @@ impl FieldReplacement {
         let name = word(1);
         let search = word(2);
         let is_request = message == ChangedMessage::Request;
-        let every = EVERY_VALUE.contains(&search);
+        // One element of a list is enough for `replace-value`, and any value may have it.
+        let every = EVERY_VALUE.contains(&search) || word(0) == "replace-value";
         let text = action.get(3..).unwrap_or(&[]).join(" ");
         let when = match (is_request, every) {
             (true, true) => RuleCondition::texts("header", &[name]),
@@ -77,7 +78,9 @@ fn template(
             out.push_str(&log_format::variables(&rest[..at])?);
             out.push_str(&known);
         } else {
-            out.push_str(&log_format::variables(rest.get(..at + 2)?)?);
+            // The sign itself.
+            out.push_str(&log_format::variables(&rest[..at])?);
+            out.push_str(&log_format::variables(group)?);
         }
         rest = rest.get(at + 2..)?;
     }

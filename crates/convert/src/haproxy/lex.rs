@@ -21,6 +21,38 @@ pub struct ConfigLine {
     pub has_variable: bool,
     /// A quote is not closed.
     pub unclosed_quote: bool,
+    /// A `\x` is followed by no two digits, or by those of a byte that no text has.
+    pub has_bad_escape: bool,
+}
+
+/// What a backslash and the signs behind it stand for.
+struct LineEscape {
+    /// `None`: a byte that cannot be carried over.
+    sign: Option<char>,
+    /// How many bytes behind the backslash belong to it.
+    taken: usize,
+}
+
+impl LineEscape {
+    /// Reads what stands behind a backslash that is not in single quotes. Other signs than these stay, and so does the
+    /// backslash before them.
+    fn read(behind: &str, in_quotes: bool) -> LineEscape {
+        let one = |sign: char| LineEscape { sign: Some(sign), taken: 1 };
+        match behind.as_bytes().first() {
+            Some(same @ (b' ' | b'\\' | b'#' | b'\'' | b'"')) => one(char::from(*same)),
+            Some(b'$') if in_quotes => one('$'),
+            Some(b't') => one('\t'),
+            Some(b'n') => one('\n'),
+            Some(b'r') => one('\r'),
+            Some(b'x') => {
+                let digits = behind.get(1..3).filter(|two| !two.starts_with('+'));
+                let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+                let sign = byte.filter(|byte| (1..0x80).contains(byte)).map(char::from);
+                LineEscape { sign, taken: if sign.is_some() { 3 } else { 1 } }
+            }
+            _ => LineEscape { sign: Some('\\'), taken: 0 },
+        }
+    }
 }
 
 impl ConfigLine {
@@ -64,6 +96,13 @@ impl ConfigLine {
     /// Whether each word has an outcome.
     pub fn is_settled(&self) -> bool {
         self.accounts.is_settled()
+    }
+
+    /// A line that refuses everybody, in the place of this one.
+    pub fn refusal(&self) -> ConfigLine {
+        let words = ["tcp-request", "content", "reject"].map(str::to_owned);
+        let written = Some(self.text().into());
+        ConfigLine { words: words.to_vec().into(), written, ..self.clone() }
     }
 
     /// All of its words; none counts as read by that.
@@ -155,8 +194,9 @@ fn line(text: &str) -> ConfigLine {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (Some('\''), c) => word.get_or_insert_default().push(c),
@@ -165,23 +205,13 @@ fn line(text: &str) -> ConfigLine {
                 word.get_or_insert_default();
             }
             (_, '\\') => {
-                let escaped = chars.next().map_or('\\', |next| match next {
-                    't' => '\t',
-                    'n' => '\n',
-                    'r' => '\r',
-                    other => other,
-                });
-                // Other escapes belong to a regular expression, so the backslash is preserved.
-                let keeps_backslash =
-                    escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
-                let word = word.get_or_insert_default();
-                if keeps_backslash || escaped.is_ascii_alphanumeric() {
-                    word.push('\\');
-                }
-                word.push(escaped);
+                let LineEscape { sign, taken } = LineEscape::read(rest, quote.is_some());
+                out.has_bad_escape |= sign.is_none();
+                word.get_or_insert_default().extend(sign);
+                rest = &rest[taken..];
             }
             (None, '#') => break,
-            (None, c) if c.is_whitespace() => {
+            (None, ' ' | '\t' | '\r' | '\x0b' | '\x0c') => {
                 words.extend(word.take());
             }
             (Some('"'), '$') => {
@@ -209,11 +239,16 @@ mod tests {
             ("acl a path_reg ^/x\\.php$", vec!["acl", "a", "path_reg", "^/x\\.php$"]),
             ("a 'b c' \"d e\" f\\ g h\\#i", vec!["a", "b c", "d e", "f g", "h#i"]),
             ("a \"\" ''", vec!["a", "", ""]),
+            ("/\\x61dmin a\\x20b \"\\x41b\"", vec!["/admin", "a b", "Ab"]),
+            ("\"^/a\\$\" ^/a\\$ '^/a\\$'", vec!["^/a$", "^/a\\$", "^/a\\$"]),
+            ("\\d\\.\\é a\\\\b \\'", vec!["\\d\\.\\é", "a\\b", "'"]),
+            ("a\u{a0}b\u{2003}c d", vec!["a\u{a0}b\u{2003}c", "d"]),
         ] {
             assert_eq!(*lines(text, &mut Ledger::default())[0].words, words, "{text}");
         }
         let lines = |text: &str| lines(text, &mut Ledger::default());
         assert!(lines("x \"${HOME}\"")[0].has_variable && !lines("x '$HOME' $a")[0].has_variable);
+        assert!(lines("x \\x00")[0].has_bad_escape && lines("x \\xg1")[0].has_bad_escape);
         assert!(lines("x \"a")[0].unclosed_quote && lines("# a\n\n").is_empty());
     }
 }

@@ -93,7 +93,7 @@ pub fn message_variables(text: &str, of_request: bool) -> Option<String> {
 }
 
 fn literal(text: &str) -> String {
-    text.replace('{', "{{").replace('\\', "")
+    text.replace('{', "{{")
 }
 
 fn fetch_variable(fetch: &str) -> Option<String> {

@@ -25,6 +25,26 @@ pub enum SectionKind {
     Side,
 }
 
+/// Directives that decide who gets in, what servers and clients see, and where requests go.
+const DECIDING: [&str; 16] = [
+    "http-request",
+    "http-response",
+    "http-after-response",
+    "tcp-request",
+    "tcp-response",
+    "redirect",
+    "block",
+    "use_backend",
+    "default_backend",
+    "use-server",
+    "disabled",
+    "mode",
+    "monitor-uri",
+    "stats",
+    "filter",
+    "http-send-name-header",
+];
+
 #[derive(Clone, Debug)]
 pub struct HaproxySection {
     pub kind: SectionKind,
@@ -43,6 +63,7 @@ pub struct HaproxySection {
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
     let mut skipped: Option<(SourcePlace, u32)> = None;
+    let mut skips_section = false;
     for line in lines(text, &mut notes.ledger) {
         let word = line.word(0).to_owned();
         if word.starts_with('.') {
@@ -50,7 +71,8 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
             let depth = skipped.map_or(0, |(_, depth)| depth);
             match word.as_str() {
                 ".if" => {
-                    skipped = Some((skipped.map_or(line.source, |(first, _)| first), depth + 1))
+                    skips_section &= skipped.is_some();
+                    skipped = Some((skipped.map_or(line.source, |(first, _)| first), depth + 1));
                 }
                 ".endif" if depth > 1 => skipped = skipped.map(|(first, depth)| (first, depth - 1)),
                 ".endif" => skipped = None,
@@ -69,11 +91,20 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
         }
         if skipped.is_some() {
             notes.ledger.settle(line.source.whole(), NoteKind::LeftOut);
+            skips_section |= section_kind(&word).is_some();
+            let is_own = !skips_section && !reader.accounts_for_lines();
+            if DECIDING.contains(&word.as_str()) && is_own {
+                let reason = "what it decides depends on where HAProxy runs; so that nothing is open that was closed, its section refuses everybody";
+                notes.left_out(line.source, &line.text(), reason, "write it without `.if`");
+                reader.line(line.refusal(), notes);
+            }
             continue;
         }
-        if line.unclosed_quote || line.has_variable {
+        if line.unclosed_quote || line.has_variable || line.has_bad_escape {
             let reason = if line.unclosed_quote {
                 "a quote is not closed"
+            } else if line.has_bad_escape {
+                "a `\\x` stands for no sign that can be carried over"
             } else {
                 "it holds an environment variable"
             };
@@ -83,6 +114,28 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
         reader.line(line, notes);
     }
     reader.finish(notes)
+}
+
+/// The word that begins a section.
+struct SectionWord {
+    /// `None`: `defaults`.
+    kind: Option<SectionKind>,
+}
+
+fn section_kind(word: &str) -> Option<SectionWord> {
+    let kind = match word {
+        "global" => Some(SectionKind::Global),
+        "frontend" => Some(SectionKind::Frontend),
+        "backend" => Some(SectionKind::Backend),
+        "listen" => Some(SectionKind::Listen),
+        "http-errors" => Some(SectionKind::HttpErrors),
+        "defaults" => None,
+        "resolvers" => Some(SectionKind::Resolvers),
+        "crt-store" => Some(SectionKind::CertificateStore),
+        other if side_keywords::KEYWORDS.contains(&other) => Some(SectionKind::Side),
+        _ => return None,
+    };
+    Some(SectionWord { kind })
 }
 
 /// A `defaults` section, with the lines that it inherits first.
@@ -117,17 +170,8 @@ impl HaproxySection {
 impl SectionReader {
     fn line(&mut self, line: ConfigLine, notes: &mut ConversionNotes) {
         let word = line.word(0);
-        let kind = match word {
-            "global" => Some(SectionKind::Global),
-            "frontend" => Some(SectionKind::Frontend),
-            "backend" => Some(SectionKind::Backend),
-            "listen" => Some(SectionKind::Listen),
-            "http-errors" => Some(SectionKind::HttpErrors),
-            "defaults" => None,
-            "resolvers" => Some(SectionKind::Resolvers),
-            "crt-store" => Some(SectionKind::CertificateStore),
-            other if side_keywords::KEYWORDS.contains(&other) => Some(SectionKind::Side),
-            _ => return self.inner(line, notes),
+        let Some(SectionWord { kind }) = section_kind(word) else {
+            return self.inner(line, notes);
         };
         self.close(line.source.statement().unwrap_or_default(), notes);
         self.header = Some(line.source);

@@ -3,6 +3,9 @@
 use convert::dialect::Dialect;
 use convert::run::convert;
 
+#[path = "haproxy_spellings.rs"]
+mod haproxy_spellings;
+
 /// The `bind` lines of a frontend, and what each of its services has of them.
 struct ListenerCase {
     binds: &'static [&'static str],

@@ -1,0 +1,98 @@
+//! Spellings of HAProxy's files and of requests: escapes, letter case, ports of hosts, versions of TLS.
+
+use convert::dialect::Dialect;
+use convert::run::convert;
+
+use super::super::{ConversionCase, rows};
+
+const SPELLINGS: &[ConversionCase] = &[
+    // The file's own escapes.
+    ("http-request deny if { path_beg /\\x61dmin }", "when = { path = \"/admin*\" } deny", false),
+    ("http-request set-header X-A a\\x20b", "set = \"X-A: a b\"", false),
+    ("http-request deny if { path_reg \"^/admin\\$\" }", "path-regex = \"/admin\"", false),
+    ("http-request set-header X-A a\\\\b", "set = \"X-A: a\\\\b\"", false),
+    ("http-request set-header X-A a\u{a0}b", "set = \"X-A: a\u{a0}b\"", false),
+    // A host's port, letter case and final dot.
+    ("http-request deny if { hdr_reg(host) :8080$ }", "header-regex = \"host: .*:8080\"", false),
+    (
+        "http-request deny unless { hdr_reg(host) ^[^:]+$ }",
+        "not = { header-regex = \"host: [^:]+\" }",
+        false,
+    ),
+    ("http-request deny if { hdr_reg(host) ^SHOP }", "header-regex = \"host: SHOP.*\"", false),
+    ("http-request deny if { hdr_reg(host) ^shop }", "host-regex = \"(?i)shop.*\"", false),
+    // IPv4 clients are in networks of IPv6, too.
+    ("http-request deny if { src ::/0 }", "client = [\"::/0\", \"0.0.0.0/0\"]", false),
+    // One element is enough.
+    (
+        "http-request replace-value X-A ^admin$ user",
+        "when = { header = \"X-A\" } after-rules = true rewrite = { remove = \"X-A\" }",
+        true,
+    ),
+    // What decides and depends on where HAProxy runs.
+    (".if 1\n http-request deny if { path_beg /admin }\n .endif", "deny = true", true),
+    (".if 1\n use_backend c if { path_beg /c }\n .endif", "deny = true", true),
+    (".if 1\n timeout client 5s\n .endif", "forward = \"http\"", true),
+];
+
+#[test]
+fn what_is_spelt_otherwise_means_the_same() {
+    rows(Dialect::Haproxy, SPELLINGS);
+}
+
+#[test]
+fn a_service_of_a_condition_on_the_machine_is_not_opened_by_its_loss() {
+    let text = "frontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
+                .if 1\nfrontend g\n mode http\n bind 127.0.0.1:81\n default_backend b\n.endif\n\
+                backend b\n mode http\n server s 10.0.0.1:80\n";
+    let toml = convert(text, "x", Dialect::Haproxy).text.unwrap_or_default();
+    assert!(!toml.contains("deny = true") && !toml.contains(":81"), "{toml}");
+}
+
+#[test]
+fn an_escape_of_no_sign_is_told_and_nothing_is_written() {
+    for word in ["\\x00", "\\xff", "\\xg1", "\\x1"] {
+        let text = format!("frontend f\n bind 127.0.0.1:80\n acl a path {word}\n");
+        assert!(convert(&text, "x", Dialect::Haproxy).text.is_none(), "{word}");
+    }
+}
+
+/// Options of the global section, words of a listener, and what is written; `None`: no listener.
+type TlsVersionCase = (&'static str, &'static str, Option<&'static str>);
+
+const VERSIONS: &[TlsVersionCase] = &[
+    ("ssl-min-ver TLSv1.3", "", Some("minimum = \"1.3\"")),
+    ("no-tlsv12", "", Some("minimum = \"1.3\"")),
+    ("force-tlsv13", "", Some("minimum = \"1.3\"")),
+    ("", "force-tlsv13", Some("minimum = \"1.3\"")),
+    ("ssl-min-ver TLSv1.2", "no-tlsv12", Some("minimum = \"1.3\"")),
+    ("ssl-min-ver TLSv1.3", "ssl-min-ver TLSv1.2", Some("minimum = \"1.2\"")),
+    ("no-sslv3 no-tlsv10 no-tlsv11 no-tls-tickets", "", Some("certificates")),
+    ("", "ssl-max-ver TLSv1.2", Some("certificates")),
+    ("", "ssl-max-ver TLSv1.1", None),
+    ("ssl-max-ver TLSv1.2", "ssl-min-ver TLSv1.3", None),
+    ("", "force-tlsv10", None),
+    ("force-tlsv11", "", None),
+    ("", "no-tlsv12 no-tlsv13", None),
+    ("ssl-min-ver TLSv2", "", None),
+    // The list may demand certificates of clients.
+    ("", "crt-list /list", None),
+];
+
+#[test]
+fn a_listener_speaks_no_version_of_tls_that_was_refused() {
+    for (global, words, expected) in VERSIONS {
+        let text = format!(
+            "global\n ssl-default-bind-options {global}\nfrontend f\n mode http\n \
+             bind 127.0.0.1:443 ssl crt /a.pem {words}\n default_backend b\n\
+             backend b\n mode http\n server s 10.0.0.1:80\n"
+        );
+        let written = convert(&text, "x", Dialect::Haproxy).text;
+        let toml = written.unwrap_or_default();
+        let service = toml.split("[service.f]").nth(1);
+        assert_eq!(service.is_some(), expected.is_some(), "{global} {words}: {toml}");
+        if let Some(expected) = expected {
+            assert!(toml.contains(expected), "{global} {words}: {toml}");
+        }
+    }
+}
