@@ -59,6 +59,7 @@ mod server_tls;
 mod service_edits;
 mod settings;
 mod shared_settings;
+mod side_effects;
 mod side_keywords;
 mod side_sections;
 mod stick_table;
@@ -208,6 +209,11 @@ fn global(
                 first.clone_into(&mut bases.root);
                 directives::note_directive(word, line, notes);
             }
+            "ssl-server-verify" if first == "none" => {
+                bases.server_tls.set("verify", "off");
+                line.mark_converted();
+            }
+            "ssl-server-verify" if first == "required" => line.mark_converted(),
             "ssl-default-bind-options" => bases.versions.read_default(line, notes),
             "hard-stop-after" => match duration::parse_duration(first, 1) {
                 Some(ms) => table.set("drain", duration::format_duration(ms), line.source),

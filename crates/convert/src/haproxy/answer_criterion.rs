@@ -28,6 +28,9 @@ pub fn answer_criterion(
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
     let parts = split_criterion(words)?;
+    if parts.is_never_met {
+        return Ok(RuleCondition::Is(false));
+    }
     match parts.name.as_str() {
         "status" => statuses(&parts),
         "hdr" | "res.hdr" | "shdr" | "res.fhdr" => field(&parts),

@@ -18,6 +18,8 @@ use super::server::HaproxyServer;
 use super::settings::ProxySettings;
 use super::shared_settings;
 
+const DISABLED: &str = "it is disabled: its requests are answered with 503, as in HAProxy";
+
 /// Writes the pool.
 pub fn write(
     section: &HaproxySection,
@@ -27,12 +29,12 @@ pub fn write(
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
-    if let Some(line) = settings.disabled.as_ref().filter(|_| section.kind == SectionKind::Backend)
-    {
-        let reason = "a pool is not disabled: what goes there is served";
-        notes.left_out(line.source, &line.text(), reason, "`state = \"disabled\"` of its servers");
+    let is_backend = section.kind == SectionKind::Backend;
+    if let Some(line) = settings.disabled.as_ref().filter(|_| is_backend) {
+        notes.not_needed(line.source, &line.text(), "nothing is written of what is disabled");
+        return notes.left_out(section.source.whole(), &section.text, DISABLED, "");
     }
-    if section.kind == SectionKind::Backend {
+    if is_backend {
         for line in &settings.binds {
             notes.left_out(line.source, &line.text(), "a backend listens nowhere", "a frontend");
         }

@@ -12,6 +12,7 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::acl::{AclTable, AclTables};
+use super::forwarded;
 use super::frontend::FrontendWriter;
 use super::frontend_rule::FrontendRule;
 use super::frontend_times;
@@ -186,7 +187,13 @@ impl FrontendWriter<'_> {
             Some(settings) => {
                 let acls = AclTables::read(&settings.acls, self.pools);
                 let http = self.settings.http;
-                Rc::new(http_rules::read(&settings.rules, http, &acls, self.pools, notes))
+                let mut rules = http_rules::read(&settings.rules, http, &acls, self.pools, notes);
+                rules.add_side_effects(settings);
+                let used = self.used_settings(&self.used_backends());
+                if http && !forwarded::is_common(self.settings, &used) {
+                    rules.add_client_field(settings, notes);
+                }
+                Rc::new(rules)
             }
             None => Rc::default(),
         };

@@ -7,6 +7,7 @@ use crate::value::{self, KeyValue};
 
 use super::certificate_store::{CertificateAliases, StoreFolders};
 use super::lex::{ConfigLine, KeywordReader};
+use super::server_tls::ServerTls;
 use super::tls_versions::TlsVersionWords;
 
 #[derive(Clone, Debug, Default)]
@@ -152,6 +153,8 @@ pub struct FileBases {
     pub root: String,
     /// Which versions of TLS listeners speak that do not say it.
     pub versions: TlsVersionWords,
+    /// TLS of servers that do not say it: `ssl-server-verify`.
+    pub server_tls: ServerTls,
 }
 
 impl FileBases {

@@ -28,7 +28,9 @@ impl ProxyRules {
             ("http-response", "return" | "redirect") if held_back::is_of_errors(&condition) => {
                 directives::note_directive(line.word(0), line, notes);
             }
-            ("http-response", "deny" | "return" | "redirect" | "reject" | "silent-drop")
+            // A field that is removed by a part of its name.
+            ("http-response" | "http-after-response", "del-header")
+            | ("http-response", "deny" | "return" | "redirect" | "reject" | "silent-drop")
             | ("tcp-response", "reject" | "close" | "silent-drop") => {
                 let when = hide_answer(self.unless_accepted(condition)).at_least();
                 notes.left_out(line.source, &line.text(), HELD_BACK, HELD_BACK_INSTEAD);

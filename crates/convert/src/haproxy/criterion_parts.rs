@@ -23,6 +23,8 @@ pub struct CriterionParts<'w> {
     pub ignore_case: bool,
     /// `gt`, `ge`, … with a number.
     pub operator: Option<&'w str>,
+    /// No text fits one of its values.
+    pub is_never_met: bool,
     pub values: Vec<&'w str>,
 }
 
@@ -38,17 +40,7 @@ pub fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, Unsupport
         None => (fetch, ""),
     };
     let mut ignore_case = false;
-    for converter in converters.split(',').filter(|one| !one.is_empty()) {
-        match converter {
-            "lower" | "upper" => ignore_case = true,
-            other => {
-                return Err(UnsupportedReason::new(
-                    format!("`{other}` changes the value before it is compared"),
-                    "",
-                ));
-            }
-        }
-    }
+    let letters = changed_letters(converters)?;
     let NamedFetch { name, mut how } = split_suffix(name);
     let mut values = Vec::new();
     let mut operator = None;
@@ -86,7 +78,60 @@ pub fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, Unsupport
         let reason = format!("nothing tells `{name}` apart, or it is compared with nothing");
         return Err(UnsupportedReason::new(reason, ""));
     }
-    Ok(CriterionParts { name, argument: argument.to_owned(), how, ignore_case, operator, values })
+    let written = values.len();
+    if let Some(letters) = letters.filter(|_| !ignore_case) {
+        values = reachable_values(values, letters, how)?;
+        ignore_case = true;
+    }
+    Ok(CriterionParts {
+        name,
+        argument: argument.to_owned(),
+        how,
+        ignore_case,
+        operator,
+        is_never_met: written > 0 && values.is_empty(),
+        values,
+    })
+}
+
+/// The last converter: `lower` or `upper`.
+fn changed_letters(converters: &str) -> Result<Option<&str>, UnsupportedReason> {
+    let mut all = converters.split(',').filter(|one| !one.is_empty());
+    match all.clone().find(|one| !["lower", "upper"].contains(one)) {
+        Some(other) => Err(UnsupportedReason::new(
+            format!("`{other}` changes the value before it is compared"),
+            "",
+        )),
+        None => Ok(all.next_back()),
+    }
+}
+
+/// The values that a text in small letters alone, or in capital ones, may fit. They fit it in any letter case then.
+fn reachable_values<'w>(
+    mut values: Vec<&'w str>,
+    letters: &str,
+    how: MatchMethod,
+) -> Result<Vec<&'w str>, UnsupportedReason> {
+    let is_other = |c: char| match letters {
+        "lower" => c.is_ascii_uppercase(),
+        _ => c.is_ascii_lowercase(),
+    };
+    if how != MatchMethod::Regex {
+        values.retain(|value| !value.contains(is_other));
+        return Ok(values);
+    }
+    let classes = ["\\d", "\\w", "\\s", "\\b", "\\.", "\\/", "\\-", "\\?", "\\+", "\\$"];
+    let is_plain = |value: &&str| {
+        let bare = classes.iter().fold((*value).to_owned(), |text, class| text.replace(class, ""));
+        !bare.contains(is_other) && !bare.contains('\\') && !bare.contains("[:")
+    };
+    match values.iter().all(is_plain) {
+        true => Ok(values),
+        false => Err(UnsupportedReason::new(
+            format!("`{letters}` changes letters that the expression looks at"),
+            "an expression with `(?i)`",
+        )),
+    }
 }
 
 /// The name of a fetch without the suffix that says how it is compared.

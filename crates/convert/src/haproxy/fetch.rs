@@ -17,6 +17,9 @@ pub fn criterion(
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
     let parts = split_criterion(words)?;
+    if parts.is_never_met {
+        return Ok(RuleCondition::Is(false));
+    }
     let argument = parts.argument.as_str();
     match parts.name.as_str() {
         "always_true" => Ok(RuleCondition::Is(true)),

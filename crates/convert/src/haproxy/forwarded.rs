@@ -19,7 +19,12 @@ pub fn write(
     let mut pairs =
         vec![KeyValue::new("x-forwarded", value::quote("pass")), KeyValue::new("via", "false")];
     let all = backends.iter().copied().chain([settings]);
-    let options: Vec<&ConfigLine> = all.filter_map(|one| one.options.get("forwardfor")).collect();
+    let mut options: Vec<&ConfigLine> =
+        all.filter_map(|one| one.options.get("forwardfor")).collect();
+    if !is_common(settings, backends) {
+        // Rules of the backends add it.
+        options.clear();
+    }
     if let Some(first) = options.first() {
         pairs.push(KeyValue::new("client-field", client_field(first, notes)));
     }
@@ -31,6 +36,12 @@ pub fn write(
     service.set("forwarded", value::table(&pairs), SourcePlace::NONE);
     let sources: Vec<SourcePlace> = options.iter().map(|line| line.source).collect();
     service.add_sources("forwarded", &sources);
+}
+
+/// Whether all requests of a frontend get the field: by its own option, or by those of all of its backends.
+pub fn is_common(settings: &ProxySettings, backends: &[&ProxySettings]) -> bool {
+    let has = |one: &ProxySettings| one.options.contains_key("forwardfor");
+    has(settings) || backends.iter().all(|one| has(one))
 }
 
 /// `option forwardfor` with its keywords.

@@ -29,6 +29,9 @@ use super::tls;
 /// The most rules of a frontend: each is held in several forms before any is written.
 const RULES: usize = 20_000;
 
+/// The option that says what becomes of fields with unusual names.
+const FIELD_NAMES: &str = "http-restrict-req-hdr-names";
+
 /// A frontend with its settings, and the backends it refers to.
 pub struct FrontendWriter<'a> {
     pub section: &'a HaproxySection,
@@ -175,9 +178,10 @@ impl FrontendWriter<'_> {
         names.iter().filter_map(|name| self.pools.settings(name)).collect()
     }
 
-    /// Whether a backend has no servers. HAProxy answers its requests with 503.
+    /// Whether a backend has no servers, or is disabled. HAProxy answers its requests with 503.
     pub fn is_empty_backend(&self, name: &str) -> bool {
-        self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
+        let is_empty = |one: &ProxySettings| one.servers.is_empty() || one.disabled.is_some();
+        self.pools.settings(name).is_some_and(is_empty)
     }
 
     fn service(
@@ -214,7 +218,7 @@ impl FrontendWriter<'_> {
             error_pages::write(&mut service, settings, &backends, self.sets, notes);
         }
         self.write_limit(&mut service, notes);
-        self.write_field_names(&mut service, notes);
+        self.write_field_names(&mut service, used, notes);
         let mut socket: Vec<KeyValue> = binds[0].socket.clone();
         if let Some(line) = settings.single.get("backlog") {
             let own = socket.iter().any(|one| one.key == "backlog");
@@ -256,9 +260,27 @@ impl FrontendWriter<'_> {
     }
 
     /// Writes what becomes of fields with unusual names.
-    fn write_field_names(&self, service: &mut TomlTable, notes: &mut ConversionNotes) {
+    fn write_field_names(
+        &self,
+        service: &mut TomlTable,
+        used: &[String],
+        notes: &mut ConversionNotes,
+    ) {
         let settings = self.settings;
-        let Some(line) = settings.options.get("http-restrict-req-hdr-names") else { return };
+        let option = |one: &&ProxySettings| one.options.contains_key(FIELD_NAMES);
+        let all = self.used_settings(used).into_iter().chain([settings]).filter(option);
+        // The strictest one.
+        let rank = |one: &&ProxySettings| match one.options[FIELD_NAMES].word(2) {
+            "preserve" => 0,
+            "delete" => 1,
+            _ => 2,
+        };
+        let Some(line) = all.max_by_key(rank).map(|one| &one.options[FIELD_NAMES]) else { return };
+        let is_own = settings.options.get(FIELD_NAMES).is_some_and(|own| own.source == line.source);
+        if settings.http && !is_own {
+            let reason = "it acts on what goes to the other backends of a frontend, too";
+            notes.changed(line.source, &line.text(), reason, "`field-names` of the service");
+        }
         let kept = match line.word(2) {
             "preserve" => "any",
             "delete" => "drop",
@@ -274,7 +296,7 @@ impl FrontendWriter<'_> {
     }
 
     /// The settings of the backends that the frontend uses.
-    fn used_settings(&self, used: &[String]) -> Vec<&ProxySettings> {
+    pub fn used_settings(&self, used: &[String]) -> Vec<&ProxySettings> {
         used.iter().filter_map(|name| self.pools.settings(name)).collect()
     }
 }

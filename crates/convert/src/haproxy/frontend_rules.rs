@@ -48,6 +48,7 @@ impl FrontendWriter<'_> {
         let acls = AclTables::read(&settings.acls, self.pools);
         let senders = proxy_senders::split_rules(settings, &acls.requests, self.pools, notes);
         let mut own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
+        own.add_side_effects(settings);
         let mut first = Vec::new();
         first.extend(senders.refused.map(|line| FrontendRule {
             when: RuleCondition::Is(true),

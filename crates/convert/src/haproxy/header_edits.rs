@@ -11,7 +11,7 @@ use super::answer_criterion::ANSWER_STATUS;
 use super::field_edit::{ChangedMessage, EditAction, FieldEdit};
 use super::field_reads::ANSWER_FIELD;
 use super::field_replacement::FieldReplacement;
-use super::hidden_inputs::{hide_parts, names_one_field};
+use super::hidden_inputs::{hide_negated_paths, hide_parts, names_one_field};
 use super::lex::ConfigLine;
 use super::log_format;
 use super::pools::BackendPools;
@@ -28,6 +28,10 @@ const OF_ANSWERS: [&str; 5] = ["client", "client-port", "sni", ANSWER_STATUS, AN
 const REMOVED: &str = "what clients send under its name is removed";
 const WIDENED: &str = "the field is removed wherever the condition may hold";
 const VALUE: &str = "a field's value cannot be made of these variables";
+
+const LAST: &str = "HAProxy takes the last value of a list; where there are several, the field is not set, and removed";
+
+const CLEARED: &str = "other spellings of a path are the same path here; what clients send under this name is removed on all paths";
 
 /// The most changes of a proxy.
 const CHANGES: usize = 1_000;
@@ -72,17 +76,14 @@ impl HeaderEdits {
         let word = |at: usize| action.get(at).map_or("", String::as_str);
         let name = word(1);
         let replacement = FieldReplacement::read(message, action);
-        let when = match &replacement {
-            Some(replacement) => when.and(replacement.when.clone()),
-            None => when,
-        };
+        let when = replacement.iter().fold(when, |when, one| when.and(one.when.clone()));
         let edit_action = action_of(word(0));
         if edit_action == EditAction::Remove && !names_one_field(action) {
             return Err(UnsupportedReason::new("only fields of one name each are removed", ""));
         }
-        let is_host = name.eq_ignore_ascii_case("host");
-        let sets_host =
-            is_host && message == ChangedMessage::Request && edit_action == EditAction::Set;
+        let sets_host = name.eq_ignore_ascii_case("host")
+            && message == ChangedMessage::Request
+            && edit_action == EditAction::Set;
         if !sets_host {
             check_field(&format!("{name}:"))?;
         }
@@ -91,7 +92,7 @@ impl HeaderEdits {
             action: edit_action,
             name: name.to_owned(),
             value: String::new(),
-            when: self.writable_condition(when, message, pools),
+            when: self.writable_condition(when, message, edit_action, pools),
             is_closing: false,
             position: self.edits.len(),
             source: line.source,
@@ -124,6 +125,11 @@ impl HeaderEdits {
             notes.changed(line.source, &edit.text, reason, "");
         }
         edit.value = value;
+        if edit.is_of_request() && log_format::takes_last(&text) {
+            return Err(self.push_single_value(edit));
+        }
+        self.push_cleared(&edit, notes);
+        edit.position = self.edits.len();
         self.push(edit);
         Ok(())
     }
@@ -133,6 +139,7 @@ impl HeaderEdits {
         &mut self,
         when: RuleCondition,
         message: ChangedMessage,
+        action: EditAction,
         pools: &BackendPools,
     ) -> RuleCondition {
         if when.clone().simplify(true) == RuleCondition::Is(true)
@@ -155,6 +162,10 @@ impl HeaderEdits {
                 _ => !OF_ANSWERS.contains(key),
             },
             _ => false,
+        };
+        let when = match action {
+            EditAction::Remove => hide_negated_paths(when, false),
+            _ => when,
         };
         let when = hide_parts(when, &why, &is_hidden);
         match message {
@@ -195,7 +206,8 @@ impl HeaderEdits {
     fn close(&mut self, edit: FieldEdit, why: UnsupportedReason) -> UnsupportedReason {
         let consequence = match edit.action {
             EditAction::Add => return why,
-            _ if !edit.is_of_request() || edit.name.eq_ignore_ascii_case("host") => return why,
+            EditAction::Set if !edit.is_of_request() => return why,
+            _ if edit.is_of_request() && edit.name.eq_ignore_ascii_case("host") => return why,
             EditAction::Set => REMOVED,
             EditAction::Remove => WIDENED,
         };
@@ -204,6 +216,81 @@ impl HeaderEdits {
         let when = edit.when.clone().at_least();
         self.push(FieldEdit { action: EditAction::Remove, when, is_closing, ..edit });
         UnsupportedReason::new(reason, why.instead)
+    }
+
+    /// Sets a field to the last element of a list, where the list has only one: the field is removed where its value has
+    /// a comma then. Returns the reason to report.
+    fn push_single_value(&mut self, edit: FieldEdit) -> UnsupportedReason {
+        let lists = edit.value.contains(',') || edit.action != EditAction::Set;
+        let why = UnsupportedReason::new(LAST, "one value from the proxy in front");
+        if lists {
+            return self.close(edit, why);
+        }
+        let is_host = edit.name.eq_ignore_ascii_case("host");
+        self.push(edit.clone());
+        if !is_host {
+            let comma = RuleCondition::texts("header-regex", &[format!("{}: .*,.*", edit.name)]);
+            let when = edit.when.clone().and(comma);
+            let position = self.edits.len();
+            let action = EditAction::Remove;
+            self.push(FieldEdit { action, value: String::new(), when, position, ..edit });
+            self.conditional += 1;
+        }
+        why
+    }
+
+    /// Takes out what clients send where a field is set on all paths but some. HAProxy compares these as they are spelt,
+    /// and sets the field where the same path is spelt otherwise.
+    fn push_cleared(&mut self, edit: &FieldEdit, notes: &mut ConversionNotes) {
+        let possible = hide_negated_paths(edit.when.clone(), false);
+        let is_set = edit.is_of_request() && edit.action == EditAction::Set;
+        if !is_set || possible.unknown().is_none() || edit.name.eq_ignore_ascii_case("host") {
+            return;
+        }
+        notes.changed(edit.source, &edit.text, CLEARED, "");
+        let when = possible.at_least().simplify(false);
+        let action = EditAction::Remove;
+        self.push(FieldEdit { action, value: String::new(), when, ..edit.clone() });
+    }
+
+    /// Removes a field that clients send, in place of a line that replaces it by something that cannot be written.
+    pub fn push_removal(&mut self, name: &str, line: &ConfigLine) {
+        self.push_own(EditAction::Remove, name, line, "", RuleCondition::Is(true));
+    }
+
+    /// Adds a field, in place of a line that is no rule.
+    pub fn push_addition(
+        &mut self,
+        name: &str,
+        value: &str,
+        when: RuleCondition,
+        line: &ConfigLine,
+    ) {
+        self.push_own(EditAction::Add, name, line, value, when);
+    }
+
+    fn push_own(
+        &mut self,
+        action: EditAction,
+        name: &str,
+        line: &ConfigLine,
+        value: &str,
+        when: RuleCondition,
+    ) {
+        if check_field(&format!("{name}: {value}")).is_err() {
+            return;
+        }
+        self.push(FieldEdit {
+            message: ChangedMessage::Request,
+            action,
+            name: name.to_owned(),
+            value: value.to_owned(),
+            when,
+            is_closing: action == EditAction::Remove,
+            position: self.edits.len(),
+            source: line.source,
+            text: line.text(),
+        });
     }
 
     fn push(&mut self, edit: FieldEdit) {

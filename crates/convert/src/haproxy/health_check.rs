@@ -81,32 +81,8 @@ impl CheckSettings {
         for line in &settings.checks {
             match line.word(1) {
                 "send" => {
-                    notes.converted(line.source);
-                    let mut words = line.keywords(2);
-                    while let Some(word) = words.keyword() {
-                        let mut next = || words.value().to_owned();
-                        match word {
-                            "meth" => method = next(),
-                            "uri" => uri = next(),
-                            "hdr" => {
-                                let name = next();
-                                fields.push(format!("{name}: {}", next()));
-                            }
-                            "comment" => drop(next()),
-                            "ver" => {
-                                next();
-                                let reason = "the version is what the server speaks";
-                                notes.not_needed(words.source(), &line.text(), reason);
-                                continue;
-                            }
-                            _ => {
-                                let reason = format!("a check has no `{word}`");
-                                notes.left_out(words.source(), &line.text(), &reason, "");
-                                continue;
-                            }
-                        }
-                        words.mark_converted();
-                    }
+                    let request = CheckRequest { method: &mut method, uri: &mut uri };
+                    request.read(line, &mut fields, notes);
                 }
                 "expect" => {
                     self.expect(&without_comments(line.rest(2)), line.source, &line.text(), notes);
@@ -126,6 +102,11 @@ impl CheckSettings {
                     "`probe = { http = … }`",
                 ),
             }
+        }
+        let has = |key: &str| self.keys.iter().any(|one| one.key == key);
+        if has("expect") && !has("status") {
+            // Where a text is looked for, the status does not count.
+            self.keys.push(KeyValue::new("status", value::list([value::quote("100-599")])));
         }
         self.keys.push(KeyValue::new("http", value::quote(&uri)));
         if method != "GET" {
@@ -150,6 +131,14 @@ impl CheckSettings {
         notes: &mut ConversionNotes,
     ) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let key = match words.first() {
+            Some(&("status" | "rstatus")) => "status",
+            _ => "expect",
+        };
+        if self.keys.iter().any(|one| one.key == key) {
+            let reason = "a check looks at one status and one text; the first one counts";
+            return notes.left_out(source, text, reason, "an expression with both");
+        }
         match words[..] {
             ["status", list] => {
                 let parts: Vec<String> = list
@@ -286,6 +275,50 @@ impl CheckSettings {
         pairs
             .extend(times.tls.clone().filter(|_| !has("tls")).map(|tls| KeyValue::new("tls", tls)));
         pairs
+    }
+}
+
+/// What a check asks for.
+struct CheckRequest<'c> {
+    method: &'c mut String,
+    uri: &'c mut String,
+}
+
+impl CheckRequest<'_> {
+    /// Reads `http-check send`.
+    fn read(self, line: &ConfigLine, fields: &mut Vec<String>, notes: &mut ConversionNotes) {
+        notes.converted(line.source);
+        let mut words = line.keywords(2);
+        while let Some(word) = words.keyword() {
+            let mut next = || words.value().to_owned();
+            match word {
+                "meth" => *self.method = next(),
+                "uri" => *self.uri = next(),
+                "hdr" => {
+                    let name = next();
+                    let text = next();
+                    if text.contains("%[") {
+                        let reason = "the fields of a check have no variables";
+                        notes.left_out(words.source(), &line.text(), reason, "");
+                        continue;
+                    }
+                    fields.push(format!("{name}: {text}"));
+                }
+                "comment" => drop(next()),
+                "ver" => {
+                    next();
+                    let reason = "the version is what the server speaks";
+                    notes.not_needed(words.source(), &line.text(), reason);
+                    continue;
+                }
+                _ => {
+                    let reason = format!("a check has no `{word}`");
+                    notes.left_out(words.source(), &line.text(), &reason, "");
+                    continue;
+                }
+            }
+            words.mark_converted();
+        }
     }
 }
 

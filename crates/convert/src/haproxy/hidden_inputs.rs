@@ -10,6 +10,7 @@ use crate::notes::UnsupportedReason;
 use super::answer_criterion::ANSWER_STATUS;
 use super::field_reads::{ANSWER_FIELD, looks_at};
 use super::lex::ConfigLine;
+use super::path_change::reads_path;
 
 /// What became of a request that such a rule takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,24 @@ pub fn hide_fields(when: RuleCondition, unseen: &BTreeSet<String>) -> RuleCondit
         "`[[service.NAME.edit]]`, which changes fields before all rules or after them",
     );
     hide_parts(when, &why, &|part| looks_at(part, unseen))
+}
+
+/// A condition in which every test that a path is none of these is unknown. HAProxy compares a path as it is spelt, so that
+/// `/%69nternal` is not `/internal`. What is taken from such a path must not stay.
+pub fn hide_negated_paths(condition: RuleCondition, is_negated: bool) -> RuleCondition {
+    let each = |parts: Vec<RuleCondition>| {
+        parts.into_iter().map(|one| hide_negated_paths(one, is_negated)).collect()
+    };
+    match condition {
+        RuleCondition::Not(inner) => hide_negated_paths(*inner, !is_negated).negate(),
+        RuleCondition::All(parts) => RuleCondition::All(each(parts)),
+        RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
+        part if is_negated && reads_path(&part) => RuleCondition::Unknown(UnsupportedReason::new(
+            "other spellings of a path are the same path here, and HAProxy takes them for another one",
+            "a condition that names the paths where the field changes",
+        )),
+        other => other,
+    }
 }
 
 /// A condition in which each test that `is_hidden` names is unknown.

@@ -12,7 +12,9 @@ use super::final_rule::FinalRule;
 use super::fixed_answers::refuse_action;
 use super::guard_notes::{CHANGES, LONG_BODIES, NARROWED, SLOW_REFUSAL, WIDENED, note_guard};
 use super::header_edits::{HeaderEdits, edited_message};
-use super::hidden_inputs::{acting_condition, changed_address, hide_address, refused_change};
+use super::hidden_inputs::{
+    acting_condition, changed_address, hide_address, names_one_field, refused_change,
+};
 use super::lex::ConfigLine;
 use super::path_change::{self, PathReplacement};
 use super::pools::BackendPools;
@@ -30,6 +32,8 @@ pub struct ProxyRules {
     /// Some requests are refused, since their path is changed in a way that cannot be written.
     pub refuses_changes: bool,
     accept_conditions: Vec<RuleCondition>,
+    /// The same conditions with their unknown parts.
+    possible_acceptances: Vec<RuleCondition>,
     /// No rule of the kind that is read can refuse or change what is accepted now.
     is_last_acceptance: bool,
     /// How many final rules are about connections and come before those about requests.
@@ -88,6 +92,7 @@ pub fn read(
             }
         }
         out.accept_conditions.clear();
+        out.possible_acceptances.clear();
         if wanted == "tcp-request" {
             out.early_rules = out.final_rules.len();
         }
@@ -156,8 +161,8 @@ impl ProxyRules {
         if line.word(0) == "http-request" && self.push_change(guard(), action, line, notes) {
             return Ok(());
         }
-        if let Some(message) = edited_message(line, first) {
-            let condition = self.unless_accepted(guard());
+        if let Some(message) = edited_message(line, first).filter(|_| names_field(action)) {
+            let condition = without(guard(), &self.possible_acceptances);
             self.fields.read(line, message, action, condition, pools, notes)?;
             line.mark_converted();
             return Ok(());
@@ -220,7 +225,7 @@ impl ProxyRules {
         notes: &mut ConversionNotes,
     ) -> bool {
         let Some(refused) = refused_change(action) else { return false };
-        let when = self.unless_accepted(condition.clone());
+        let when = without(condition.clone(), &self.possible_acceptances);
         let rules = self.final_rules.len();
         let edits = self.fields.edits.len();
         if let Some(change) = PathReplacement::read(action, when, line, rules, edits) {
@@ -236,11 +241,7 @@ impl ProxyRules {
 
     /// A request that an earlier rule accepted skips the later rules.
     pub fn unless_accepted(&self, when: RuleCondition) -> RuleCondition {
-        if self.accept_conditions.is_empty() {
-            return when;
-        }
-        let accepted = self.accept_conditions.iter().cloned().map(RuleCondition::negate);
-        RuleCondition::All(std::iter::once(when).chain(accepted).collect())
+        without(when, &self.accept_conditions)
     }
 
     /// Notes whom a rule lets through. An unknown condition is narrowed.
@@ -257,7 +258,8 @@ impl ProxyRules {
             note_guard(line, why, NARROWED, notes);
         }
         line.mark_converted();
-        self.accept_conditions.push(condition.at_most())
+        self.possible_acceptances.push(condition.clone());
+        self.accept_conditions.push(condition.at_most());
     }
 
     /// Adds a rule that denies. An unknown condition is widened, so that the rule denies too much rather than too
@@ -302,6 +304,20 @@ impl ProxyRules {
             text: line.text(),
         });
     }
+}
+
+/// Whether an action that changes a field says its whole name.
+fn names_field(action: &[String]) -> bool {
+    action[0] != "del-header" || names_one_field(action)
+}
+
+/// The condition for requests that were not accepted before.
+fn without(when: RuleCondition, accepted: &[RuleCondition]) -> RuleCondition {
+    if accepted.is_empty() {
+        return when;
+    }
+    let accepted = accepted.iter().cloned().map(RuleCondition::negate);
+    RuleCondition::All(std::iter::once(when).chain(accepted).collect())
 }
 
 /// Whether a line lets its requests through.

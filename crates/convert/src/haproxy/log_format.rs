@@ -92,6 +92,16 @@ pub fn message_variables(text: &str, of_request: bool) -> Option<String> {
     if of_request { variables(text) } else { answer_variables(text) }
 }
 
+/// Whether a value has the last element of a field that may be a list, or the last line of one. Ours has all of them.
+pub fn takes_last(text: &str) -> bool {
+    let is_listed = |part: &str| {
+        let fetch = part.split(']').next().unwrap_or_default().to_ascii_lowercase();
+        let is_field = ["hdr(", "req.hdr(", "req.fhdr("].iter().any(|kind| fetch.starts_with(kind));
+        is_field && !fetch.ends_with("(host)")
+    };
+    text.split("%[").skip(1).any(is_listed)
+}
+
 fn literal(text: &str) -> String {
     text.replace('{', "{{")
 }

@@ -85,6 +85,7 @@ pub fn read(
     let mut out = HaproxyServer {
         name: line.word(1).to_owned(),
         source: line.source,
+        tls: bases.server_tls.clone(),
         ..HaproxyServer::default()
     };
     if let Err(reason) = out.read_address(line.word(2), bases) {
@@ -113,8 +114,9 @@ pub fn read_template(
     notes: &mut ConversionNotes,
 ) -> HaproxyServer {
     let name = line.word(1).to_owned();
-    let mut out =
-        HaproxyServer { is_template: true, name, source: line.source, ..HaproxyServer::default() };
+    let mut out = HaproxyServer { is_template: true, name, ..HaproxyServer::default() };
+    out.source = line.source;
+    out.tls = bases.server_tls.clone();
     defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
     out.read_keywords(line, 4, bases, notes);
     out.finish(line, notes);

@@ -26,6 +26,13 @@ impl ServerTls {
         self.keys.iter().any(|one| one.key == key)
     }
 
+    /// Takes out the authorities of certificates that are not verified.
+    fn drop_unused(&self, keys: &mut Vec<KeyValue>) {
+        if self.keys.contains(&KeyValue::new("verify", value::quote("off"))) {
+            keys.retain(|one| !["ca", "crl"].contains(&one.key));
+        }
+    }
+
     /// Whether only the authority of a certificate is verified in HAProxy, since no name is written.
     pub fn verifies_no_name(&self) -> bool {
         let off = KeyValue::new("verify", value::quote("off"));
@@ -44,6 +51,7 @@ impl ServerTls {
         if !self.has("verify") {
             keys.insert(0, KeyValue::new("verify", value::quote("on")));
         }
+        self.drop_unused(&mut keys);
         self.is_on.then_some(keys)
     }
 
@@ -61,6 +69,7 @@ impl ServerTls {
     /// TLS of a probe with all keys of the server.
     pub fn explicit_probe_value(&self) -> String {
         let mut keys: Vec<KeyValue> = self.keys.clone();
+        self.drop_unused(&mut keys);
         keys.retain(|one| one.key != "verify");
         let off = KeyValue::new("verify", value::quote("off"));
         let verifies = !self.keys.contains(&off);

@@ -53,6 +53,18 @@ impl ServiceEdits {
                 }
                 _ => answer_condition::alternatives(&one.edit.when),
             };
+            if conditions.is_empty() && one.edit.action == EditAction::Remove {
+                // What was not to get out stays in.
+                let reason = "its condition of the answer cannot be written; the field is removed from all answers";
+                notes.left_out(one.edit.source, &one.edit.text, reason, "");
+                let condition = AnswerCondition { when: RuleCondition::Is(true), response: None };
+                self.push(ServiceEdit {
+                    condition,
+                    place: place.clone(),
+                    edits: vec![one.clone()],
+                });
+                continue;
+            }
             // What is added under several conditions would be added several times.
             if conditions.is_empty() || one.edit.action == EditAction::Add && conditions.len() > 1 {
                 let reason = "an edit has one condition of the answer, whose parts all hold";

@@ -58,6 +58,10 @@ pub struct ProxySettings {
     pub checks: Vec<ConfigLine>,
     /// Lines with pages for errors.
     pub error_pages: Vec<ConfigLine>,
+    /// `stats`, each of which switches the page with statistics on.
+    pub statistics: Vec<ConfigLine>,
+    /// `http-send-name-header`.
+    pub server_name_field: Option<ConfigLine>,
 }
 
 /// Directives of which only the last one applies.
@@ -155,12 +159,10 @@ impl ProxySettings {
                 self.unsupported_mode = (!matches!(first, "http" | "tcp")).then(|| line.clone());
             }
             "disabled" => {
-                let replaced = self.disabled.replace(line.clone());
-                note_replaced(replaced, line, notes);
+                note_replaced(self.disabled.replace(line.clone()), line, notes);
             }
             "enabled" => {
-                let replaced = self.disabled.take();
-                note_replaced(replaced, line, notes);
+                note_replaced(self.disabled.take(), line, notes);
                 notes.not_needed(line.source, &line.text(), "it is the default");
             }
             "timeout" | "clitimeout" | "srvtimeout" | "contimeout" => self.timeout(line, notes),
@@ -173,8 +175,7 @@ impl ProxySettings {
             }
             "no" if line.word(1) == "option" => {
                 line.mark_converted();
-                let removed = self.options.remove(line.word(2));
-                note_replaced(removed, line, notes);
+                note_replaced(self.options.remove(line.word(2)), line, notes);
             }
             "bind" => self.binds.push(line.clone()),
             "acl" => self.acls.push(line.clone()),
@@ -186,15 +187,20 @@ impl ProxySettings {
                 notes.converted(line.source);
                 defaults.push(line.clone());
             }
-            "compression" if matches!(first, "algo" | "algo-res") => {
-                let replaced = self.single.insert("compression algo", line.clone());
-                note_replaced(replaced, line, notes);
-            }
-            "compression" if matches!(first, "type" | "type-res") => {
-                let replaced = self.single.insert("compression type", line.clone());
+            "compression" if matches!(first, "algo" | "algo-res" | "type" | "type-res") => {
+                let is_type = first.starts_with("type");
+                let key = if is_type { "compression type" } else { "compression algo" };
+                let replaced = self.single.insert(key, line.clone());
                 note_replaced(replaced, line, notes);
             }
             _ if ERROR_PAGES.contains(&word) => self.error_pages.push(line.clone()),
+            "stats" | "http-send-name-header" => {
+                match word {
+                    "stats" => self.statistics.push(line.clone()),
+                    _ => self.server_name_field = Some(line.clone()),
+                }
+                directives::note_directive(word, line, notes);
+            }
             "stick" => self.sticks.push(line.clone()),
             "monitor" if first == "fail" => self.monitor_failures.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),

@@ -172,7 +172,7 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
         false,
     ),
     ("http-request set-header X-Real-IP %[src]", "set = \"X-Real-IP: {client}\"", false),
-    ("http-request set-header X-Id %[req.hdr(x-b)]", "set = \"X-Id: {header.x-b}\"", false),
+    ("http-request set-header X-Id %[req.hdr(x-b)]", "set = \"X-Id: {header.x-b}\"", true),
     ("http-request set-header X-Id %[var(txn.a)]", "remove = \"X-Id\"", true),
     (
         "http-request set-header X-Forwarded-Proto https if { ssl_fc }",

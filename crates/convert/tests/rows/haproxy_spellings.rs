@@ -29,6 +29,56 @@ const SPELLINGS: &[ConversionCase] = &[
         "when = { header = \"X-A\" } after-rules = true rewrite = { remove = \"X-A\" }",
         true,
     ),
+    // `lower` makes small letters of what is compared, and `upper` capital ones.
+    ("http-request deny if { path,lower -m str /Public }", "forward = \"http\"", false),
+    ("http-request deny unless { path,lower -m str /Public }", "rule]] deny = true", false),
+    (
+        "http-request deny if { path,lower -m str /Public /admin }",
+        "when = { path-regex = \"(?i)/admin\" } deny",
+        false,
+    ),
+    ("http-request deny if { path,upper -m str /public }", "forward = \"http\"", false),
+    ("http-request deny if { path,lower -m reg ^/a.*b$ }", "path-regex = \"(?i)/a.*b\"", false),
+    ("http-request deny if { path,lower -m reg ^/[A-Z] }", "deny = true", true),
+    ("http-request deny if { path,upper -m reg ^/[[:lower:]] }", "deny = true", true),
+    ("http-request deny if { path,lower -i -m str /Public }", "(?i)/Public", false),
+    // Whom an unknown condition lets through gets no later change.
+    (
+        "http-request allow if { src -f /x }\n http-request set-header X-Trusted yes",
+        "remove = \"X-Trusted\"",
+        true,
+    ),
+    ("http-request allow if { src -f /x }\n http-request set-path /y", "answer = 502", true),
+    // Another spelling of a path is another path there.
+    (
+        "http-request del-header X-S unless { path_beg /internal }",
+        "rewrite = { remove = \"X-S\" }",
+        true,
+    ),
+    (
+        "http-request set-header X-S no unless { path_beg /internal }",
+        "rewrite = { remove = \"X-S\" }",
+        false,
+    ),
+    (
+        "http-request set-header X-S no unless { path_beg /internal }",
+        "when = { not = { path = \"/internal*\" } } after-rules = true rewrite = { set = \"X-S: no\" }",
+        false,
+    ),
+    // The last value of a list is not known.
+    (
+        "http-request set-header X-Real-IP %[hdr(x-a)]",
+        "when = { header-regex = \"X-Real-IP: .*,.*\" } after-rules = true rewrite = { remove = \"X-Real-IP\" }",
+        true,
+    ),
+    ("http-request add-header X-R %[req.fhdr(x-a)]", "forward = \"http\"", true),
+    // What was not to get out stays in.
+    ("http-response del-header X-R if { res.hdr(x-s) s }", "answer-remove = \"X-R\"", true),
+    ("http-response del-header X-R if { var(txn.a) 1 }", "answer-remove = \"X-R\"", true),
+    ("http-response del-header X- -m beg", "answer = 502", true),
+    // HAProxy answers there itself.
+    ("stats uri /admin\n stats auth a:b", "when = { path = \"/admin*\" } deny = true", true),
+    ("stats auth a:b", "when = { path = \"/haproxy\", query = \"stats\" } deny = true", true),
     // What decides and depends on where HAProxy runs.
     (".if 1\n http-request deny if { path_beg /admin }\n .endif", "deny = true", true),
     (".if 1\n use_backend c if { path_beg /c }\n .endif", "deny = true", true),
@@ -95,4 +145,45 @@ fn a_listener_speaks_no_version_of_tls_that_was_refused() {
             assert!(toml.contains(expected), "{global} {words}: {toml}");
         }
     }
+}
+
+/// A backend's lines, and what is written of them.
+type BackendCase = (&'static str, &'static str, bool);
+
+const BACKENDS: &[BackendCase] = &[
+    ("disabled", "answer = 503", false),
+    ("http-send-name-header X-A", "rewrite = { remove = \"X-A\" }", true),
+    ("option http-restrict-req-hdr-names delete", "field-names = \"drop\"", true),
+    ("stats uri /admin\n stats auth a:b", "path = \"/admin*\"", true),
+    ("option forwardfor", "add = \"X-Forwarded-For: {client}\"", true),
+    ("option forwardfor except 10.0.0.0/8 if-none", "not = { client = \"10.0.0.0/8\" }", true),
+    (
+        "option httpchk\n http-check expect string a\n http-check expect string b",
+        "expect = \"a\", status = [\"100-599\"]",
+        true,
+    ),
+];
+
+#[test]
+fn what_a_backend_says_holds_for_its_requests() {
+    for (lines, expected, is_written) in BACKENDS {
+        let text = format!(
+            "frontend f\n mode http\n bind 127.0.0.1:80\n use_backend c if {{ path /c }}\n \
+             default_backend b\nbackend b\n mode http\n server s 10.0.0.1:80\n\
+             backend c\n mode http\n {lines}\n server s 10.0.0.2:80 check\n"
+        );
+        let toml = convert(&text, "x", Dialect::Haproxy).text.unwrap_or_default();
+        model::config::load(&toml, "x").unwrap_or_else(|findings| panic!("{lines}: {findings}"));
+        assert!(toml.contains(expected), "{lines}: {toml}");
+        assert_eq!(toml.contains("[pool.c]"), *is_written, "{lines}: {toml}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_verified_needs_no_authorities() {
+    let text = "frontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
+                backend b\n mode http\n server s 10.0.0.1:443 ssl ca-file /ca.pem verify none check\n";
+    let toml = convert(text, "x", Dialect::Haproxy).text.unwrap_or_default();
+    model::config::load(&toml, "x").unwrap_or_else(|findings| panic!("{toml}: {findings}"));
+    assert!(toml.contains("verify = \"off\"") && !toml.contains("ca.pem"), "{toml}");
 }
