@@ -234,12 +234,8 @@ impl HttpWriter<'_, '_> {
         if let Some(names) = http_service::field_names(&servers, self.notes) {
             service.set("field-names", value::quote(names), SourcePlace::NONE);
         }
-        http_service::write_protocols(
-            &mut service,
-            &servers,
-            tls,
-            tls && has_listen(|listen| listen.quic),
-        );
+        let quic = tls && has_listen(|listen| listen.quic);
+        http_service::write_protocols(&mut service, &servers, tls, quic);
         if tls {
             http_service::note_http2(&servers, self.notes);
         }
