@@ -35,7 +35,7 @@ pub fn refuse_names(servers: &[&ServerBlock<'_>]) -> Option<NginxRule> {
 }
 
 fn rejection<'t>(server: &ServerBlock<'t>) -> Option<&'t Directive> {
-    server.scope.get("ssl_reject_handshake").filter(|one| one.word(0) == "on")
+    server.scope.get("ssl_reject_handshake").filter(|one| one.peek(0) == "on")
 }
 
 /// The client asked for one of these names.
