@@ -3,6 +3,7 @@
 //! A frontend that has `bind` lines with and without TLS becomes two services. The converter evaluates no `.if` and no
 //! variable.
 
+mod accepted_requests;
 mod acl;
 mod answer_condition;
 mod answer_criterion;
@@ -45,7 +46,9 @@ mod listeners;
 mod log_format;
 mod mode_upgrade;
 mod name_resolvers;
+mod number_criterion;
 mod old_words;
+mod opaque_fields;
 mod passive_check;
 mod path_change;
 mod path_criterion;

@@ -7,6 +7,7 @@ use super::criterion_parts::{CriterionParts, MatchMethod, split_criterion};
 use super::fetch;
 use super::field_criterion::named_field;
 use super::field_reads::ANSWER_FIELD;
+use super::number_criterion::spans;
 use super::pools::BackendPools;
 
 /// The key of a condition on the status of the answer, with ranges. It stands in no `when`.
@@ -28,7 +29,7 @@ pub fn answer_criterion(
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
     let parts = split_criterion(words)?;
-    if parts.is_never_met {
+    if parts.is_never {
         return Ok(RuleCondition::Is(false));
     }
     match parts.name.as_str() {
@@ -47,27 +48,12 @@ pub fn answer_criterion(
 
 fn statuses(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     let unknown = || UnsupportedReason::new("no range of statuses", "`statuses = \"500-599\"`");
-    let mut ranges = Vec::new();
-    for value in &parts.values {
-        let (first, last) = value.split_once(':').unwrap_or((value, value));
-        let limit = |text: &str, otherwise: u16| match text {
-            "" => Some(otherwise),
-            text => text.parse::<u16>().ok(),
-        };
-        let first = limit(first, 0).ok_or_else(unknown)?;
-        let last = limit(last, 999).ok_or_else(unknown)?;
-        let range = match parts.operator.unwrap_or("eq") {
-            "gt" => first.saturating_add(1)..=999,
-            "ge" => first..=999,
-            "lt" => 0..=last.checked_sub(1).ok_or_else(unknown)?,
-            "le" => 0..=last,
-            _ => first..=last,
-        };
-        ranges.push(StatusSpan { first: *range.start(), last: *range.end() });
-    }
-    if parts.how != MatchMethod::Exact || ranges.is_empty() {
-        return Err(unknown());
-    }
+    let limit = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
+    let spans = spans(parts).map_err(|_| unknown())?;
+    let ranges: Vec<StatusSpan> = spans
+        .into_iter()
+        .map(|span| StatusSpan { first: limit(span.first), last: limit(span.last) })
+        .collect();
     Ok(span_condition(&ranges))
 }
 

@@ -19,6 +19,7 @@ use super::frontend_times;
 use super::hidden_inputs::hide_fields;
 use super::http_rules::{self, ProxyRules};
 use super::lex::ConfigLine;
+use super::opaque_fields::OpaqueFields;
 use super::section::SectionKind;
 use super::settings::{DefaultBackend, ProxySettings};
 
@@ -38,6 +39,20 @@ pub struct BackendBranch {
     pub is_default: bool,
     pub source: SourcePlace,
     pub text: String,
+}
+
+/// The rules of the backends that a frontend leads to.
+pub struct KnownBackends {
+    rules: BTreeMap<String, Rc<ProxyRules>>,
+    /// Fields that nobody knows behind the rules of the frontend.
+    opaque: OpaqueFields,
+}
+
+impl KnownBackends {
+    /// `opaque`: the fields that nobody knows behind the rules of the frontend.
+    pub fn new(opaque: &OpaqueFields) -> KnownBackends {
+        KnownBackends { rules: BTreeMap::new(), opaque: opaque.clone() }
+    }
 }
 
 /// Whom a branch takes.
@@ -93,11 +108,11 @@ impl FrontendWriter<'_> {
         line: &ConfigLine,
         acls: &AclTable,
         first: Option<&ProxySettings>,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
+        known: &mut KnownBackends,
         notes: &mut ConversionNotes,
     ) -> BackendBranch {
         let name = line.word(1).to_owned();
-        let when = acls.condition(line.rest(2), self.pools);
+        let when = known.opaque.hide(acls.condition(line.rest(2), self.pools));
         let text = line.text();
         let source = line.source;
         let refused = self.pools.written_name(&name).is_none().then_some(UNNAMED);
@@ -124,7 +139,7 @@ impl FrontendWriter<'_> {
     /// The way of requests that no rule takes.
     pub fn default_branch(
         &self,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
+        known: &mut KnownBackends,
         notes: &mut ConversionNotes,
     ) -> BackendBranch {
         let default = self.settings.default_backend(self.section);
@@ -176,10 +191,10 @@ impl FrontendWriter<'_> {
     fn backend_rules(
         &self,
         name: &str,
-        known: &mut BTreeMap<String, Rc<ProxyRules>>,
+        known: &mut KnownBackends,
         notes: &mut ConversionNotes,
     ) -> Rc<ProxyRules> {
-        if let Some(rules) = known.get(name) {
+        if let Some(rules) = known.rules.get(name) {
             return Rc::clone(rules);
         }
         let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
@@ -187,7 +202,9 @@ impl FrontendWriter<'_> {
             Some(settings) => {
                 let acls = AclTables::read(&settings.acls, self.pools);
                 let http = self.settings.http;
-                let mut rules = http_rules::read(&settings.rules, http, &acls, self.pools, notes);
+                let opaque = &known.opaque;
+                let mut rules =
+                    http_rules::read(&settings.rules, http, &acls, opaque, self.pools, notes);
                 rules.add_side_effects(settings);
                 let used = self.used_settings(&self.used_backends());
                 if http && !forwarded::is_common(self.settings, &used) {
@@ -197,7 +214,7 @@ impl FrontendWriter<'_> {
             }
             None => Rc::default(),
         };
-        known.insert(name.to_owned(), Rc::clone(&rules));
+        known.rules.insert(name.to_owned(), Rc::clone(&rules));
         rules
     }
 

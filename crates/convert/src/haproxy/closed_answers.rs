@@ -107,6 +107,10 @@ impl ProxyRules {
         line: &ConfigLine,
         notes: &mut ConversionNotes,
     ) {
+        let condition = match self.fields.opaque.hides_value(&value) {
+            Some(why) => condition.and(RuleCondition::Unknown(why)),
+            None => condition,
+        };
         let Some(why) = condition.unknown() else {
             return self.push_final_rule(condition, key, value, line);
         };

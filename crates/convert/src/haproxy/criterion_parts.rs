@@ -5,7 +5,16 @@ use crate::notes::UnsupportedReason;
 /// How values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchMethod {
+    /// As the fetch is compared where nothing is said.
     Exact,
+    /// As texts (`-m str`).
+    Text,
+    /// As numbers (`-m int`).
+    Integer,
+    /// As addresses (`-m ip`).
+    Address,
+    /// As truth values (`-m bool`).
+    Boolean,
     Prefix,
     Suffix,
     Contains,
@@ -21,116 +30,173 @@ pub struct CriterionParts<'w> {
     pub argument: String,
     pub how: MatchMethod,
     pub ignore_case: bool,
-    /// `gt`, `ge`, … with a number.
-    pub operator: Option<&'w str>,
-    /// No text fits one of its values.
-    pub is_never_met: bool,
+    /// Numbers have comparisons (`gt`, `ge`, …) before them.
     pub values: Vec<&'w str>,
+    /// What is fetched is changed so that it never is one of the values.
+    pub is_never: bool,
 }
+
+/// What a converter leaves of the letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LetterCase {
+    Lower,
+    Upper,
+}
+
+/// What is fetched: the name of a fetch, its argument, and what changes the value.
+struct FetchWords<'w> {
+    name: &'w str,
+    argument: &'w str,
+    letters: Option<LetterCase>,
+}
+
+/// How values are compared, and the values.
+#[derive(Default)]
+struct ComparisonWords<'w> {
+    method: Option<MatchMethod>,
+    ignore_case: bool,
+    values: Vec<&'w str>,
+}
+
+/// Fetches of texts, which converters of letters change.
+const TEXTS: [&str; 16] = [
+    "path",
+    "url",
+    "pathq",
+    "hdr",
+    "req.hdr",
+    "req.fhdr",
+    "res.hdr",
+    "shdr",
+    "res.fhdr",
+    "cook",
+    "req.cook",
+    "urlp",
+    "url_param",
+    "ssl_fc_sni",
+    "req.ssl_sni",
+    "req_ssl_sni",
+];
+
+/// Fetches that are compared with nothing.
+const ALONE: [&str; 5] = ["ssl_fc", "always_true", "always_false", "http_auth", "http_auth_group"];
 
 /// Splits a criterion into its fetch, its flags and its values.
 ///
 /// # Errors
 /// It is compared in a way that is not known here.
 pub fn split_criterion(words: &[String]) -> Result<CriterionParts<'_>, UnsupportedReason> {
-    let first = words.first().map_or("", String::as_str);
-    let (fetch, converters) = first.split_once(',').unwrap_or((first, ""));
+    let FetchWords { name, argument, letters } =
+        split_fetch(words.first().map_or("", String::as_str))?;
+    let compared = split_comparison(words.get(1..).unwrap_or(&[]))?;
+    let NamedFetch { name, how } = split_suffix(name);
+    // HAProxy forgets the suffix of a fetch whose value is changed.
+    let how = match letters {
+        Some(_) => MatchMethod::Exact,
+        None => how,
+    };
+    let mut parts = CriterionParts {
+        name: name.to_owned(),
+        argument: argument.to_owned(),
+        how: compared.method.unwrap_or(how),
+        ignore_case: compared.ignore_case,
+        values: compared.values,
+        is_never: false,
+    };
+    if parts.values.is_empty() && parts.how != MatchMethod::Present && !ALONE.contains(&name) {
+        let reason = format!("nothing tells `{name}` apart, or it is compared with nothing");
+        return Err(UnsupportedReason::new(reason, ""));
+    }
+    if let Some(letters) = letters {
+        parts.change_letters(letters)?;
+    }
+    Ok(parts)
+}
+
+fn split_fetch(text: &str) -> Result<FetchWords<'_>, UnsupportedReason> {
+    let (fetch, converters) = text.split_once(',').unwrap_or((text, ""));
     let (name, argument) = match fetch.split_once('(') {
         Some((name, rest)) => (name, rest.trim_end_matches(')')),
         None => (fetch, ""),
     };
-    let mut ignore_case = false;
-    let letters = changed_letters(converters)?;
-    let NamedFetch { name, mut how } = split_suffix(name);
-    let mut values = Vec::new();
-    let mut operator = None;
-    let mut rest = words.get(1..).unwrap_or(&[]).iter().map(String::as_str);
+    let mut letters = None;
+    for converter in converters.split(',').filter(|one| !one.is_empty()) {
+        letters = match converter {
+            "lower" => Some(LetterCase::Lower),
+            "upper" => Some(LetterCase::Upper),
+            other => {
+                return Err(UnsupportedReason::new(
+                    format!("`{other}` changes the value before it is compared"),
+                    "",
+                ));
+            }
+        };
+    }
+    Ok(FetchWords { name, argument, letters })
+}
+
+fn split_comparison(words: &[String]) -> Result<ComparisonWords<'_>, UnsupportedReason> {
+    let mut out = ComparisonWords::default();
+    let mut are_flags_over = false;
+    let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
+        if are_flags_over || !word.starts_with('-') {
+            are_flags_over = true;
+            out.values.push(word);
+            continue;
+        }
         match word {
-            "-i" if values.is_empty() => ignore_case = true,
-            "-n" | "-u" | "--" if values.is_empty() => {}
-            "-f" | "-M" if values.is_empty() => {
+            "-i" => out.ignore_case = true,
+            "-n" => {}
+            "-u" => {
+                rest.next();
+            }
+            "--" => are_flags_over = true,
+            "-f" | "-M" => {
                 return Err(UnsupportedReason::new(
                     "lists in files are not read",
                     "write the values into the rule",
                 ));
             }
-            "-m" if values.is_empty() => {
+            "-m" => {
                 let word = rest.next().unwrap_or_default();
-                how = match_method(word).ok_or_else(|| {
+                out.method = Some(match_method(word).ok_or_else(|| {
                     UnsupportedReason::new(format!("`-m {word}` is not known"), "")
-                })?;
+                })?);
             }
-            "eq" | "gt" | "ge" | "lt" | "le" if values.is_empty() && operator.is_none() => {
-                operator = Some(word)
+            value => {
+                are_flags_over = true;
+                out.values.push(value);
             }
-            value => values.push(value),
         }
     }
-    let name = name.to_owned();
-    if values.is_empty()
-        && how != MatchMethod::Present
-        && !matches!(
-            name.as_str(),
-            "ssl_fc" | "always_true" | "always_false" | "http_auth" | "http_auth_group"
-        )
-    {
-        let reason = format!("nothing tells `{name}` apart, or it is compared with nothing");
-        return Err(UnsupportedReason::new(reason, ""));
-    }
-    let written = values.len();
-    if let Some(letters) = letters.filter(|_| !ignore_case) {
-        values = reachable_values(values, letters, how)?;
-        ignore_case = true;
-    }
-    Ok(CriterionParts {
-        name,
-        argument: argument.to_owned(),
-        how,
-        ignore_case,
-        operator,
-        is_never_met: written > 0 && values.is_empty(),
-        values,
-    })
+    Ok(out)
 }
 
-/// The last converter: `lower` or `upper`.
-fn changed_letters(converters: &str) -> Result<Option<&str>, UnsupportedReason> {
-    let mut all = converters.split(',').filter(|one| !one.is_empty());
-    match all.clone().find(|one| !["lower", "upper"].contains(one)) {
-        Some(other) => Err(UnsupportedReason::new(
-            format!("`{other}` changes the value before it is compared"),
-            "",
-        )),
-        None => Ok(all.next_back()),
-    }
-}
-
-/// The values that a text in small letters alone, or in capital ones, may fit. They fit it in any letter case then.
-fn reachable_values<'w>(
-    mut values: Vec<&'w str>,
-    letters: &str,
-    how: MatchMethod,
-) -> Result<Vec<&'w str>, UnsupportedReason> {
-    let is_other = |c: char| match letters {
-        "lower" => c.is_ascii_uppercase(),
-        _ => c.is_ascii_lowercase(),
-    };
-    if how != MatchMethod::Regex {
-        values.retain(|value| !value.contains(is_other));
-        return Ok(values);
-    }
-    let classes = ["\\d", "\\w", "\\s", "\\b", "\\.", "\\/", "\\-", "\\?", "\\+", "\\$"];
-    let is_plain = |value: &&str| {
-        let bare = classes.iter().fold((*value).to_owned(), |text, class| text.replace(class, ""));
-        !bare.contains(is_other) && !bare.contains('\\') && !bare.contains("[:")
-    };
-    match values.iter().all(is_plain) {
-        true => Ok(values),
-        false => Err(UnsupportedReason::new(
-            format!("`{letters}` changes letters that the expression looks at"),
-            "an expression with `(?i)`",
-        )),
+impl CriterionParts<'_> {
+    /// Takes out the values that a text whose letters were changed never has. Without these, the letters of what came
+    /// do not count.
+    fn change_letters(&mut self, letters: LetterCase) -> Result<(), UnsupportedReason> {
+        let is_kept = |value: &str| {
+            self.ignore_case
+                || !value.chars().any(|c| match letters {
+                    LetterCase::Lower => c.is_ascii_uppercase(),
+                    LetterCase::Upper => c.is_ascii_lowercase(),
+                })
+        };
+        let all_kept = self.values.iter().all(|value| is_kept(value));
+        if !TEXTS.contains(&self.name.as_str()) || self.how == MatchMethod::Regex && !all_kept {
+            return Err(UnsupportedReason::new(
+                "it is compared after its letters were changed",
+                "a value in any letter case: `-i`",
+            ));
+        }
+        let values: Vec<&str> =
+            self.values.iter().copied().filter(|value| is_kept(value)).collect();
+        self.is_never = values.is_empty() && self.how != MatchMethod::Present;
+        self.values = values;
+        self.ignore_case = true;
+        Ok(())
     }
 }
 
@@ -159,7 +225,10 @@ fn split_suffix(name: &str) -> NamedFetch<'_> {
 
 fn match_method(word: &str) -> Option<MatchMethod> {
     Some(match word {
-        "str" | "ip" | "int" | "bool" => MatchMethod::Exact,
+        "str" => MatchMethod::Text,
+        "ip" => MatchMethod::Address,
+        "int" => MatchMethod::Integer,
+        "bool" => MatchMethod::Boolean,
         "beg" => MatchMethod::Prefix,
         "end" => MatchMethod::Suffix,
         "sub" => MatchMethod::Contains,

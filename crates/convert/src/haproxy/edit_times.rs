@@ -71,7 +71,7 @@ impl TimedEdit {
 }
 
 /// Takes out the changes that nothing looks at before a later one replaces them, and removals in place of changes that
-/// cannot be written, where nothing of clients is left anyway. `before`: changes that are made first.
+/// cannot be written, where nothing is left to be removed. `before`: changes that are made first.
 pub fn drop_ineffective(before: &[TimedEdit], edits: &mut Vec<TimedEdit>, rules: &[RuleReads]) {
     let is_read = |key: &str, from: usize, to: usize| {
         let between = |rule: &&RuleReads| rule.edits_before > from && rule.edits_before <= to;
@@ -91,9 +91,11 @@ pub fn drop_ineffective(before: &[TimedEdit], edits: &mut Vec<TimedEdit>, rules:
         false
     };
     let is_settled = |at: usize, edits: &[TimedEdit]| {
-        let mut earlier = before.iter().chain(&edits[..at]);
-        edits[at].edit.is_closing
-            && earlier.any(|one| one.key == edits[at].key && one.edit.replaces())
+        let of_field = |one: &&TimedEdit| one.key == edits[at].key;
+        let last = before.iter().chain(&edits[..at]).rfind(of_field);
+        let is_gone =
+            |one: &TimedEdit| one.edit.replaces() && one.edit.action == EditAction::Remove;
+        edits[at].edit.is_closing && last.is_some_and(is_gone)
     };
     for at in (0..edits.len()).rev() {
         if is_replaced(at, edits) || is_settled(at, edits) {

@@ -8,8 +8,14 @@ use crate::value::KeyValue;
 
 use super::criterion_parts::{CriterionParts, MatchMethod, split_criterion};
 use super::field_criterion::named_field;
+use super::number_criterion::{
+    client_port, count_condition, number_condition, spans, truth_condition,
+};
 use super::path_criterion::{compares_paths, path_condition};
 use super::pools::BackendPools;
+
+/// The methods that HAProxy knows.
+const METHODS: [&str; 8] = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"];
 
 /// Converts a criterion. `words`: the criterion, its flags and its values.
 pub fn criterion(
@@ -17,27 +23,24 @@ pub fn criterion(
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
     let parts = split_criterion(words)?;
-    if parts.is_never_met {
+    let argument = parts.argument.as_str();
+    if parts.is_never {
         return Ok(RuleCondition::Is(false));
     }
-    let argument = parts.argument.as_str();
     match parts.name.as_str() {
-        "always_true" => Ok(RuleCondition::Is(true)),
-        "always_false" => Ok(RuleCondition::Is(false)),
+        "always_true" => truth_condition(&parts, RuleCondition::Is(true)),
+        "always_false" => truth_condition(&parts, RuleCondition::Is(false)),
         name if name.starts_with("http_auth") => Err(UnsupportedReason::new(
             "requests are not authenticated",
             "authenticate at the servers or with `tls.client`",
         )),
-        "ssl_fc" => Ok(match parts.values.first() {
-            Some(&"0") => RuleCondition::Tls.negate(),
-            _ => RuleCondition::Tls,
-        }),
+        "ssl_fc" => truth_condition(&parts, RuleCondition::Tls),
         "req_ssl_hello_type" | "req.ssl_hello_type" => Err(UnsupportedReason::new(
             "whether a connection begins with TLS is not told apart",
             "`sni`, the name that a TLS client asks for",
         )),
         "src" => check_values(client_condition(&parts.values), &parts),
-        "method" => Ok(method_condition(&parts.values)),
+        "method" => method_criterion(&parts),
         "path" => path_condition(&parts),
         // A target with a query, or with a scheme and a host, fits no value that is a path alone.
         "url" | "pathq" if compares_paths(&parts) => path_condition(&parts),
@@ -55,11 +58,12 @@ pub fn criterion(
         }
         "dst_port" => port_condition(&parts, pools),
         "nbsrv" => server_count_condition(&parts, pools),
-        "fe_conn" => count_condition(&parts, "active"),
+        "fe_conn" => number_condition(&parts, &|range| {
+            RuleCondition::texts("active", &[range])
+                .and(RuleCondition::texts("count", &["service"]))
+        }),
         "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts, "header"),
-        "src_port" => {
-            Ok(RuleCondition::texts("client-port", &parts.values[..parts.values.len().min(1)]))
-        }
+        "src_port" => client_port(&parts),
         name if name.starts_with("sc")
             || name.starts_with("src_")
             || name.starts_with("table_") =>
@@ -101,8 +105,26 @@ fn check_values(
     parts: &CriterionParts<'_>,
 ) -> Result<RuleCondition, UnsupportedReason> {
     match parts.how {
-        MatchMethod::Exact => Ok(cond),
+        MatchMethod::Exact | MatchMethod::Address => Ok(cond),
         _ => Err(UnsupportedReason::new("it is not compared so", "")),
+    }
+}
+
+/// Methods are whole words. `-i` counts for those alone that HAProxy does not know.
+fn method_criterion(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
+    let is_known = |value: &&str| METHODS.contains(value);
+    let whole = match parts.how {
+        MatchMethod::Present => return Ok(RuleCondition::Is(true)),
+        MatchMethod::Exact => !parts.ignore_case || parts.values.iter().all(is_known),
+        MatchMethod::Text => !parts.ignore_case,
+        _ => false,
+    };
+    match whole {
+        true => Ok(method_condition(&parts.values)),
+        false => Err(UnsupportedReason::new(
+            "methods are compared whole and with their letter case",
+            "`when = { method = [\"GET\", \"HEAD\"] }`",
+        )),
     }
 }
 
@@ -110,9 +132,12 @@ fn port_condition(
     parts: &CriterionParts<'_>,
     pools: &BackendPools,
 ) -> Result<RuleCondition, UnsupportedReason> {
-    let plain = parts.how == MatchMethod::Exact && matches!(parts.operator, None | Some("eq"));
-    let condition = pools.ports.borrow().condition(&parts.values);
-    condition.filter(|_| plain).ok_or_else(|| {
+    let spans = spans(parts)?;
+    let texts: Vec<String> = spans.iter().map(|span| span.first.to_string()).collect();
+    let values: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let plain = spans.iter().all(|span| span.first == span.last);
+    let condition = pools.ports.borrow().condition(&values);
+    condition.filter(|_| plain && !values.is_empty()).ok_or_else(|| {
         UnsupportedReason::new(
             "listeners on several ports are not told apart",
             "a frontend of its own for each port",
@@ -136,26 +161,17 @@ pub fn field_count_condition(
     key: &'static str,
 ) -> Result<RuleCondition, UnsupportedReason> {
     let present = RuleCondition::texts(key, &[parts.argument.as_str()]);
-    let number: Option<u64> = parts.values.first().and_then(|value| value.parse().ok());
     let single = ["host", "content-length"].contains(&parts.argument.to_ascii_lowercase().as_str());
-    match (parts.operator.unwrap_or("eq"), number) {
-        ("eq" | "le", Some(0)) | ("lt", Some(1)) => Ok(present.negate()),
-        ("gt", Some(0)) | ("ge", Some(1)) => Ok(present),
-        ("gt", Some(1..)) | ("ge", Some(2..)) if single => Ok(RuleCondition::Is(false)),
-        ("eq", Some(1)) if single => Ok(present),
-        ("le", Some(1..)) if single => Ok(RuleCondition::Is(true)),
-        _ => Err(UnsupportedReason::new(
-            "how often a field came is not told apart",
-            "`when = { header = \"X-Name\" }`, which says whether it came",
-        )),
-    }
+    count_condition(parts, present, single)
 }
 
 fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     let bare = |value: &str| !value.contains([':', '*', '?', '/']);
     let all_bare = parts.values.iter().all(|value| bare(value));
     match parts.how {
-        MatchMethod::Exact if all_bare => Ok(RuleCondition::texts("host", &parts.values)),
+        MatchMethod::Exact | MatchMethod::Text if all_bare => {
+            Ok(RuleCondition::texts("host", &parts.values))
+        }
         MatchMethod::Suffix
             if all_bare && parts.values.iter().all(|value| value.starts_with('.')) =>
         {
@@ -193,7 +209,7 @@ fn is_plain_name(expression: &str) -> bool {
 
 fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {
     match parts.how {
-        MatchMethod::Exact => Ok(RuleCondition::texts("sni", &parts.values)),
+        MatchMethod::Exact | MatchMethod::Text => Ok(RuleCondition::texts("sni", &parts.values)),
         MatchMethod::Suffix if parts.values.iter().all(|value| value.starts_with('.')) => {
             Ok(RuleCondition::texts(
                 "sni",
@@ -207,29 +223,6 @@ fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupporte
     }
 }
 
-/// A range from an operator and its number.
-fn range(parts: &CriterionParts<'_>) -> Result<String, UnsupportedReason> {
-    let number: Option<u64> = parts.values.first().and_then(|value| value.parse().ok());
-    let range = number.and_then(|number| {
-        Some(match parts.operator.unwrap_or("eq") {
-            "gt" => format!("{}-", number.checked_add(1)?),
-            "ge" => format!("{number}-"),
-            "lt" => format!("-{}", number.checked_sub(1)?),
-            "le" => format!("-{number}"),
-            _ => number.to_string(),
-        })
-    });
-    range.ok_or_else(|| UnsupportedReason::new("not a number", ""))
-}
-
-fn count_condition(
-    parts: &CriterionParts<'_>,
-    key: &'static str,
-) -> Result<RuleCondition, UnsupportedReason> {
-    let active = RuleCondition::texts(key, &[range(parts)?]);
-    Ok(active.and(RuleCondition::texts("count", &["service"])))
-}
-
 fn server_count_condition(
     parts: &CriterionParts<'_>,
     pools: &BackendPools,
@@ -237,11 +230,13 @@ fn server_count_condition(
     let pool = pools.written_name(&parts.argument).ok_or_else(|| {
         UnsupportedReason::new(format!("there is no backend `{}`", parts.argument), "")
     })?;
-    let pairs = [
-        KeyValue::new("of", crate::value::quote(pool)),
-        KeyValue::new("up", crate::value::quote(&range(parts)?)),
-    ];
-    Ok(RuleCondition::Key("servers", vec![crate::value::table(&pairs)]))
+    number_condition(parts, &|range| {
+        let pairs = [
+            KeyValue::new("of", crate::value::quote(pool)),
+            KeyValue::new("up", crate::value::quote(&range)),
+        ];
+        RuleCondition::Key("servers", vec![crate::value::table(&pairs)])
+    })
 }
 
 #[cfg(test)]

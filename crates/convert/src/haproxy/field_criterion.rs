@@ -29,7 +29,7 @@ pub fn named_field(
     for value in &parts.values {
         let plain = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
         let value = match parts.how {
-            MatchMethod::Exact => plain,
+            MatchMethod::Exact | MatchMethod::Text => plain,
             MatchMethod::Prefix => format!("{plain}*"),
             MatchMethod::Suffix => format!("*{plain}"),
             MatchMethod::Contains => format!("*{plain}*"),

@@ -8,7 +8,7 @@ use crate::notes::ConversionNotes;
 use crate::value::{self, KeyValue};
 
 use super::acl::{AclTable, AclTables};
-use super::backend_branch::{BackendBranch, VisibleCondition};
+use super::backend_branch::{BackendBranch, KnownBackends, VisibleCondition};
 use super::edit_times::RuleReads;
 use super::field_reads::add_condition_fields;
 use super::final_rule::FinalRule;
@@ -17,6 +17,7 @@ use super::frontend_edits::{BackendEdits, FrontendEdits};
 use super::frontend_rule::{self, FrontendRule};
 use super::hidden_inputs::hide_fields;
 use super::http_rules::{self, ProxyRules};
+use super::opaque_fields::OpaqueFields;
 use super::path_change::reads_path;
 use super::proxy_senders;
 use super::service_edits::{self, ServiceEdits};
@@ -47,7 +48,14 @@ impl FrontendWriter<'_> {
         let settings = self.settings;
         let acls = AclTables::read(&settings.acls, self.pools);
         let senders = proxy_senders::split_rules(settings, &acls.requests, self.pools, notes);
-        let mut own = http_rules::read(&senders.rules, settings.http, &acls, self.pools, notes);
+        let mut own = http_rules::read(
+            &senders.rules,
+            settings.http,
+            &acls,
+            &OpaqueFields::default(),
+            self.pools,
+            notes,
+        );
         own.add_side_effects(settings);
         let mut first = Vec::new();
         first.extend(senders.refused.map(|line| FrontendRule {
@@ -61,7 +69,7 @@ impl FrontendWriter<'_> {
         }
         let used = self.used_backends();
         let leading = used.first().and_then(|name| self.pools.settings(name));
-        let mut known = BTreeMap::new();
+        let mut known = KnownBackends::new(&own.fields.opaque);
         let mut backends = Vec::new();
         for line in &settings.use_backends {
             backends.push(self.branch(line, &acls.requests, leading, &mut known, notes));

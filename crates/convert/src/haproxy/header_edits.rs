@@ -9,11 +9,12 @@ use crate::notes::{ConversionNotes, UnsupportedReason};
 
 use super::answer_criterion::ANSWER_STATUS;
 use super::field_edit::{ChangedMessage, EditAction, FieldEdit};
-use super::field_reads::ANSWER_FIELD;
+use super::field_reads::{ANSWER_FIELD, field_key};
 use super::field_replacement::FieldReplacement;
 use super::hidden_inputs::{hide_negated_paths, hide_parts, names_one_field};
 use super::lex::ConfigLine;
 use super::log_format;
+use super::opaque_fields::OpaqueFields;
 use super::pools::BackendPools;
 
 /// The most conditional changes of a proxy. A service has at most so many edits.
@@ -42,6 +43,8 @@ pub struct HeaderEdits {
     pub edits: Vec<FieldEdit>,
     /// There are more than can be put in order.
     pub is_overfull: bool,
+    /// The fields that a change which is not written as it is has left behind.
+    pub opaque: OpaqueFields,
     conditional: usize,
 }
 
@@ -60,11 +63,37 @@ pub fn edited_message(line: &ConfigLine, action: &str) -> Option<ChangedMessage>
 }
 
 impl HeaderEdits {
+    /// Those of a proxy whose rules come behind others. `opaque`: what these left behind.
+    pub fn behind(opaque: &OpaqueFields) -> HeaderEdits {
+        HeaderEdits { opaque: opaque.clone(), ..HeaderEdits::default() }
+    }
+
     /// Carries over an action that changes a field.
     ///
     /// # Errors
     /// It is not, or not as it is written.
     pub fn read(
+        &mut self,
+        line: &ConfigLine,
+        message: ChangedMessage,
+        action: &[String],
+        when: RuleCondition,
+        pools: &BackendPools,
+        notes: &mut ConversionNotes,
+    ) -> Result<(), UnsupportedReason> {
+        let known = self.edits.len();
+        let result = self.read_edit(line, message, action, when, pools, notes);
+        match &result {
+            Ok(()) => self.edits.iter().skip(known).for_each(|edit| self.opaque.settle(edit)),
+            Err(_) => {
+                let key = field_key(action.get(1).map_or("", String::as_str));
+                self.opaque.insert(key, message == ChangedMessage::Request);
+            }
+        }
+        result
+    }
+
+    fn read_edit(
         &mut self,
         line: &ConfigLine,
         message: ChangedMessage,
@@ -117,6 +146,9 @@ impl HeaderEdits {
             let instead = "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}";
             return Err(self.close(edit, UnsupportedReason::new(VALUE, instead)));
         };
+        if let Some(why) = self.opaque.hides_value(&value).filter(|_| edit.is_of_request()) {
+            return Err(self.close(edit, why));
+        }
         if !sets_host && edit_action != EditAction::Remove {
             check_field(&format!("{name}: {value}"))?;
         }

@@ -4,6 +4,7 @@ use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::value::KeyValue;
 
+use super::accepted_requests::AcceptedRequests;
 use super::acl::{AclTable, AclTables};
 use super::body_size;
 use super::directives;
@@ -16,6 +17,7 @@ use super::hidden_inputs::{
     acting_condition, changed_address, hide_address, names_one_field, refused_change,
 };
 use super::lex::ConfigLine;
+use super::opaque_fields::OpaqueFields;
 use super::path_change::{self, PathReplacement};
 use super::pools::BackendPools;
 
@@ -31,9 +33,9 @@ pub struct ProxyRules {
     pub body_bytes: Option<u64>,
     /// Some requests are refused, since their path is changed in a way that cannot be written.
     pub refuses_changes: bool,
-    accept_conditions: Vec<RuleCondition>,
-    /// The same conditions with their unknown parts.
-    possible_acceptances: Vec<RuleCondition>,
+    accepted: Vec<AcceptedRequests>,
+    /// The same requests, with the unknown parts of their conditions.
+    possibly_accepted: Vec<AcceptedRequests>,
     /// No rule of the kind that is read can refuse or change what is accepted now.
     is_last_acceptance: bool,
     /// How many final rules are about connections and come before those about requests.
@@ -42,16 +44,18 @@ pub struct ProxyRules {
     hidden_address: Option<UnsupportedReason>,
 }
 
-/// Reads the rules. `http`: the proxy inspects requests.
+/// Reads the rules. `http`: the proxy inspects requests. `opaque`: fields that nobody knows before them.
 pub fn read(
     lines: &[ConfigLine],
     http: bool,
     tables: &AclTables<'_>,
+    opaque: &OpaqueFields,
     pools: &BackendPools,
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
     let hidden_address = changed_address(lines);
-    let mut out = ProxyRules { hidden_address, ..ProxyRules::default() };
+    let fields = HeaderEdits::behind(opaque);
+    let mut out = ProxyRules { hidden_address, fields, ..ProxyRules::default() };
     // HAProxy evaluates the kinds of rules in this order, regardless of their order in the file. An accepting rule
     // skips only later rules of its own kind.
     for (wanted, of) in [
@@ -91,8 +95,8 @@ pub fn read(
                 notes.left_out_because(line.source, &line.text(), &why);
             }
         }
-        out.accept_conditions.clear();
-        out.possible_acceptances.clear();
+        out.accepted.clear();
+        out.possibly_accepted.clear();
         if wanted == "tcp-request" {
             out.early_rules = out.final_rules.len();
         }
@@ -156,13 +160,14 @@ impl ProxyRules {
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
         let hidden = self.hidden_address.clone().filter(|_| line.word(0) != "tcp-request");
-        let guard = || hidden.iter().fold(acls.condition(condition, pools), hide_address);
+        let guard = hidden.iter().fold(acls.condition(condition, pools), hide_address);
+        let guard = self.fields.opaque.hide(guard);
         let first = action.first().map_or("", String::as_str);
-        if line.word(0) == "http-request" && self.push_change(guard(), action, line, notes) {
+        if line.word(0) == "http-request" && self.push_change(guard.clone(), action, line, notes) {
             return Ok(());
         }
         if let Some(message) = edited_message(line, first).filter(|_| names_field(action)) {
-            let condition = without(guard(), &self.possible_acceptances);
+            let condition = without(guard, self.earlier(&self.possibly_accepted));
             self.fields.read(line, message, action, condition, pools, notes)?;
             line.mark_converted();
             return Ok(());
@@ -171,7 +176,7 @@ impl ProxyRules {
         if limit && self.push_body_limit(condition, acls, line, notes) {
             return Ok(());
         }
-        let condition = guard();
+        let condition = guard;
         if self.push_closing(condition.clone(), action, line, notes) {
             return Ok(());
         }
@@ -210,7 +215,7 @@ impl ProxyRules {
         notes: &mut ConversionNotes,
     ) -> bool {
         let limit = body_size::most_bytes(condition, acls);
-        let Some(bytes) = limit.filter(|_| self.accept_conditions.is_empty()) else { return false };
+        let Some(bytes) = limit.filter(|_| self.accepted.is_empty()) else { return false };
         notes.changed(line.source, &line.text(), LONG_BODIES, "`body-bytes` of the rule");
         self.body_bytes = Some(self.body_bytes.unwrap_or(bytes).min(bytes));
         true
@@ -225,7 +230,7 @@ impl ProxyRules {
         notes: &mut ConversionNotes,
     ) -> bool {
         let Some(refused) = refused_change(action) else { return false };
-        let when = without(condition.clone(), &self.possible_acceptances);
+        let when = without(condition.clone(), self.earlier(&self.possibly_accepted));
         let rules = self.final_rules.len();
         let edits = self.fields.edits.len();
         if let Some(change) = PathReplacement::read(action, when, line, rules, edits) {
@@ -241,7 +246,11 @@ impl ProxyRules {
 
     /// A request that an earlier rule accepted skips the later rules.
     pub fn unless_accepted(&self, when: RuleCondition) -> RuleCondition {
-        without(when, &self.accept_conditions)
+        without(when, self.earlier(&self.accepted))
+    }
+
+    fn earlier(&self, accepted: &[AcceptedRequests]) -> Vec<RuleCondition> {
+        accepted.iter().map(|one| one.condition(&self.fields)).collect()
     }
 
     /// Notes whom a rule lets through. An unknown condition is narrowed.
@@ -258,8 +267,8 @@ impl ProxyRules {
             note_guard(line, why, NARROWED, notes);
         }
         line.mark_converted();
-        self.possible_acceptances.push(condition.clone());
-        self.accept_conditions.push(condition.at_most());
+        self.possibly_accepted.push(AcceptedRequests::new(condition.clone(), &self.fields));
+        self.accepted.push(AcceptedRequests::new(condition.at_most(), &self.fields));
     }
 
     /// Adds a rule that denies. An unknown condition is widened, so that the rule denies too much rather than too
@@ -312,11 +321,11 @@ fn names_field(action: &[String]) -> bool {
 }
 
 /// The condition for requests that were not accepted before.
-fn without(when: RuleCondition, accepted: &[RuleCondition]) -> RuleCondition {
+fn without(when: RuleCondition, accepted: Vec<RuleCondition>) -> RuleCondition {
     if accepted.is_empty() {
         return when;
     }
-    let accepted = accepted.iter().cloned().map(RuleCondition::negate);
+    let accepted = accepted.into_iter().map(RuleCondition::negate);
     RuleCondition::All(std::iter::once(when).chain(accepted).collect())
 }
 

@@ -5,6 +5,9 @@ use convert::run::convert;
 
 use super::{ConversionCase, rows};
 
+#[path = "haproxy_judged.rs"]
+mod haproxy_judged;
+
 /// What is changed in a way that cannot be written refuses the requests that it takes.
 const CHANGES: &[ConversionCase] = &[
     ("http-request set-path /x%[path]", "pool = \"b\" rewrite = { path = \"/x{path}\" }", false),

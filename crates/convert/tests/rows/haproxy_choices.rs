@@ -8,7 +8,7 @@ use super::{ConversionCase, rows};
 
 const CHOICES: &[ConversionCase] = &[
     // No part of the condition can be written.
-    ("use_backend c if { hdr_cnt(x) gt 1 }", "]] deny = true", true),
+    ("use_backend c if { hdr_cnt(x) gt 1 }", "when = { header = \"x\" } deny = true", true),
     ("use_backend c if unheard_of", "]] deny = true", true),
     ("use_backend c if { path -f /x }", "]] deny = true", true),
     ("use_backend c if { ssl_c_used }", "]] deny = true", true),
@@ -163,7 +163,7 @@ fn a_frontend_of_bytes_follows_the_rules_of_its_backends() {
 /// Conditions and answers of which HAProxy knows more: they are written as far as that opens nothing.
 const COMPARED: &[ConversionCase] = &[
     ("http-request deny if { method TRACE CONNECT }", "when = { method = \"TRACE\" } deny", false),
-    ("http-request deny if { path_sub %2e%2e }", "path-regex = \".*%2E%2E.*\"", false),
+    ("http-request deny if { path_sub %2e%2e }", "path-regex = [\".*%2E%2E.*\"", true),
     (
         "http-request deny if { hdr_reg(User-Agent) -i (curl|wget) }",
         "header-regex = \"User-Agent: (?i).*(?:(curl|wget)).*\" } deny",
@@ -189,7 +189,7 @@ const COMPARED: &[ConversionCase] = &[
     ),
     (
         "monitor-uri /up\n monitor fail if { nbsrv(b) lt 1 }",
-        "when = { path = \"/up\", servers = { of = \"b\", up = \"-0\" } } answer = 503",
+        "when = { path = \"/up\", servers = { of = \"b\", up = \"0\" } } answer = 503",
         false,
     ),
     (

@@ -1,0 +1,91 @@
+//! Fields whose values rules cannot know, because a change of them is not written as HAProxy makes it.
+//!
+//! HAProxy judges by the changed field. Here the change is left out or the field is removed, so that every later test
+//! of it counts as one that cannot be written.
+
+use std::collections::BTreeSet;
+
+use crate::condition::RuleCondition;
+use crate::notes::UnsupportedReason;
+
+use super::field_edit::FieldEdit;
+use super::field_reads::{ANSWER_FIELD, looks_at, template_fields};
+use super::hidden_inputs::hide_parts;
+
+/// The fields at one place of the file.
+#[derive(Clone, Debug, Default)]
+pub struct OpaqueFields {
+    requests: BTreeSet<String>,
+    answers: BTreeSet<String>,
+}
+
+impl OpaqueFields {
+    /// Notes that a change of this field is not written as it is.
+    pub fn insert(&mut self, key: String, of_request: bool) {
+        match of_request {
+            true => self.requests.insert(key),
+            false => self.answers.insert(key),
+        };
+    }
+
+    /// Notes a change that is written.
+    pub fn settle(&mut self, edit: &FieldEdit) {
+        if edit.replaces() {
+            match edit.is_of_request() {
+                true => self.requests.remove(&edit.key()),
+                false => self.answers.remove(&edit.key()),
+            };
+        }
+    }
+
+    /// The condition, with every test of these fields as an unknown part.
+    pub fn hide(&self, condition: RuleCondition) -> RuleCondition {
+        if self.requests.is_empty() && self.answers.is_empty() {
+            return condition;
+        }
+        let is_hidden = |part: &RuleCondition| match part {
+            RuleCondition::Key(ANSWER_FIELD, _) | RuleCondition::AnyCase(ANSWER_FIELD, _) => {
+                looks_at(part, &self.answers)
+            }
+            _ => looks_at(part, &self.requests),
+        };
+        hide_parts(condition, &reason(), &is_hidden)
+    }
+
+    /// Why a value that is made of a request cannot be; `None`: it names none of these fields.
+    pub fn hides_value(&self, template: &str) -> Option<UnsupportedReason> {
+        (!template_fields(template).is_disjoint(&self.requests)).then(reason)
+    }
+}
+
+fn reason() -> UnsupportedReason {
+    UnsupportedReason::new(
+        "it looks at a field that is changed before it in a way that cannot be written",
+        "a change of the field that can be written, or a rule about what the change looks at",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_fields_that_nobody_knows_are_unknown() {
+        let mut fields = OpaqueFields::default();
+        fields.insert("x-a".to_owned(), true);
+        fields.insert("x-b".to_owned(), false);
+        let hides = |key, text| fields.hide(RuleCondition::texts(key, &[text])).unknown().is_some();
+        for (key, text, expected) in [
+            ("header", "X-A", true),
+            ("header-list", "x_a: b", true),
+            ("header", "X-B", false),
+            (ANSWER_FIELD, "X-A", false),
+            (ANSWER_FIELD, "X-B: c", true),
+            ("path", "/x-a", false),
+        ] {
+            assert_eq!(hides(key, text), expected, "{key} {text}");
+        }
+        assert!(fields.hides_value("a {header.x-a}").is_some());
+        assert!(fields.hides_value("a {header.x-b}").is_none());
+    }
+}
