@@ -23,7 +23,6 @@ const DAEMONS: [&str; 3] = ["crates/daemon/", "crates/l7/", "crates/model/"];
 /// Files that read kernel files or directories, by names that no other user can set.
 pub const READERS: &[&str] = &[
     "crates/daemon/src/observability/alarms/utilization.rs",
-    "crates/daemon/src/observability/access_log/syslog_sink.rs",
     "crates/daemon/src/util/memory_footprint.rs",
     "crates/daemon/src/util/host_capacity.rs",
     "crates/daemon/src/util/orphan_reaper.rs",

@@ -246,7 +246,7 @@ fn note_depth(scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
     let Some(scope) = first.filter(|scope| scope.get("ssl_verify_depth").is_none()) else { return };
     let Some(verify) = scope.get("ssl_verify_client") else { return };
     let reason = "nginx takes one certificate between a client's and the authority (`ssl_verify_depth`); here chains may be longer";
-    notes.left_out(verify.source, &verify.text(), reason, DEPTH_INSTEAD);
+    notes.changed(verify.source, &verify.text(), reason, DEPTH_INSTEAD);
 }
 
 /// What limits whose certificates are taken.
