@@ -135,13 +135,13 @@ const CERTIFICATES: &[ConversionCase] = &[
         "listen 127.0.0.1:443 ssl; ssl_certificate /x/a.pem; ssl_client_certificate /x/ca.pem; ssl_verify_client optional; \
          if ($ssl_client_verify != SUCCESS) { return 403; }",
         "when = { not = { header = \"x-client-cert-verified: yes\" } } answer = 403",
-        true,
+        false,
     ),
     (
         "listen 127.0.0.1:443 ssl; ssl_certificate /x/a.pem; ssl_client_certificate /x/ca.pem; ssl_verify_client optional; \
          proxy_set_header X-Verify $ssl_client_verify;",
         "when = { header = \"x-client-cert-verified: yes\" } pool = \"b\" rewrite = { host = \"b\", set = \"X-Verify: SUCCESS\"",
-        true,
+        false,
     ),
     (
         "listen 127.0.0.1:443 ssl; ssl_certificate /x/a.pem; ssl_verify_client optional_no_ca; \
