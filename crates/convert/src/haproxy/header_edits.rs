@@ -127,10 +127,7 @@ impl HeaderEdits {
             source: line.source,
             text: line.text(),
         };
-        let text = match edit_action {
-            EditAction::Remove => String::new(),
-            _ => action.get(2..).unwrap_or(&[]).join(" "),
-        };
+        let text = value_text(edit_action, action);
         if replacement.is_none() && self.push_scheme(&mut edit, &text, notes) {
             return Ok(());
         }
@@ -331,6 +328,14 @@ impl HeaderEdits {
         } else {
             self.is_overfull = true;
         }
+    }
+}
+
+/// What an action writes.
+fn value_text(edit_action: EditAction, action: &[String]) -> String {
+    match edit_action {
+        EditAction::Remove => String::new(),
+        _ => action.get(2..).unwrap_or(&[]).join(" "),
     }
 }
 
