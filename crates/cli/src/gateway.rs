@@ -9,6 +9,10 @@ use clap::Subcommand;
 
 /// Kubernetes Gateway API: translate its objects.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard gateway render shop.yaml > steelyard.toml
+  steelyard gateway render manifests/ --status")]
 pub struct GatewayArgs {
     #[command(subcommand)]
     what: GatewayCommand,

@@ -59,13 +59,13 @@ impl HttpClient {
         self.send_get(target).read_answer()
     }
 
-    /// Sends a POST and returns the answer.
+    /// Sends a POST in one piece and returns the answer: a refusal before the body came would close the connection.
     pub fn post(&mut self, target: &str, body: &[u8]) -> ReceivedMessage {
         let length = body.len();
         let head = format!(
             "POST {target} HTTP/1.1\r\nHost: shop.example\r\nContent-Length: {length}\r\n\r\n"
         );
-        self.send(head).send(body);
+        self.send([head.as_bytes(), body].concat());
         self.read_answer()
     }
 

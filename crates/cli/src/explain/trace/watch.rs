@@ -52,9 +52,10 @@ pub fn watch_interface(
     wishes: &WatchSettings,
 ) -> Result<TraceReport, CommandError> {
     let place = WatchedInterface::find(interface)?;
+    // Before packets are taken: a signal from then on ends the watch with its report.
+    let stop = stop_on_interrupt()?;
     let ring = KernelRing::open(place.index, wishes.ring_mebibytes)
         .map_err(|error| place.explain_refusal(&error, wishes.ring_mebibytes))?;
-    let stop = stop_on_interrupt()?;
     let settings = AnalysisSettings { endless: true, max_connections: MAX_CONNECTIONS, ..settings };
     let mut watch = InterfaceWatch {
         place,
