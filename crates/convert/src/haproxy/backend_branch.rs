@@ -12,7 +12,6 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::acl::{AclTable, AclTables};
-use super::forwarded;
 use super::frontend::FrontendWriter;
 use super::frontend_rule::FrontendRule;
 use super::frontend_times;
@@ -46,12 +45,15 @@ pub struct KnownBackends {
     rules: BTreeMap<String, Rc<ProxyRules>>,
     /// Fields that nobody knows behind the rules of the frontend.
     opaque: OpaqueFields,
+    /// All backends of the frontend name their clients, or none does.
+    names_clients_alike: bool,
 }
 
 impl KnownBackends {
-    /// `opaque`: the fields that nobody knows behind the rules of the frontend.
-    pub fn new(opaque: &OpaqueFields) -> KnownBackends {
-        KnownBackends { rules: BTreeMap::new(), opaque: opaque.clone() }
+    /// `opaque`: the fields that nobody knows behind the rules of the frontend. `names_clients_alike`: what its backends
+    /// have of `option forwardfor`.
+    pub fn new(opaque: &OpaqueFields, names_clients_alike: bool) -> KnownBackends {
+        KnownBackends { rules: BTreeMap::new(), opaque: opaque.clone(), names_clients_alike }
     }
 }
 
@@ -206,8 +208,7 @@ impl FrontendWriter<'_> {
                 let mut rules =
                     http_rules::read(&settings.rules, http, &acls, opaque, self.pools, notes);
                 rules.add_side_effects(settings);
-                let used = self.used_settings(&self.used_backends());
-                if http && !forwarded::is_common(self.settings, &used) {
+                if http && !known.names_clients_alike {
                     rules.add_client_field(settings, notes);
                 }
                 Rc::new(rules)

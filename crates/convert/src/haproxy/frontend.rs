@@ -1,6 +1,6 @@
 //! A frontend as one service, or as several if its listeners differ in more than their addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
@@ -158,8 +158,9 @@ impl FrontendWriter<'_> {
             .into_iter()
             .map(|default| default.name)
             .collect();
+        let mut known: HashSet<String> = used.iter().cloned().collect();
         for line in &self.settings.use_backends {
-            if !used.iter().any(|known| known == line.word(1)) {
+            if known.insert(line.word(1).to_owned()) {
                 used.push(line.word(1).to_owned());
             }
         }

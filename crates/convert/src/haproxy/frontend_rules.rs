@@ -12,6 +12,7 @@ use super::backend_branch::{BackendBranch, KnownBackends, VisibleCondition};
 use super::edit_times::RuleReads;
 use super::field_reads::add_condition_fields;
 use super::final_rule::FinalRule;
+use super::forwarded;
 use super::frontend::FrontendWriter;
 use super::frontend_edits::{BackendEdits, FrontendEdits};
 use super::frontend_rule::{self, FrontendRule};
@@ -69,7 +70,8 @@ impl FrontendWriter<'_> {
         }
         let used = self.used_backends();
         let leading = used.first().and_then(|name| self.pools.settings(name));
-        let mut known = KnownBackends::new(&own.fields.opaque);
+        let is_common = forwarded::is_common(settings, &self.used_settings(&used));
+        let mut known = KnownBackends::new(&own.fields.opaque, is_common);
         let mut backends = Vec::new();
         for line in &settings.use_backends {
             backends.push(self.branch(line, &acls.requests, leading, &mut known, notes));
