@@ -49,7 +49,7 @@ const INTRODUCTION: &str = "\
 Written from the schema that reads the file; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
 
 A file with an earlier name is read, and `steelyard check` warns with the new one. The next minor version reads the new
-name alone. A table with both names is refused. What the API or a command writes has the new name.
+name alone. A table with both names is refused. A patch that sets such a key writes it under the new name.
 
 | table | earlier name | name |
 |---|---|---|
