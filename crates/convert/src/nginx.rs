@@ -67,6 +67,7 @@ mod stream_server;
 mod tls;
 mod tree;
 mod upstream;
+mod upstream_directory;
 mod value_branch;
 mod value_rules;
 mod variable_notes;

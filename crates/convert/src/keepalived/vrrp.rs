@@ -1,5 +1,6 @@
 //! A VRRP instance as a group.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use crate::document::{Document, TomlTable};
@@ -100,6 +101,7 @@ struct VrrpAddress {
 
 fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<VrrpAddress> {
     let mut out: Vec<VrrpAddress> = Vec::new();
+    let mut known = HashSet::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
         for line in node.blocks(block).flat_map(|block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();
@@ -125,7 +127,7 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<VrrpAddress> 
             }
             line.mark_converted(1);
             note_address_words(line, notes);
-            if !out.iter().any(|known| known.ip == ip) {
+            if known.insert(ip) {
                 out.push(VrrpAddress { ip, source: line.source });
             }
         }

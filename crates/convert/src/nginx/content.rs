@@ -23,6 +23,7 @@ use super::rewrite_kind::RewritePhase;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
+use super::upstream_directory::UpstreamDirectory;
 use super::value_branch::ValueBranch;
 
 /// The context of one service's rules.
@@ -33,7 +34,7 @@ pub struct ContentWriter<'c, 't> {
     pub name: Option<&'c str>,
     /// Its listeners have the ports that its scheme has without saying so.
     pub usual_port: bool,
-    pub upstreams: &'c [&'t Directive],
+    pub upstreams: &'c UpstreamDirectory<'t>,
     pub zones: &'c [&'t Directive],
     /// Named locations of the server, which requests reach only from other locations: `location @app`.
     pub named: Vec<&'t Directive>,

@@ -30,6 +30,7 @@ use super::scope::DirectiveScope;
 use super::server_name::{self, ServerNameGroup};
 use super::tls::{self, RefusalEnding};
 use super::tree::Directive;
+use super::upstream_directory::UpstreamDirectory;
 use super::variable_notes;
 use super::vhost::ServerBlock;
 
@@ -49,6 +50,7 @@ pub fn convert(
     let outer = DirectiveScope::default().nested(block);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let upstreams = of("upstream");
+    let directory = UpstreamDirectory::new(&upstreams);
     let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
     let defined = DefinedVariables::new(block);
@@ -61,7 +63,7 @@ pub fn convert(
     for shared in groups(&vhosts) {
         let mut writer = HttpWriter {
             vhosts: &vhosts,
-            upstreams: &upstreams,
+            upstreams: &directory,
             zones: &zones,
             defined: &defined,
             pools,
@@ -187,7 +189,7 @@ struct ServiceFacts<'f> {
 
 struct HttpWriter<'w, 't> {
     vhosts: &'w [ServerBlock<'t>],
-    upstreams: &'w [&'t Directive],
+    upstreams: &'w UpstreamDirectory<'t>,
     zones: &'w [&'t Directive],
     defined: &'w DefinedVariables<'t>,
     pools: &'w mut UpstreamPools,

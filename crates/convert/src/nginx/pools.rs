@@ -1,6 +1,6 @@
 //! Pools on demand: for an upstream's name, or for an address in `proxy_pass`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use crate::certificate_file::{has_key_beside, key_path};
@@ -16,11 +16,14 @@ use super::passive_check;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
+use super::upstream_directory::UpstreamDirectory;
 
 /// The pools requested so far.
 pub struct UpstreamPools {
     names: UniqueNames,
     known: HashMap<PoolTarget, Vec<KnownPool>>,
+    /// The targets in `known`.
+    targets: HashSet<String>,
     tables: Vec<TomlTable>,
     uses_empty_pool: bool,
 }
@@ -65,7 +68,13 @@ pub struct PoolUse<'a> {
 impl UpstreamPools {
     /// An empty collection, with reserved names.
     pub fn new(names: UniqueNames) -> UpstreamPools {
-        UpstreamPools { names, known: HashMap::new(), tables: Vec::new(), uses_empty_pool: false }
+        UpstreamPools {
+            names,
+            known: HashMap::new(),
+            targets: HashSet::new(),
+            tables: Vec::new(),
+            uses_empty_pool: false,
+        }
     }
 
     /// The name of the pool for services that answer every request themselves.
@@ -78,7 +87,7 @@ impl UpstreamPools {
     pub fn reference(
         &mut self,
         used: PoolUse<'_>,
-        upstreams: &[&Directive],
+        upstreams: &UpstreamDirectory<'_>,
         scope: &DirectiveScope<'_>,
         notes: &mut ConversionNotes,
     ) -> PoolReference {
@@ -88,14 +97,15 @@ impl UpstreamPools {
         };
         let key = PoolTarget { scheme: used.scheme.to_owned(), target };
         // TLS belongs to a location in nginx and to a pool here, so each combination needs its own pool.
-        let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
+        let upstream = upstreams.find(used.target);
         let settings = use_key(used, scope, upstream.is_some());
-        let servers = upstream.map_or(1, |one| upstream::count_servers(one));
+        let servers = upstream.map_or(1, upstream::count_servers);
         note_retry_words(used.scheme, scope, notes);
         note_bind(used.scheme, scope, notes);
         let mut sources = TermSources::default();
         let own = UpstreamTerms::read(used.scheme, servers, scope, &mut sources);
         sources.mark_written(used.scheme, scope);
+        self.targets.insert(key.target.clone());
         let known = self.known.entry(key).or_default();
         if let Some(same) = known.iter().find(|other| other.settings == settings) {
             return PoolReference { name: same.name.clone(), terms: own.rule_keys(&same.terms) };
@@ -129,7 +139,7 @@ impl UpstreamPools {
             passive_check::write(&mut pool, upstream, &own.statuses, notes);
         }
         let retries = terms.retries.max(own.retries) > 0;
-        let retry = match upstream.is_some_and(|one| upstream::has_backup(one)) && retries {
+        let retry = match upstream.is_some_and(upstream::has_backup) && retries {
             true => Some(terms.pool_retry_with_backup()),
             false => terms.pool_retry(),
         };
@@ -142,8 +152,7 @@ impl UpstreamPools {
 
     /// Whether a pool was requested for this upstream.
     pub fn has_used(&self, upstream: &str) -> bool {
-        let name = upstream.to_ascii_lowercase();
-        self.known.keys().any(|known| known.target == name)
+        self.targets.contains(&upstream.to_ascii_lowercase())
     }
 
     /// Writes all pools that a rule refers to.

@@ -21,6 +21,7 @@ use super::server_name;
 use super::stream_server::{StreamServer, by_listener, sni_condition};
 use super::tls::{self, RefusalEnding};
 use super::tree::Directive;
+use super::upstream_directory::UpstreamDirectory;
 use super::value_branch::ValueBranch;
 use super::variable_notes;
 use super::variables::{only_variable, variable_names};
@@ -36,6 +37,7 @@ pub fn convert(
     content::note_unsupported(block, notes);
     let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
     let upstreams = of("upstream");
+    let directory = UpstreamDirectory::new(&upstreams);
     let defined = DefinedVariables::new(block);
     let servers = of("server").into_iter().map(|server| {
         content::note_unsupported(server.inner(), notes);
@@ -45,7 +47,7 @@ pub fn convert(
     for group in groups {
         let scope = outer.clone();
         let mut stream =
-            StreamWriter { upstreams: &upstreams, defined: &defined, scope, pools, notes };
+            StreamWriter { upstreams: &directory, defined: &defined, scope, pools, notes };
         stream.service(&group, document, names);
     }
     notes.settle_written(document);
@@ -64,7 +66,7 @@ struct ServerRules {
 }
 
 struct StreamWriter<'s, 't> {
-    upstreams: &'s [&'t Directive],
+    upstreams: &'s UpstreamDirectory<'t>,
     defined: &'s DefinedVariables<'t>,
     scope: DirectiveScope<'t>,
     pools: &'s mut UpstreamPools,

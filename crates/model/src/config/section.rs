@@ -235,7 +235,11 @@ impl ConfigSection {
     }
 
     pub fn setting(&self, key: &str) -> Option<SettingView<'_>> {
-        self.setting_at(self.position(key)?)
+        match self.stored_setting(key) {
+            Some(setting) => Some(setting.view()),
+            None if self.has_defaults => self.setting_at(self.position(key)?),
+            None => None,
+        }
     }
 
     fn setting_at(&self, at: usize) -> Option<SettingView<'_>> {
@@ -254,13 +258,14 @@ impl ConfigSection {
 
     /// A setting that is stored in this section, so no default.
     pub fn stored_setting(&self, key: &str) -> Option<&Setting> {
-        let place = self.place_of(self.position(key)?).ok()?;
-        self.slots.get(place).map(|slot| &slot.setting)
+        // A table has far fewer settings than its schema has keys.
+        let mut slots = self.slots.iter();
+        slots.find(|slot| has_name(self.keys, slot, key)).map(|slot| &slot.setting)
     }
 
     fn setting_mut(&mut self, key: &str) -> Option<&mut Setting> {
-        let place = self.place_of(self.position(key)?).ok()?;
-        self.slots.get_mut(place).map(|slot| &mut slot.setting)
+        let mut slots = self.slots.iter_mut();
+        slots.find(|slot| has_name(self.keys, slot, key)).map(|slot| &mut slot.setting)
     }
 
     /// All settings with their keys, in the schema's order.
@@ -323,4 +328,9 @@ impl ConfigSection {
     fn position(&self, key: &str) -> Option<usize> {
         self.keys.iter().position(|known| known.name == key)
     }
+}
+
+/// Whether a slot is the one of a key.
+fn has_name(keys: &[KeySchema], slot: &SettingSlot, key: &str) -> bool {
+    keys.get(slot.at).is_some_and(|known| known.name == key)
 }

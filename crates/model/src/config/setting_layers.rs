@@ -56,12 +56,17 @@ pub fn resolve_layers(
             section.set_slot(at, slot, origin);
         }
     }
-    // `expired-crl` has no meaning without revocation lists.
-    if section.setting("crl").is_none() && !section.is_written("expired-crl") {
-        section.clear("expired-crl");
-    }
+    clear_expired_crl(table, &mut section);
     section.shrink();
     section
+}
+
+/// Takes the default of `expired-crl` away where there are no revocation lists.
+fn clear_expired_crl(table: &TableSchema, section: &mut ConfigSection) {
+    let has_key = table.keys.iter().any(|key| key.name == "expired-crl");
+    if has_key && section.setting("crl").is_none() && !section.is_written("expired-crl") {
+        section.clear("expired-crl");
+    }
 }
 
 fn resolve_value(
