@@ -7,6 +7,7 @@ use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 
 use super::fields::settle_rest;
+use super::hidden_fields::HiddenFields;
 use super::rbac::{AddressSight, read_rules};
 use super::reader::{leave_out, take_number, take_text, take_texts, take_type};
 use super::rule::EnvoyRule;
@@ -196,7 +197,7 @@ fn read_filter<'t>(
         "TcpProxy" => chain.end = ChainEnd::Tcp(config),
         "RBAC" => {
             let sight = AddressSight { hides_clients: false, hides_peers: accepts_proxy };
-            chain.rules.extend(read_rules(config, sight, notes));
+            chain.rules.extend(read_rules(config, sight, &HiddenFields::default(), notes));
         }
         "ConnectionLimit" => {
             chain.limit = take_number(config, "max_connections", notes).filter(|most| *most > 0);

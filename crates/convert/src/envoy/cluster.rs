@@ -277,6 +277,10 @@ fn write_protocol(node: &ConfigNode, pool: &mut ClusterPool, notes: &mut Convers
                 }
             }
         }
+        if let Some(filters) = options.get("http_filters").filter(|one| !one.is_empty()) {
+            leave_out(filters, "a pool has no filters: nothing is sent to it", "", notes);
+            pool.unusable = true;
+        }
         if let Some(names) = options.get("upstream_http_protocol_options") {
             let reason = "the name in TLS is the pool's `tls.name`, or the server's own";
             note_changed(names, reason, "`tls.name` of the pool", notes);

@@ -6,6 +6,7 @@ use crate::source::SourcePlace;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
+use super::hidden_fields::HiddenFields;
 use super::reader::{
     leave_out, note_changed, settle_inside, take_flag, take_number, take_text, take_texts,
 };
@@ -21,7 +22,11 @@ pub struct ServiceEntry {
 }
 
 /// Answers to health checks.
-pub fn health_answer(config: &ConfigNode, notes: &mut ConversionNotes) -> Option<EnvoyRule> {
+pub fn health_answer(
+    config: &ConfigNode,
+    hidden: &HiddenFields,
+    notes: &mut ConversionNotes,
+) -> Option<EnvoyRule> {
     let passes = take_flag(config, "pass_through_mode", notes).unwrap_or(false);
     let mut parts = Vec::new();
     for item in config.get("headers").map(ConfigNode::items).unwrap_or_default() {
@@ -38,7 +43,7 @@ pub fn health_answer(config: &ConfigNode, notes: &mut ConversionNotes) -> Option
     for other in config.unread_entries() {
         leave_out(other, "the answer does not look at servers", "a rule with `servers`", notes);
     }
-    let when = RuleCondition::All(parts);
+    let when = hidden.hide(RuleCondition::All(parts));
     if passes || when.unknown().is_some() {
         leave_out(
             config,

@@ -48,6 +48,11 @@ pub fn forward_rules(
     if edits.changes_target {
         return refuse(502);
     }
+    for name in &edits.request.blind {
+        let reason = format!("the value of `{name}` would need what a field was changed to before");
+        let instead = "what clients send under this name is removed";
+        notes.left_out(scope.route.source, &scope.text, &reason, instead);
+    }
     let build = |when: RuleCondition, path: Vec<KeyValue>| {
         let mut rewrite = path;
         rewrite.extend(host.iter().map(|host| KeyValue::new("host", value::quote(host))));
@@ -270,7 +275,9 @@ fn read_host(
         leave_out(field, "a host is not put together from the path", "`rewrite.host`", notes);
         return HostChange::Unwritable;
     }
-    if take_flag(action, "append_x_forwarded_host", notes) == Some(true) {
+    // Envoy tells servers of the host only where they get another one.
+    let is_new = host.as_deref().is_some_and(|host| host != "{host-name}");
+    if take_flag(action, "append_x_forwarded_host", notes) == Some(true) && is_new {
         edits.request.set_field("x-forwarded-host: {host}".to_owned());
     }
     HostChange::Known(host)

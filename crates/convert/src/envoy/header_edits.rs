@@ -5,64 +5,8 @@ use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 use crate::value::{self, KeyValue};
 
+use super::message_edits::{MessageEdits, name_of, reads_any};
 use super::reader::{leave_out, settle_inside, take_flag, take_text, take_texts};
-
-/// Changes of the fields of a message.
-#[derive(Clone, Debug, Default)]
-pub struct MessageEdits {
-    pub set: Vec<String>,
-    pub add: Vec<String>,
-    pub remove: Vec<String>,
-}
-
-impl MessageEdits {
-    /// Sets a field, "name: value", in the place of all that are there.
-    pub fn set_field(&mut self, field: String) {
-        self.forget(name_of(&field));
-        self.set.push(field);
-    }
-
-    /// Removes a field, also one that these edits added.
-    pub fn remove_field(&mut self, name: &str) {
-        self.forget(name);
-        self.remove.push(name.to_owned());
-    }
-
-    fn forget(&mut self, name: &str) {
-        self.set.retain(|field| name_of(field) != name);
-        self.add.retain(|field| name_of(field) != name);
-    }
-
-    /// Adds edits that are made after these.
-    pub fn then(mut self, later: &MessageEdits) -> MessageEdits {
-        for name in &later.remove {
-            self.remove_field(name);
-        }
-        for field in &later.set {
-            self.set_field(field.clone());
-        }
-        self.add.extend(later.add.iter().cloned());
-        self
-    }
-
-    /// Brings the edits into the order of the keys: set, add, remove.
-    fn arrange(&mut self) {
-        for field in std::mem::take(&mut self.add) {
-            let name = name_of(&field);
-            let is_set = self.set.iter().any(|other| name_of(other) == name);
-            // A field that is removed and then added replaces the client's.
-            if !is_set && self.remove.iter().any(|other| other == name) {
-                self.set.push(field);
-            } else {
-                self.add.push(field);
-            }
-        }
-        let set = &self.set;
-        self.remove.retain(|name| !set.iter().any(|field| name_of(field) == name));
-        self.remove.sort();
-        self.remove.dedup();
-    }
-}
 
 /// What is changed in the fields of requests and answers.
 #[derive(Clone, Debug, Default)]
@@ -78,10 +22,6 @@ pub struct HeaderEditList {
 enum EditedMessage {
     Request,
     Answer,
-}
-
-fn name_of(field: &str) -> &str {
-    field.split(':').next().unwrap_or_default()
 }
 
 impl HeaderEditList {
@@ -177,8 +117,11 @@ impl HeaderEditList {
         let append = take_flag(item, "append", notes).unwrap_or(true);
         let default = if append { "APPEND_IF_EXISTS_OR_ADD" } else { "OVERWRITE_IF_EXISTS_OR_ADD" };
         let action = take_text(item, "append_action", notes).unwrap_or(default);
-        if let Some(keep) = item.get("keep_empty_value") {
-            leave_out(keep, "a field without a value is not sent", "", notes);
+        let keeps_empty = take_flag(item, "keep_empty_value", notes).unwrap_or(false);
+        if given.is_empty() && !keeps_empty {
+            let reason = "Envoy writes no field without a value";
+            notes.not_needed(item.source.whole(), item.describe(), reason);
+            return;
         }
         if message == EditedMessage::Request && (name.starts_with(':') || name == "host") {
             leave_out(item, "the host and the path are no fields", "`rewrite`", notes);
@@ -191,6 +134,11 @@ impl HeaderEditList {
             return;
         };
         let field = format!("{name}: {text}");
+        if message == EditedMessage::Request && reads_any(&field, &self.request.changed()) {
+            let reason = "its value would need what a field was changed to before";
+            self.refuse(&name, message, item, reason, notes);
+            return;
+        }
         if let Err(why) = check_field(&field) {
             self.refuse(&name, message, item, &why.reason, notes);
             return;
@@ -236,7 +184,7 @@ impl HeaderEditList {
     /// Adds edits that are made after these.
     pub fn then(self, later: &HeaderEditList) -> HeaderEditList {
         HeaderEditList {
-            request: self.request.then(&later.request),
+            request: self.request.clone().then(&later.request.clone().without_reads(&self.request)),
             answer: self.answer.then(&later.answer),
             changes_target: self.changes_target || later.changes_target,
         }
@@ -245,10 +193,15 @@ impl HeaderEditList {
     /// Puts edits around these that requests meet before, and answers after them.
     pub fn within(self, outer: &HeaderEditList) -> HeaderEditList {
         HeaderEditList {
-            request: outer.request.clone().then(&self.request),
+            request: outer.request.clone().then(&self.request.without_reads(&outer.request)),
             answer: self.answer.then(&outer.answer),
             changes_target: self.changes_target || outer.changes_target,
         }
+    }
+
+    /// Names of the fields of requests that these edits change.
+    pub fn changed_requests(&self) -> Vec<String> {
+        self.request.changed().into_iter().map(str::to_owned).collect()
     }
 
     /// Removes every field of requests that these edits change from those of `other`.

@@ -10,17 +10,17 @@ use crate::value::{self, KeyValue};
 use super::access_log::read_logs;
 use super::clusters::ClusterPools;
 use super::default_times::{IDLE_MS, NEVER_MS, STREAM_IDLE_MS};
+use super::early_edits::{EarlyEdits, forwarded_fields, source_of};
 use super::fields::settle_rest;
 use super::header_edits::HeaderEditList;
 use super::host_names::PortTreatment;
-use super::http_filters::FilterEffects;
+use super::http_filters::{FilterEffects, FilterPlace};
 use super::own_fields::report_own_fields;
 use super::rbac::AddressSight;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
 use super::route_scope::RouteContext;
 use super::routes::read_rules;
 use super::rule::EnvoyRule;
-use super::strings::extension_type;
 use super::upgrades::UpgradePolicy;
 
 /// A key of a service: in its own table, or in `timeout` or `limit`.
@@ -37,6 +37,8 @@ pub struct ServiceKey {
 pub struct HttpService {
     pub keys: Vec<ServiceKey>,
     pub rules: Vec<EnvoyRule>,
+    /// Edits that come before the rules.
+    pub early: EarlyEdits,
 }
 
 impl HttpService {
@@ -68,14 +70,15 @@ pub fn read_manager(
     let filters = node.get("http_filters").map(ConfigNode::items).unwrap_or_default();
     let sight =
         AddressSight { hides_clients: !uses_remote || hops > 0, hides_peers: place.accepts_proxy };
-    let effects = FilterEffects::read(filters, sight, notes);
+    let mut early = EarlyEdits::read(node, uses_remote, hops, notes);
+    service.set("", "forwarded", forwarded_fields(node, uses_remote, hops, notes), source_of(node));
+    let around = FilterPlace { sight, hidden: &early.hidden, config: node.get("route_config") };
+    let effects = FilterEffects::read(filters, around, notes);
     for entry in &effects.service {
         service.set("", entry.key, entry.value.clone(), entry.source);
     }
     let mut edits = HeaderEditList::default();
-    write_forwarding(node, uses_remote, hops, &mut service, &mut edits, notes);
     report_own_fields(node, uses_remote, &mut edits, notes);
-    write_certificate_field(node, &mut edits, notes);
     write_server_name(node, &mut edits, notes);
     let stream_idle = write_times(node, &mut service, notes);
     write_limits(node, &mut service, notes);
@@ -83,11 +86,6 @@ pub fn read_manager(
     write_paths(node, &mut service, notes);
     let ports = port_treatment(node, notes);
     let upgrades = UpgradePolicy::read(node, notes);
-    for extension in
-        node.get("early_header_mutation_extensions").map(ConfigNode::items).unwrap_or_default()
-    {
-        edits = edits.then(&early_edits(extension, notes));
-    }
     if let Some(log) = read_logs(node, notes) {
         place.access_log.get_or_insert(log);
     }
@@ -100,10 +98,13 @@ pub fn read_manager(
     }
     let config = node.get("route_config")?;
     let tls = place.tls;
+    early.hidden.extend(effects.written.clone());
+    edits.changes_target |= early.edits.changes_target;
     let mut context = RouteContext {
         pools: place.pools,
         effects,
         edits,
+        hidden: early.hidden.clone(),
         stream_idle,
         tls,
         trusts_scheme: !uses_remote || hops > 0,
@@ -117,93 +118,8 @@ pub fn read_manager(
         context.effects.rules.insert(0, rule);
     }
     service.rules = read_rules(&mut context, notes);
+    service.early = early;
     Some(service)
-}
-
-/// The edits of an extension that changes requests before routes are asked. Others are reported.
-fn early_edits(extension: &ConfigNode, notes: &mut ConversionNotes) -> HeaderEditList {
-    take_text(extension, "name", notes);
-    let kind = extension_type(extension, notes);
-    let config = extension.get("typed_config").filter(|_| kind == "HeaderMutation");
-    let Some(mutations) = config.and_then(|config| config.get("mutations")) else {
-        let reason = "what it changes is not known here: requests are refused";
-        leave_out(extension, reason, "`rewrite` of rules", notes);
-        return HeaderEditList { changes_target: true, ..HeaderEditList::default() };
-    };
-    note_changed(mutations, "fields are changed behind the choice of a route", "", notes);
-    HeaderEditList::read_early(mutations.items(), notes)
-}
-
-/// Writes what servers are told of the client: X-Forwarded-For and X-Forwarded-Proto.
-fn write_forwarding(
-    node: &ConfigNode,
-    uses_remote: bool,
-    hops: u64,
-    service: &mut HttpService,
-    edits: &mut HeaderEditList,
-    notes: &mut ConversionNotes,
-) {
-    let skips = take_flag(node, "skip_xff_append", notes).unwrap_or(false);
-    let via = node.get("via");
-    let mut pairs = vec![KeyValue::new("x-forwarded", value::quote("pass"))];
-    pairs.push(KeyValue::new("via", via.is_some().to_string()));
-    if let Some(via) = via {
-        note_changed(via, "the name in Via is our own", "`forwarded.via`", notes);
-    }
-    let source = node.get("use_remote_address").map_or(SourcePlace::NONE, |field| field.source);
-    if uses_remote {
-        if !skips {
-            let field = [
-                KeyValue::new("name", value::quote("X-Forwarded-For")),
-                KeyValue::new("mode", value::quote("list")),
-            ];
-            pairs.push(KeyValue::new("client-field", value::table(&field)));
-        }
-        if hops == 0 {
-            edits.request.set_field("x-forwarded-proto: {scheme}".to_owned());
-        }
-    } else {
-        let reason = "the client is who connects, X-Forwarded-For passes as it came, and X-Forwarded-Proto is not added";
-        let at = node.get("use_remote_address").unwrap_or(node);
-        notes.changed(
-            at.source,
-            "use_remote_address: false",
-            reason,
-            "`trust` with the proxies in front",
-        );
-    }
-    if let Some(field) = node.get("xff_num_trusted_hops").filter(|_| hops > 0) {
-        let reason =
-            "proxies in front are known by their networks: until then the client is who connects";
-        leave_out(field, reason, "`trust` with the networks of the proxies in front", notes);
-    }
-    service.set("", "forwarded", value::table(&pairs), source);
-    // Envoy writes these itself, and servers believe them.
-    for name in ["x-envoy-internal", "x-envoy-external-address"] {
-        edits.request.remove_field(name);
-    }
-    if take_flag(node, "append_x_forwarded_port", notes) == Some(true) {
-        edits.request.set_field("x-forwarded-port: {port}".to_owned());
-    }
-}
-
-/// `x-forwarded-client-cert`, which Envoy removes unless it is told otherwise.
-fn write_certificate_field(
-    node: &ConfigNode,
-    edits: &mut HeaderEditList,
-    notes: &mut ConversionNotes,
-) {
-    let mode = take_text(node, "forward_client_cert_details", notes).unwrap_or("SANITIZE");
-    if matches!(mode, "ALWAYS_FORWARD_ONLY" | "4") {
-        return;
-    }
-    edits.request.remove_field("x-forwarded-client-cert");
-    if let Some(field) =
-        node.get("forward_client_cert_details").filter(|_| !matches!(mode, "SANITIZE" | "0"))
-    {
-        let reason = "servers are told of a client's certificate in other fields: x-forwarded-client-cert is removed";
-        leave_out(field, reason, "`tls.client.headers` or `tls.client.certificate-field`", notes);
-    }
 }
 
 fn write_server_name(node: &ConfigNode, edits: &mut HeaderEditList, notes: &mut ConversionNotes) {

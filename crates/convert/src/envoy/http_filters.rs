@@ -6,6 +6,7 @@ use crate::structured::node::ConfigNode;
 
 use super::filter_keys::{ServiceEntry, compression, health_answer, request_buffer};
 use super::header_edits::HeaderEditList;
+use super::hidden_fields::{HiddenFields, mutated_names};
 use super::rate_limit::{LimitOutcome, read_limit};
 use super::rbac::{AddressSight, read_rules};
 use super::reader::{leave_out, settle_inside, take_flag, take_text, take_type};
@@ -65,6 +66,14 @@ pub struct FilterEffects {
     /// Routes with descriptors are limited by a service of its own.
     has_rate_limits: bool,
     names: Vec<String>,
+    /// Fields that filters have written before the next filter.
+    hidden: HiddenFields,
+    /// Fields that filters write before routes are looked for again.
+    pub written: Vec<String>,
+    /// Names that mutations of single routes change.
+    route_names: Vec<String>,
+    /// Mutations of a route come after those around it.
+    nearest_wins: bool,
 }
 
 /// What filters do with one route.
@@ -81,10 +90,15 @@ pub struct RouteAccess {
 impl FilterEffects {
     pub fn read(
         filters: &[ConfigNode],
-        sight: AddressSight,
+        place: FilterPlace<'_>,
         notes: &mut ConversionNotes,
     ) -> FilterEffects {
-        let mut effects = FilterEffects::default();
+        let mut effects = FilterEffects {
+            hidden: place.hidden.clone(),
+            route_names: place.config.map(mutated_names).unwrap_or_default(),
+            ..FilterEffects::default()
+        };
+        let sight = place.sight;
         for filter in filters {
             effects.read_filter(filter, sight, notes);
         }
@@ -108,6 +122,9 @@ impl FilterEffects {
             if kind.is_empty() { name.rsplit('.').next().unwrap_or_default() } else { &kind };
         match kind {
             "Router" | "router" => {
+                if let Some(inner) = config.get("upstream_http_filters") {
+                    self.read_inner(inner, &name, notes);
+                }
                 for field in config.unread_entries() {
                     field.mark_read();
                     notes.not_needed(
@@ -121,15 +138,23 @@ impl FilterEffects {
             _ if is_off || filter.has("config_discovery") => {
                 self.close(filter, &name, 403, is_off, notes);
             }
-            "HealthCheck" | "health_check" => self.rules.extend(health_answer(config, notes)),
-            "RBAC" | "rbac" => self.rules.extend(read_rules(config, sight, notes)),
+            "HealthCheck" | "health_check" => {
+                self.rules.extend(health_answer(config, &self.hidden, notes));
+            }
+            "RBAC" | "rbac" => {
+                self.rules.extend(read_rules(config, sight, &self.hidden, notes));
+            }
             "Compressor" => self.service.extend(compression(config, notes)),
             "Buffer" => self.service.extend(request_buffer(config, notes)),
             "HeaderMutation" => {
                 if let Some(mutations) = config.get("mutations") {
                     let own = HeaderEditList::read_mutations(mutations, notes);
+                    self.hidden.extend(own.changed_requests());
                     self.edits = own.within(&self.edits);
                 }
+                let wins = take_flag(config, "most_specific_header_mutations_wins", notes);
+                self.nearest_wins |= wins.unwrap_or(false);
+                self.hidden.extend(self.route_names.clone());
             }
             "LocalRateLimit" => match read_limit(config, notes) {
                 LimitOutcome::None => {}
@@ -149,12 +174,22 @@ impl FilterEffects {
                 let tags = (name == "IPTagging").then(|| "x-envoy-ip-tags".to_owned());
                 for field in written_fields(config).into_iter().chain(tags) {
                     self.edits.request.remove_field(&field);
+                    self.hidden.add(&field);
+                    self.written.push(field);
                 }
                 let reason = "there is no such filter: requests and answers pass without it";
                 leave_out(filter, reason, "", notes);
             }
             // Scripts, programs and services may refuse, and so may what is not known.
             _ => self.close(filter, &name, 403, false, notes),
+        }
+    }
+
+    /// Filters of the router, which come behind the choice of a server.
+    fn read_inner(&mut self, inner: &ConfigNode, name: &str, notes: &mut ConversionNotes) {
+        let is_codec = |one: &ConfigNode| extension_type(one, notes) == "UpstreamCodec";
+        if !inner.items().iter().all(is_codec) {
+            self.close(inner, name, 403, false, notes);
         }
     }
 
@@ -192,21 +227,27 @@ impl FilterEffects {
             edits: self.edits.clone(),
         };
         let mut switches: Vec<FilterSwitch> = Vec::new();
+        let mut mutations: Vec<HeaderEditList> = Vec::new();
         for level in levels {
             for entry in
                 level.get("typed_per_filter_config").map(ConfigNode::entries).unwrap_or_default()
             {
-                let switch = self.read_switch(entry, notes);
+                let mut switch = self.read_switch(entry, notes);
+                mutations.extend(switch.edits.take());
                 if !switches.iter().any(|known| known.name == switch.name) {
                     if let Some(limit) = &switch.limit {
                         access.limit = Some(limit.clone());
                     }
-                    if let Some(edits) = &switch.edits {
-                        access.edits = access.edits.then(edits);
-                    }
                     switches.push(switch);
                 }
             }
+        }
+        // All levels change fields, and the last one stays.
+        if self.nearest_wins {
+            mutations.reverse();
+        }
+        for edits in &mutations {
+            access.edits = access.edits.then(edits);
         }
         for filter in &self.closing {
             let switch = switches.iter().find(|switch| switch.name == filter.name);
@@ -279,6 +320,16 @@ impl FilterEffects {
         leave_out(entry, reason, "", notes);
         switch
     }
+}
+
+/// What stands around the filters of a connection manager.
+#[derive(Clone, Copy)]
+pub struct FilterPlace<'c> {
+    pub sight: AddressSight,
+    /// Fields that are written before all filters.
+    pub hidden: &'c HiddenFields,
+    /// The routes, which may have settings for single filters.
+    pub config: Option<&'c ConfigNode>,
 }
 
 /// What a route says of one filter.

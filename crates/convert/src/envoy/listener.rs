@@ -14,6 +14,7 @@ use super::addresses::{read_addresses, read_listener_filters, write_socket};
 use super::chain_order::{ChainPart, join_parts};
 use super::chains::{ChainEnd, FilterChain, read_chains};
 use super::clusters::ClusterPools;
+use super::early_edits::{EarlyEdits, write_early};
 use super::fields::settle_rest;
 use super::http::{HttpService, ManagerPlace, ServiceKey, read_manager};
 use super::listener_tls::{ChainTls, ListenerTls, read_tls};
@@ -38,6 +39,8 @@ struct ListenerParts {
     keys: Vec<ServiceKey>,
     tls: Option<ListenerTls>,
     rules: Vec<EnvoyRule>,
+    /// Edits before the rules, of each connection manager.
+    early: Vec<EarlyEdits>,
     is_http: bool,
 }
 
@@ -87,11 +90,18 @@ pub fn write_listener(
     if let Some(log) = read_logs(node, notes) {
         context.access_log.get_or_insert(log);
     }
-    let mut parts =
-        ListenerParts { path, table, keys: Vec::new(), tls, rules: Vec::new(), is_http };
+    let mut parts = ListenerParts {
+        path,
+        table,
+        keys: Vec::new(),
+        tls,
+        rules: Vec::new(),
+        early: Vec::new(),
+        is_http,
+    };
     read_ends(&chains, is_http, &mut parts, context, notes);
     settle_rest("listener", node, notes);
-    write_service(&service, parts, document);
+    write_service(&service, parts, document, notes);
 }
 
 fn chain_tls<'t>(chain: &FilterChain<'t>) -> Option<ChainTls<'t>> {
@@ -173,7 +183,7 @@ fn read_http(
         accepts_proxy: parts.table.has("accept-proxy"),
         offers_http2: parts.tls.as_ref().is_some_and(|tls| tls.offers_http2),
     };
-    let Some(HttpService { keys, rules }) = read_manager(manager, place, notes) else {
+    let Some(HttpService { keys, rules, early }) = read_manager(manager, place, notes) else {
         let reason = "its routes are not in the file: requests are refused";
         leave_out(chain.node, reason, "rules of the service", notes);
         return vec![EnvoyRule::refusal(
@@ -183,6 +193,7 @@ fn read_http(
             "no routes",
         )];
     };
+    parts.early.push(early);
     for key in keys {
         add_key(&mut parts.keys, key.table, key.key, key.value, key.source, notes);
     }
@@ -221,7 +232,12 @@ fn add_key(
     }
 }
 
-fn write_service(name: &str, mut parts: ListenerParts, document: &mut Document) {
+fn write_service(
+    name: &str,
+    mut parts: ListenerParts,
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) {
     let is_tls = parts.tls.is_some();
     // A rule that takes everything and only names its pool is the service's own pool.
     let simplified: Vec<RuleCondition> =
@@ -258,5 +274,6 @@ fn write_service(name: &str, mut parts: ListenerParts, document: &mut Document) 
     if parts.is_http && asks_servers {
         write_removal(name, document);
     }
+    write_early(name, parts.early, document, notes);
     rule::write(name, parts.rules, is_tls, document);
 }

@@ -11,7 +11,7 @@ use super::header_edits::HeaderEditList;
 use super::reader::{note_changed, take_flag};
 
 /// What Envoy takes out of requests: before its routes where clients connect to it, and else when it has read them.
-const TAKEN_OUT: [&str; 19] = [
+const TAKEN_OUT: [&str; 20] = [
     "x-envoy-attempt-count",
     "x-envoy-decorator-operation",
     "x-envoy-downstream-service-cluster",
@@ -19,6 +19,7 @@ const TAKEN_OUT: [&str; 19] = [
     "x-envoy-expected-rq-timeout-ms",
     "x-envoy-force-trace",
     "x-envoy-hedge-on-per-try-timeout",
+    "x-envoy-ip-tags",
     "x-envoy-is-timeout-retry",
     "x-envoy-max-retries",
     "x-envoy-original-host",

@@ -50,11 +50,16 @@ pub fn read_change(
     notes: &mut ConversionNotes,
 ) -> PathChange {
     if let Some(to) = take_text(action, "prefix_rewrite", notes).filter(|to| !to.is_empty()) {
-        if let Some(rewritten) = replace_prefix(to, matched) {
+        let is_path = !to.contains(['?', '#']);
+        if let Some(rewritten) = replace_prefix(to, matched).filter(|_| is_path) {
             return PathChange::Always(rewritten);
         }
         if let Some(field) = action.get("prefix_rewrite") {
-            let reason = "the route matches no prefix that could be replaced";
+            let reason = if is_path {
+                "the route matches no prefix that could be replaced"
+            } else {
+                "a new path has no query of its own"
+            };
             leave_out(field, reason, "`rewrite.path`", notes);
         }
         return PathChange::Unwritable;
@@ -134,6 +139,9 @@ fn prefix_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
 
 /// As `prefix_template`, for a redirect. An empty `{rest}` would take the slash before it along, and a group does not.
 pub fn redirect_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate> {
+    if to.contains(['?', '#']) {
+        return None;
+    }
     match &matched.path {
         PathMatch::Prefix(from) if to.ends_with('/') => {
             let case = if matched.ignore_case { "(?i)" } else { "" };
@@ -149,7 +157,7 @@ pub fn redirect_template(to: &str, matched: &RouteMatch) -> Option<PathTemplate>
 
 /// A pattern from the path's beginning, and a text with `\1` for its groups.
 fn replace_groups(pattern: &str, to: &str) -> Option<PathTemplate> {
-    let body = pattern.strip_prefix('^')?;
+    let body = pattern.strip_prefix('^').filter(|_| !to.contains(['?', '#']))?;
     let outline = outline_regex(body)?;
     // The `^` belongs to the first alternative only.
     if outline.has_alternatives {

@@ -4,6 +4,7 @@ use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::structured::node::ConfigNode;
 
+use super::hidden_fields::HiddenFields;
 use super::reader::{leave_out, take_flag, take_text};
 use super::rule::EnvoyRule;
 use super::strings::{StringMatch, header_condition, take_network, unsupported};
@@ -15,6 +16,7 @@ const DEEP: usize = 8;
 pub fn read_rules(
     filter: &ConfigNode,
     sight: AddressSight,
+    hidden: &HiddenFields,
     notes: &mut ConversionNotes,
 ) -> Vec<EnvoyRule> {
     let reader = PolicyReader { sight };
@@ -36,7 +38,7 @@ pub fn read_rules(
         let action = take_text(rules, "action", notes).unwrap_or("ALLOW");
         let mut any = Vec::new();
         for policy in rules.get("policies").map(ConfigNode::entries).unwrap_or_default() {
-            any.push(reader.policy(policy, notes));
+            any.push(hidden.hide(reader.policy(policy, notes)));
         }
         if let Some(policies) = rules.get("policies").filter(|field| field.is_empty()) {
             notes.converted(policies.source);

@@ -100,12 +100,7 @@ pub const GROUPS: &[FieldGroup] = &[
     },
     FieldGroup {
         message: "route_config",
-        fields: &[
-            "vhds",
-            "cluster_specifier_plugins",
-            "ignore_path_parameters_in_path_matching",
-            "vhost_header",
-        ],
+        fields: &["vhds", "cluster_specifier_plugins"],
         kind: LeftOut,
         reason: "virtual hosts are found by the host of the request, and paths are read in all their forms",
         instead: "",

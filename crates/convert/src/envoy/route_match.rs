@@ -74,7 +74,11 @@ impl RouteMatch {
                 RuleCondition::texts("path", &[text.clone(), format!("{text}/*")])
             }
             PathMatch::Separated(text) => {
-                matcher(TextMatch::Regex(format!("{}(?:/.*)?", escape_regex(text)))).on_path()
+                let case = if self.ignore_case { "(?i)" } else { "" };
+                RuleCondition::texts(
+                    "path-regex",
+                    &[format!("{case}{}(?:/.*)?", escape_regex(text))],
+                )
             }
             PathMatch::Other => RuleCondition::Unknown(unsupported("this match of the path")),
         }

@@ -5,6 +5,7 @@ use crate::structured::node::ConfigNode;
 
 use super::clusters::ClusterPools;
 use super::header_edits::HeaderEditList;
+use super::hidden_fields::HiddenFields;
 use super::host_names::PortTreatment;
 use super::http_filters::FilterEffects;
 use super::upgrades::UpgradePolicy;
@@ -15,6 +16,8 @@ pub struct RouteContext<'c, 't> {
     pub effects: FilterEffects,
     /// Edits that the connection manager makes by itself.
     pub edits: HeaderEditList,
+    /// Fields that rules cannot see as Envoy judges them.
+    pub hidden: HiddenFields,
     pub stream_idle: TimeSetting,
     pub tls: bool,
     /// X-Forwarded-Proto of a request says whether its client used TLS.

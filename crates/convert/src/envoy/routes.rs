@@ -41,8 +41,9 @@ pub fn read_rules(
         report_ports(host, ports, notes);
         of_hosts.push(host_rules(host, &common, context, notes));
     }
+    let mut rules = unread_choices(config, notes);
     settle_rest("route_config", config, notes);
-    let mut rules = context.effects.rules.clone();
+    rules.extend(context.effects.rules.clone());
     for group in order_hosts(&owners, ports) {
         if ports == PortTreatment::DroppedIfOwn && group.has_ports {
             let text = "names of virtual hosts with ports";
@@ -55,6 +56,26 @@ pub fn read_rules(
     if !is_closed_by_last(&rules, context.tls) {
         let when = RuleCondition::Is(true);
         rules.push(EnvoyRule::refusal(when, Some(404), config.source, "no virtual host"));
+    }
+    rules
+}
+
+/// The rules that refuse what Envoy would look for in another way than by host and path.
+fn unread_choices(config: &ConfigNode, notes: &mut ConversionNotes) -> Vec<EnvoyRule> {
+    let mut rules = Vec::new();
+    let mut refuse = |when: RuleCondition, field: &ConfigNode, reason: &str, notes: &mut _| {
+        leave_out(field, reason, "rules of the service", notes);
+        rules.push(EnvoyRule::refusal(when, Some(502), field.source, field.describe()));
+    };
+    if let Some(field) = config.get("vhost_header") {
+        let reason = "virtual hosts are found by the host of the request: all requests are refused";
+        refuse(RuleCondition::Is(true), field, reason, notes);
+    }
+    if take_flag(config, "ignore_path_parameters_in_path_matching", notes) == Some(true)
+        && let Some(field) = config.get("ignore_path_parameters_in_path_matching")
+    {
+        let reason = "rules look at all of a path: paths with `;` are refused";
+        refuse(RuleCondition::texts("path-regex", &[".*;.*"]), field, reason, notes);
     }
     rules
 }
@@ -159,7 +180,8 @@ fn route_rules(
         leave_out(route, "it matches nothing", "", notes);
         return Vec::new();
     };
-    let matched = RouteMatch::read(field, notes);
+    let mut matched = RouteMatch::read(field, notes);
+    matched.others = context.hidden.hide(matched.others);
     let when = matched.condition();
     let name = take_text(route, "name", notes).unwrap_or_default();
     let text = if name.is_empty() { route_text(field) } else { format!("route {name}") };

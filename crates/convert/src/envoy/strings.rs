@@ -129,6 +129,9 @@ impl StringMatch {
 
     /// A condition on a field of the request, which is there.
     fn on_field(&self, key: &'static str, name: &str) -> RuleCondition {
+        if key == "header" && self.has_outer_blanks() {
+            return RuleCondition::Is(false);
+        }
         let joint = if key == "header" { ": " } else { "=" };
         match (self.glob(), self.regex()) {
             (Some(glob), _) => {
@@ -143,6 +146,17 @@ impl StringMatch {
                 RuleCondition::texts("header-regex", &[format!("{name}: {regex}")])
             }
             _ => self.unknown(),
+        }
+    }
+
+    /// Whether only values with blanks at an end fit. Fields have none.
+    fn has_outer_blanks(&self) -> bool {
+        let blank = |c: char| matches!(c, ' ' | '\t');
+        match &self.text {
+            TextMatch::Exact(text) => text.starts_with(blank) || text.ends_with(blank),
+            TextMatch::Prefix(text) => text.starts_with(blank),
+            TextMatch::Suffix(text) => text.ends_with(blank),
+            TextMatch::Contains(_) | TextMatch::Regex(_) | TextMatch::Unknown(_) => false,
         }
     }
 
@@ -186,6 +200,9 @@ impl StringMatch {
     }
 }
 
+/// What every request has.
+const KNOWN_PSEUDO: [&str; 4] = [":authority", ":method", ":path", ":scheme"];
+
 /// Whether the configuration reads the path as these very characters.
 pub fn is_plain_path(path: &str) -> bool {
     path.starts_with('/') && !path.contains(['*', '?', '\\', '{', '}', '[', ']'])
@@ -208,7 +225,10 @@ pub fn header_condition(node: &ConfigNode, notes: &mut ConversionNotes) -> RuleC
         (Some(text), None) if pseudo => pseudo_condition(&name, text),
         (Some(text), None) if empty && text.fits_nothing() => text.unknown(),
         (Some(text), None) => text.on_field("header", &name),
-        (None, present) if pseudo => RuleCondition::Is(present.unwrap_or(true)),
+        (None, present) if KNOWN_PSEUDO.contains(&name.as_str()) => {
+            RuleCondition::Is(present.unwrap_or(true))
+        }
+        (None, _) if pseudo => RuleCondition::Unknown(unsupported(node.describe())),
         (None, Some(false)) => RuleCondition::texts("header", &[&name]).negate(),
         (None, _) => RuleCondition::texts("header", &[&name]),
         (Some(_), Some(_)) => RuleCondition::Unknown(unsupported(node.describe())),
@@ -251,8 +271,10 @@ fn pseudo_condition(name: &str, matcher: &StringMatch) -> RuleCondition {
         (":authority", _) => matcher.on_host(),
         // The query comes behind the path.
         (":path", TextMatch::Prefix(text)) if !text.contains('?') => matcher.on_path(),
-        (":scheme", TextMatch::Exact(scheme)) if scheme == "https" => RuleCondition::Tls,
-        (":scheme", TextMatch::Exact(scheme)) if scheme == "http" => RuleCondition::Tls.negate(),
+        // Behind proxies their word counts, and an edit sets it elsewhere.
+        (":scheme", TextMatch::Exact(scheme)) if matches!(scheme.as_str(), "http" | "https") => {
+            RuleCondition::texts("header", &[format!("x-forwarded-proto: {scheme}")])
+        }
         // `:path` has the query, and a condition on the path has not.
         _ => RuleCondition::Unknown(unsupported(&format!("this match of `{name}`"))),
     }

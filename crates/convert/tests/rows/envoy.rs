@@ -104,8 +104,9 @@ fn filters_that_decide_about_access_close_their_routes() {
         );
         let result = convert(&text, "x", Dialect::Envoy);
         let written = result.text.unwrap_or_default();
+        let rules = written.split_once("[[service.l.rule]]").unwrap().1;
         let open =
-            written.lines().any(|line| line.starts_with("rewrite") || line.starts_with("split"));
+            rules.lines().any(|line| line.starts_with("rewrite") || line.starts_with("split"));
         assert!(written.contains(refusal) && !open, "{filter}\n{written}");
         assert!(result.left_out > 0 && result.unsettled == 0);
     }

@@ -219,7 +219,7 @@ const FIELDS: &[EnvoyCase] = &[
         route(
             "{ match: { prefix: /a }, route: { cluster: c }, request_headers_to_add: [{ header: { key: X-User, value: '%DYNAMIC_METADATA(a:b)%' }, append_action: OVERWRITE_IF_EXISTS_OR_ADD }] },",
         ),
-        "\"x-forwarded-client-cert\", \"x-user\"]",
+        "pool = \"c\" rewrite = { remove = \"x-user\"",
         true,
     ),
     (
