@@ -39,6 +39,8 @@ pub mod path;
 pub mod preflight;
 pub mod query;
 pub mod refused_requests;
+pub mod renamed_metrics;
+pub mod renamed_names;
 pub mod request_head;
 pub mod retry;
 pub mod rules;

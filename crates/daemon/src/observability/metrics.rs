@@ -5,6 +5,7 @@
 
 mod capture;
 mod certificates;
+mod earlier_names;
 mod error_origins;
 mod family;
 mod gzip;
@@ -53,7 +54,7 @@ pub struct ScrapeInput {
     pub now: u64,
 }
 
-/// The scrape as text.
+/// The scrape as text, with renamed metrics under their earlier names too.
 ///
 /// # Errors
 /// Only when a label cannot be formatted, which no name that the configuration takes can cause.
@@ -62,7 +63,7 @@ pub fn encode_metrics(scrape: ScrapeInput) -> Result<String, std::fmt::Error> {
     registry.register_collector(Box::new(scrape));
     let mut out = String::new();
     encode(&mut out, &registry)?;
-    Ok(out)
+    Ok(earlier_names::add_earlier_names(&out))
 }
 
 impl Collector for ScrapeInput {

@@ -1,7 +1,6 @@
-//! The keys that had other names before: for their page, and for patches of files that still have them.
+//! The keys that had other names before, for patches of files that still have them.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::OnceLock;
 
 use super::file_root::ROOT;
@@ -30,30 +29,6 @@ pub fn former_names(name: &str) -> &'static [&'static str] {
         .get_or_init(|| renamed_keys().iter().map(|key| (key.name, key.former_names)).collect());
     by_name.get(name).copied().unwrap_or_default()
 }
-
-/// The page that lists them.
-pub fn render_renamed_keys() -> String {
-    let mut text = INTRODUCTION.to_owned();
-    for key in renamed_keys() {
-        for former in key.former_names {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "| `{}` | `{former}` | `{}` |", key.path, key.name);
-        }
-    }
-    text
-}
-
-const INTRODUCTION: &str = "\
-# Renamed keys
-
-Written from the schema that reads the file; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
-
-A file with an earlier name is read, and `steelyard check` warns with the new one. The next minor version reads the new
-name alone. A table with both names is refused. A patch that sets such a key writes it under the new name.
-
-| table | earlier name | name |
-|---|---|---|
-";
 
 fn collect_renamed(
     out: &mut Vec<RenamedKey>,

@@ -1,7 +1,7 @@
 //! The committed reference equals the schema's present output.
 
 use model::config::reference::render_reference;
-use model::config::renamed_keys::render_renamed_keys;
+use model::renamed_names::render_renamed_names;
 
 use super::support::repository;
 
@@ -21,9 +21,9 @@ fn the_reference_is_fresh() {
 }
 
 #[test]
-fn the_page_of_renamed_keys_is_fresh() {
+fn the_page_of_renamed_names_is_fresh() {
     let path = repository("docs/reference/renamed.md");
-    let text = render_renamed_keys();
+    let text = render_renamed_names();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, &text).unwrap();
     }

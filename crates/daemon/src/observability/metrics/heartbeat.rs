@@ -63,7 +63,7 @@ fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<()
     let help = "Records that were not applied, by why.";
     counters(to, "steelyard_replication_rejected", None, help, whys(|view| &view.rejected))?;
     let help = "Entries that could not be told, by why.";
-    counters(to, "steelyard_replication_untold", None, help, whys(|view| &view.unsendable))
+    counters(to, "steelyard_replication_unsent", None, help, whys(|view| &view.unsendable))
 }
 
 fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -47,7 +47,7 @@ pub(super) fn encode(
         })
     });
     let help = "Time that watched connections stood still, by whose it was and why.";
-    seconds(to, "steelyard_packet_insight_time", Some(Unit::Seconds), help, time)
+    seconds(to, "steelyard_flow_samples_stalled", Some(Unit::Seconds), help, time)
 }
 
 /// Encodes the sampling rate, and the connections that were sampled incompletely.
@@ -58,16 +58,16 @@ fn encode_sampling(
 ) -> Result<(), Error> {
     let help = "Of connections whose packets are forwarded one in so many is watched; 0: none.";
     let sample = f64::from(view.flow_samples.sample.unwrap_or(0));
-    gauge(to, "steelyard_packet_insight_sample", None, help, sample)?;
+    gauge(to, "steelyard_flow_samples_one_in", None, help, sample)?;
     let help = "Connections that are watched now.";
-    gauge(to, "steelyard_packet_insight_watched", None, help, view.flow_samples.watched as f64)?;
+    gauge(to, "steelyard_flow_samples_watched", None, help, view.flow_samples.watched as f64)?;
     let drawn = view.flow_samples.outcomes;
     let missed = [("full", drawn.full), ("evicted", drawn.evicted), ("unread", drawn.unread)];
     let rows = missed.map(|(why, count)| ([("why", why)], count));
     let help = "Connections that were drawn and not watched to their end, by why.";
-    counters(to, "steelyard_packet_insight_missed", None, help, rows)?;
+    counters(to, "steelyard_flow_samples_missed", None, help, rows)?;
     let help = "What watched connections showed and explain had no room for.";
-    counter(to, "steelyard_packet_insight_dropped", None, help, totals.dropped)
+    counter(to, "steelyard_flow_samples_dropped", None, help, totals.dropped)
 }
 
 fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -75,23 +75,23 @@ fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(),
         rows.iter().map(move |(name, total)| ([("service", *name)], value(total)))
     };
     let help = "Connections that were watched.";
-    let name = "steelyard_packet_insight_connections";
+    let name = "steelyard_flow_samples_connections";
     counters(to, name, None, help, of(|total| total.connections))?;
     let help = "Watched connections that a server refused with a reset.";
-    counters(to, "steelyard_packet_insight_refused", None, help, of(|total| total.refused))?;
+    counters(to, "steelyard_flow_samples_refused", None, help, of(|total| total.refused))?;
     let unfinished = rows.iter().flat_map(|(name, total)| {
         let each = HandshakeStall::ALL.iter().zip(total.unfinished).filter(|(_, count)| *count > 0);
         each.map(move |(who, count)| ([("service", *name), ("silent", who.name())], count))
     });
     let help = "Handshakes of watched connections that were not done, by who was silent.";
-    counters(to, "steelyard_packet_insight_unfinished", None, help, unfinished)?;
+    counters(to, "steelyard_flow_samples_handshakes_unfinished", None, help, unfinished)?;
     let parts = ["server", "client", "whole"];
     let opened = rows.iter().flat_map(|(name, total)| {
         let each = parts.into_iter().zip(&total.opened).filter(|(_, sum)| sum.count() > 0);
         each.map(move |(part, sum)| ([("service", *name), ("part", part)], sum.clone()))
     });
     let help = "Handshakes of watched connections: SYN to SYN-ACK (server), SYN-ACK to ACK (client), all of it.";
-    histograms(to, "steelyard_packet_insight_handshake", help, &EDGES, opened)
+    histograms(to, "steelyard_flow_samples_handshake", help, &EDGES, opened)
 }
 
 /// Counters of both directions.
@@ -119,17 +119,17 @@ fn sides(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error
     let rows = repairs.into_iter().map(|(service, from, how, count)| {
         ([("service", service), ("from", from), ("how", how)], count)
     });
-    counters(to, "steelyard_packet_insight_repairs", None, help, rows)?;
+    counters(to, "steelyard_flow_samples_repairs", None, help, rows)?;
     let windows = each(&[("zero", |told| told.zero_window), ("silly", |told| told.silly_window)]);
     let help = "Packets that say a closed window, or one smaller than a segment, by who sent them.";
     let rows = windows.into_iter().map(|(service, from, window, count)| {
         ([("service", service), ("from", from), ("window", window)], count)
     });
-    counters(to, "steelyard_packet_insight_windows", None, help, rows)?;
+    counters(to, "steelyard_flow_samples_small_windows", None, help, rows)?;
     let resets = each(&[("reset", |told| told.resets)]);
     let help = "Resets of watched connections by who sent them.";
     let rows = resets
         .into_iter()
         .map(|(service, from, _, count)| ([("service", service), ("from", from)], count));
-    counters(to, "steelyard_packet_insight_resets", None, help, rows)
+    counters(to, "steelyard_flow_samples_resets", None, help, rows)
 }

@@ -14,39 +14,39 @@ pub(super) fn encode(shared: &NameServerState, to: &mut DescriptorEncoder) -> Re
     let received =
         DnsTransport::ALL.map(|by| ([("transport", by.name())], shared.counts.received(by)));
     let help = "DNS queries that came in.";
-    counters(to, "steelyard_names_queries", None, help, received)?;
+    counters(to, "steelyard_dns_queries", None, help, received)?;
     let fates = DnsTransport::ALL.into_iter().flat_map(|by| {
         Fate::ALL.iter().map(move |fate| {
-            ([("transport", by.name()), ("fate", fate.name())], shared.counts.by_fate(by, *fate))
+            ([("transport", by.name()), ("outcome", fate.name())], shared.counts.by_fate(by, *fate))
         })
     });
     let help = "DNS queries by what they came to; each is in one.";
-    counters(to, "steelyard_names_fates", None, help, fates)?;
+    counters(to, "steelyard_dns_query_outcomes", None, help, fates)?;
     let crowded = shared.counts.evicted_networks.load(Ordering::Relaxed);
     let help = "Networks that lost their place among the limited ones while they had a debt.";
-    counter(to, "steelyard_names_rate_crowded", None, help, crowded)?;
+    counter(to, "steelyard_dns_rate_limit_evictions", None, help, crowded)?;
     let tcp = shared.tcp.totals().map(|(what, count)| ([("what", what)], count));
     let help = "DNS connections over TCP by what became of them.";
-    counters(to, "steelyard_names_connections", None, help, tcp)?;
+    counters(to, "steelyard_dns_connections", None, help, tcp)?;
     let open = shared.tcp.open.load(Ordering::Relaxed) as f64;
     let help = "DNS connections over TCP that are open.";
-    gauge(to, "steelyard_names_connections_open", None, help, open)?;
+    gauge(to, "steelyard_dns_connections_open", None, help, open)?;
     let sockets = shared
         .sockets()
         .into_iter()
         .map(|(at, state)| ([("address", at.to_string())], if state.is_ok() { 1.0 } else { 0.0 }));
     let help = "1 where queries are answered at this address, 0 where it is not had.";
-    gauges(to, "steelyard_names_listening", None, help, sockets)?;
+    gauges(to, "steelyard_dns_listening", None, help, sockets)?;
     let names = || book.plan.names.iter().zip(&book.states);
     let up = names()
         .map(|(name, state)| ([("name", name.config.name.as_str())], state.up_candidates() as f64));
     let help = "What a name may be answered with now.";
-    gauges(to, "steelyard_names_up", None, help, up)?;
+    gauges(to, "steelyard_dns_name_candidates_up", None, help, up)?;
     let answers = names().map(|(name, _)| {
         ([("name", name.config.name.as_str())], name.counters.answers.load(Ordering::Relaxed))
     });
     let help = "Answers with addresses of a name.";
-    counters(to, "steelyard_names_answers", None, help, answers)?;
+    counters(to, "steelyard_dns_name_responses", None, help, answers)?;
     let given = names().flat_map(|(name, _)| {
         name.counters.first_choices.iter().map(|given| {
             let labels =
@@ -55,5 +55,5 @@ pub(super) fn encode(shared: &NameServerState, to: &mut DescriptorEncoder) -> Re
         })
     });
     let help = "How often a candidate came first in an answer.";
-    counters(to, "steelyard_names_given", None, help, given)
+    counters(to, "steelyard_dns_name_first_choices", None, help, given)
 }

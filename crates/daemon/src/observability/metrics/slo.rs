@@ -44,22 +44,22 @@ pub(super) fn encode(
         known.map(|(view, tally)| (view.config.name.as_str(), tally)).collect();
     let rows = totals.iter().flat_map(|(service, tally)| {
         ENDS.iter()
-            .map(move |end| ([("service", *service), ("end", end.value)], (end.counter)(tally)))
+            .map(move |end| ([("service", *service), ("outcome", end.value)], (end.counter)(tally)))
     });
     let help = "Operations of users by how they ended; fast, slow and failed count for or against promises.";
-    counters(to, "steelyard_users_operations", None, help, rows)?;
+    counters(to, "steelyard_slo_operations", None, help, rows)?;
     let rows = totals
         .iter()
         .map(|(service, tally)| ([("service", *service)], tally.client_aborted_late()));
     let help = "Operations that their clients left after longer than what is fast.";
-    counters(to, "steelyard_users_left_late", None, help, rows)?;
+    counters(to, "steelyard_slo_aborted_late", None, help, rows)?;
     let rows = totals.iter().flat_map(|(service, tally)| {
         TcpError::ALL
             .iter()
             .map(move |kind| ([("service", *service), ("kind", kind.name())], tally.error(*kind)))
     });
     let help = "Errors of TCP that ended operations of users, by kind.";
-    counters(to, "steelyard_users_tcp_errors", None, help, rows)?;
+    counters(to, "steelyard_slo_tcp_errors", None, help, rows)?;
     let mine: Vec<ServiceSloRow<'_>> = services
         .iter()
         .filter_map(|view| {
@@ -81,7 +81,7 @@ fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Resul
     };
     let rows = each().flat_map(|(service, network, tally)| {
         ENDS.iter().map(move |end| {
-            let labels = [("service", service), ("network", network), ("end", end.value)];
+            let labels = [("service", service), ("network", network), ("outcome", end.value)];
             (labels, (end.counter)(tally))
         })
     });
@@ -89,7 +89,7 @@ fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Resul
         "Operations of users by network of clients; those that are not told apart are `other`.";
     counters(
         to,
-        "steelyard_users_network_operations",
+        "steelyard_slo_network_operations",
         None,
         help,
         rows.filter(|(_, count)| *count > 0),
@@ -103,7 +103,7 @@ fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Resul
     let help = "Errors of TCP that ended operations, by network of clients; kinds that never came are left out.";
     counters(
         to,
-        "steelyard_users_network_tcp_errors",
+        "steelyard_slo_network_tcp_errors",
         None,
         help,
         rows.filter(|(_, count)| *count > 0),
@@ -118,18 +118,18 @@ fn encode_objectives(
         let all = services.iter().flat_map(|ServiceSloRow { service, slo }| {
             slo.objectives.iter().map(|promise| (*service, promise))
         });
-        all.map(|(service, it)| ([("service", service), ("promise", it.what.as_str())], it))
+        all.map(|(service, it)| ([("service", service), ("objective", it.what.as_str())], it))
     };
     let mut ratio = |name: &str, help: &str, of: fn(&UsersPromise) -> Option<f64>| {
         let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
         gauges(to, name, None, help, rows)
     };
     let help = "Share of operations that is promised to be good.";
-    ratio("steelyard_users_promised_ratio", help, |it| Some(it.target_percent))?;
+    ratio("steelyard_slo_target_ratio", help, |it| Some(it.target_percent))?;
     let help = "Share of operations of the window that was good.";
-    ratio("steelyard_users_kept_ratio", help, |it| it.percent)?;
+    ratio("steelyard_slo_good_ratio", help, |it| it.percent)?;
     let help = "Share of the operations that may be bad which is left; below 0 it is overdrawn.";
-    ratio("steelyard_users_budget_left_ratio", help, |it| Some(it.budget_left_percent))?;
+    ratio("steelyard_slo_budget_remaining_ratio", help, |it| Some(it.budget_left_percent))?;
     let rows = each().flat_map(|([service, what], promise)| {
         let spans = promise.alarms.iter().flat_map(|alarm| [&alarm.short, &alarm.long]);
         spans.filter_map(move |span| {
@@ -138,7 +138,7 @@ fn encode_objectives(
         })
     });
     let help = "How many times as many operations are bad as may be, over the span that ends now.";
-    gauges(to, "steelyard_users_burn_ratio", None, help, rows)?;
+    gauges(to, "steelyard_slo_burn_rate", None, help, rows)?;
     let rows = each().flat_map(|([service, what], promise)| {
         promise.alarms.iter().map(move |alarm| {
             let stands = f64::from(u8::from(alarm.since_unix_ms.is_some()));
@@ -146,7 +146,7 @@ fn encode_objectives(
         })
     });
     let help = "Whether a promise's budget burns too quickly over both spans of the alarm: 1 or 0.";
-    gauges(to, "steelyard_users_alarm", None, help, rows)
+    gauges(to, "steelyard_slo_alarm", None, help, rows)
 }
 
 /// The spans of alarms, which are few.

@@ -44,5 +44,5 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
     let kinds = [("resolution", shut.resolution), ("in", shut.inbound), ("out", shut.outbound)];
     let help = "Packets kept from passing because the shared address was not held any more.";
     let rows = kinds.map(|(kind, count)| ([("kind", kind)], count));
-    counters(to, "steelyard_vrrp_gate_shut", None, help, rows)
+    counters(to, "steelyard_vrrp_fenced", None, help, rows)
 }

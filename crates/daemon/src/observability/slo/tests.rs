@@ -244,18 +244,18 @@ fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
     };
     let text = crate::observability::metrics::encode_metrics(scrape).unwrap();
     for line in [
-        "steelyard_users_operations_total{service=\"shop\",end=\"fast\"} 90",
-        "steelyard_users_operations_total{service=\"shop\",end=\"failed\"} 10",
-        "steelyard_users_operations_total{service=\"shop\",end=\"left\"} 7",
-        "steelyard_users_tcp_errors_total{service=\"shop\",kind=\"timed-out\"} 10",
-        "steelyard_users_network_operations_total{service=\"shop\",network=\"10.0.0.0/24\",end=\"failed\"} 10",
-        "steelyard_users_network_operations_total{service=\"shop\",network=\"other\",end=\"fast\"} 70",
-        "steelyard_users_network_tcp_errors_total{service=\"shop\",network=\"10.0.0.0/24\",kind=\"aborted-by-client\"} 7",
-        "steelyard_users_promised_ratio{service=\"shop\",promise=\"available\"} 0.99",
-        "steelyard_users_kept_ratio{service=\"shop\",promise=\"available\"} 0.9",
-        "steelyard_users_burn_ratio{service=\"shop\",promise=\"available\",span_seconds=\"300\"} 9.99",
-        "steelyard_users_alarm{service=\"shop\",promise=\"available\",alarm=\"6h\"} 1",
-        "steelyard_users_alarm{service=\"shop\",promise=\"available\",alarm=\"1h\"} 0",
+        "steelyard_slo_operations_total{service=\"shop\",outcome=\"fast\"} 90",
+        "steelyard_slo_operations_total{service=\"shop\",outcome=\"failed\"} 10",
+        "steelyard_slo_operations_total{service=\"shop\",outcome=\"left\"} 7",
+        "steelyard_slo_tcp_errors_total{service=\"shop\",kind=\"timed-out\"} 10",
+        "steelyard_slo_network_operations_total{service=\"shop\",network=\"10.0.0.0/24\",outcome=\"failed\"} 10",
+        "steelyard_slo_network_operations_total{service=\"shop\",network=\"other\",outcome=\"fast\"} 70",
+        "steelyard_slo_network_tcp_errors_total{service=\"shop\",network=\"10.0.0.0/24\",kind=\"aborted-by-client\"} 7",
+        "steelyard_slo_target_ratio{service=\"shop\",objective=\"available\"} 0.99",
+        "steelyard_slo_good_ratio{service=\"shop\",objective=\"available\"} 0.9",
+        "steelyard_slo_burn_rate{service=\"shop\",objective=\"available\",span_seconds=\"300\"} 9.99",
+        "steelyard_slo_alarm{service=\"shop\",objective=\"available\",alarm=\"6h\"} 1",
+        "steelyard_slo_alarm{service=\"shop\",objective=\"available\",alarm=\"1h\"} 0",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

@@ -111,26 +111,34 @@ fn watched_connections_are_counted_by_service() {
     let samples = scrape(&snapshot.snapshot, facts);
     let shop = ("service", "shop");
     for (name, labels, expected) in [
-        ("sample", vec![], Some(64.0)),
+        ("one_in", vec![], Some(64.0)),
         ("watched", vec![], Some(2.0)),
         ("missed_total", vec![("why", "full")], Some(0.0)),
         ("connections_total", vec![shop], Some(1.0)),
-        ("unfinished_total", vec![("service", "mail"), ("silent", "unknown")], Some(1.0)),
-        ("unfinished_total", vec![shop], None),
+        (
+            "handshakes_unfinished_total",
+            vec![("service", "mail"), ("silent", "unknown")],
+            Some(1.0),
+        ),
+        ("handshakes_unfinished_total", vec![shop], None),
         ("handshake_seconds_count", vec![shop, ("part", "server")], Some(1.0)),
         ("handshake_seconds_sum", vec![shop, ("part", "whole")], Some(0.05)),
         ("repairs_total", vec![shop, ("from", "client"), ("how", "lost-behind")], Some(2.0)),
         ("repairs_total", vec![shop, ("from", "server")], None),
-        ("windows_total", vec![shop, ("from", "client"), ("window", "zero")], Some(3.0)),
+        ("small_windows_total", vec![shop, ("from", "client"), ("window", "zero")], Some(3.0)),
         ("resets_total", vec![shop, ("from", "client")], Some(1.0)),
         (
-            "time_seconds_total",
+            "stalled_seconds_total",
             vec![shop, ("owner", "client"), ("limit", "ZERO_WINDOW")],
             Some(0.5),
         ),
-        ("time_seconds_total", vec![shop, ("owner", "network"), ("limit", "CONNECT")], Some(0.05)),
+        (
+            "stalled_seconds_total",
+            vec![shop, ("owner", "network"), ("limit", "CONNECT")],
+            Some(0.05),
+        ),
     ] {
-        let name = format!("steelyard_packet_insight_{name}");
+        let name = format!("steelyard_flow_samples_{name}");
         assert_eq!(value(&samples, &name, &labels), expected, "{name} {labels:?}");
     }
     insight.record_changes(Vec::new(), &WorkerSnapshot::default());

@@ -1,0 +1,83 @@
+//! The metrics that had other names before: for the scrape, which has them for one minor version more, and their page.
+
+/// A metric without the suffix of its type (`_total`, `_bucket`), and the name that it had before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenamedMetric {
+    pub name: &'static str,
+    pub former_name: &'static str,
+    /// A label that was renamed with it.
+    pub label: Option<RenamedLabel>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenamedLabel {
+    pub name: &'static str,
+    pub former_name: &'static str,
+}
+
+impl RenamedMetric {
+    const fn new(name: &'static str, former_name: &'static str) -> RenamedMetric {
+        RenamedMetric { name, former_name, label: None }
+    }
+
+    const fn with_label(self, name: &'static str, former_name: &'static str) -> RenamedMetric {
+        RenamedMetric { label: Some(RenamedLabel { name, former_name }), ..self }
+    }
+}
+
+/// By name.
+pub const RENAMED_METRICS: [RenamedMetric; 33] = [
+    RenamedMetric::new("steelyard_dns_connections", "steelyard_names_connections"),
+    RenamedMetric::new("steelyard_dns_connections_open", "steelyard_names_connections_open"),
+    RenamedMetric::new("steelyard_dns_listening", "steelyard_names_listening"),
+    RenamedMetric::new("steelyard_dns_name_candidates_up", "steelyard_names_up"),
+    RenamedMetric::new("steelyard_dns_name_first_choices", "steelyard_names_given"),
+    RenamedMetric::new("steelyard_dns_name_responses", "steelyard_names_answers"),
+    RenamedMetric::new("steelyard_dns_queries", "steelyard_names_queries"),
+    RenamedMetric::new("steelyard_dns_query_outcomes", "steelyard_names_fates")
+        .with_label("outcome", "fate"),
+    RenamedMetric::new("steelyard_dns_rate_limit_evictions", "steelyard_names_rate_crowded"),
+    RenamedMetric::new(
+        "steelyard_flow_samples_connections",
+        "steelyard_packet_insight_connections",
+    ),
+    RenamedMetric::new("steelyard_flow_samples_dropped", "steelyard_packet_insight_dropped"),
+    RenamedMetric::new(
+        "steelyard_flow_samples_handshake_seconds",
+        "steelyard_packet_insight_handshake_seconds",
+    ),
+    RenamedMetric::new(
+        "steelyard_flow_samples_handshakes_unfinished",
+        "steelyard_packet_insight_unfinished",
+    ),
+    RenamedMetric::new("steelyard_flow_samples_missed", "steelyard_packet_insight_missed"),
+    RenamedMetric::new("steelyard_flow_samples_one_in", "steelyard_packet_insight_sample"),
+    RenamedMetric::new("steelyard_flow_samples_refused", "steelyard_packet_insight_refused"),
+    RenamedMetric::new("steelyard_flow_samples_repairs", "steelyard_packet_insight_repairs"),
+    RenamedMetric::new("steelyard_flow_samples_resets", "steelyard_packet_insight_resets"),
+    RenamedMetric::new("steelyard_flow_samples_small_windows", "steelyard_packet_insight_windows"),
+    RenamedMetric::new(
+        "steelyard_flow_samples_stalled_seconds",
+        "steelyard_packet_insight_time_seconds",
+    ),
+    RenamedMetric::new("steelyard_flow_samples_watched", "steelyard_packet_insight_watched"),
+    RenamedMetric::new("steelyard_replication_unsent", "steelyard_replication_untold"),
+    RenamedMetric::new("steelyard_slo_aborted_late", "steelyard_users_left_late"),
+    RenamedMetric::new("steelyard_slo_alarm", "steelyard_users_alarm")
+        .with_label("objective", "promise"),
+    RenamedMetric::new("steelyard_slo_budget_remaining_ratio", "steelyard_users_budget_left_ratio")
+        .with_label("objective", "promise"),
+    RenamedMetric::new("steelyard_slo_burn_rate", "steelyard_users_burn_ratio")
+        .with_label("objective", "promise"),
+    RenamedMetric::new("steelyard_slo_good_ratio", "steelyard_users_kept_ratio")
+        .with_label("objective", "promise"),
+    RenamedMetric::new("steelyard_slo_network_operations", "steelyard_users_network_operations")
+        .with_label("outcome", "end"),
+    RenamedMetric::new("steelyard_slo_network_tcp_errors", "steelyard_users_network_tcp_errors"),
+    RenamedMetric::new("steelyard_slo_operations", "steelyard_users_operations")
+        .with_label("outcome", "end"),
+    RenamedMetric::new("steelyard_slo_target_ratio", "steelyard_users_promised_ratio")
+        .with_label("objective", "promise"),
+    RenamedMetric::new("steelyard_slo_tcp_errors", "steelyard_users_tcp_errors"),
+    RenamedMetric::new("steelyard_vrrp_fenced", "steelyard_vrrp_gate_shut"),
+];
