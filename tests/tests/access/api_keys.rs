@@ -81,6 +81,35 @@ fn a_key_in_the_query_is_taken_out_and_stands_in_no_log() {
 }
 
 #[test]
+fn a_key_in_the_query_of_a_malformed_request_stands_in_no_log() {
+    let recorder = RecordingServer::start();
+    let dir = TestDir::new();
+    let balancer = start(&recorder, &dir, "query = \"key\"\n");
+    let hosts = "Host: a\r\nHost: b\r\n";
+    for (place, head) in [
+        format!("GET /0?key=k3y%2Bone HTTP/1.1\r\n{hosts}"),
+        "GET /1?key=k3y one HTTP/1.1\r\nHost: a\r\n".to_owned(),
+        "GET /2?b=1&k%65y=k3y\u{1}k3y&c=2 HTTP/1.1\r\nHost: a\r\n".to_owned(),
+        "GET /3?key=\u{7f}k3y+one HTTP/1.1\r\nHost: a\r\n".to_owned(),
+        "G@T /4?key=k3y HTTP/1.1\r\nHost: a\r\n".to_owned(),
+        "GET /5?key=k3y HTTP/9.9\r\nHost: a\r\n".to_owned(),
+        "GET /6?key=k3y HTTP/1.1\r\nHost: a\r\nX Y: 1\r\n".to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mut client = balancer.client();
+        client.send(format!("{head}\r\n"));
+        assert!(client.read_answer().status() >= 400, "{head}");
+        balancer.wait_for_log_line("a malformed request", |line| {
+            line["target"].as_str().is_some_and(|it| it.contains(&format!("/{place}?")))
+        });
+    }
+    assert!(recorder.so_far().requests.is_empty());
+    assert!(!balancer.log_text().contains("k3y"), "{}", balancer.log_text());
+}
+
+#[test]
 fn no_field_of_the_log_has_a_key_not_even_one_that_became_a_credential_later() {
     let recorder = RecordingServer::start();
     let dir = TestDir::new();

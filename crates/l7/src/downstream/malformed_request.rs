@@ -1,5 +1,7 @@
 //! Handles a malformed request: sends a response where possible, and always counts and logs it.
 
+use std::borrow::Cow;
+
 use model::cause::Cause;
 use wire::http1::{Defect, DefectDetail};
 
@@ -9,6 +11,7 @@ use crate::exchange::ExchangeContext;
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply::{self, LocalReply};
 use crate::rt::NetDriver;
+use crate::worker::authentication::key_parameter;
 
 /// Why no request was read.
 pub enum RequestReadError {
@@ -158,13 +161,39 @@ pub async fn answer_malformed<N: NetDriver>(
         Some(protocol) => LoggedRequest::multiplexed(caller.peer, protocol),
         None => LoggedRequest::unreadable(caller.peer, view.config.forward),
     };
-    let request = LoggedRequest { method: line.method, target: line.target, offence, ..request };
+    let keys = &*view.config.auth_plan.key_parameters;
+    let target = hide_keys(line.target, keys);
+    let offence = hide_broken_key(offence, line.target, keys);
+    let request = LoggedRequest { method: line.method, target: &target, offence, ..request };
     worker.close(&view, None, &mut record, &request);
     if matches!(after, ConnectionDisposition::KeepAlive) {
         ConnectionDisposition::Linger
     } else {
         after
     }
+}
+
+/// The target without the credentials that clients send in parameters of its query.
+fn hide_keys<'t>(target: &'t [u8], keys: &[String]) -> Cow<'t, [u8]> {
+    if !target.contains(&b'?') {
+        return Cow::Borrowed(target);
+    }
+    keys.iter()
+        .fold(Cow::Borrowed(target), |shown, key| Cow::Owned(key_parameter::hidden(&shown, key)))
+}
+
+/// What may be shown of a violation: in a request line with a query only its first byte, since the bytes behind it may be
+/// those of a credential.
+fn hide_broken_key<'o>(
+    offence: DefectDetail<'o>,
+    target: &[u8],
+    keys: &[String],
+) -> DefectDetail<'o> {
+    if keys.is_empty() || !offence.field.is_empty() || !target.contains(&b'?') {
+        return offence;
+    }
+    let found_bytes = offence.found_bytes.get(..1).unwrap_or_default();
+    DefectDetail { found_bytes, ..offence }
 }
 
 fn cause_of(defect: Defect) -> Cause {
