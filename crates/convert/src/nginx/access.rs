@@ -4,7 +4,7 @@ use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value::KeyValue;
 
-use super::directives;
+use super::foreign_guards::{authenticates, is_guard};
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -134,14 +134,17 @@ fn client_lists<'t>(
     out
 }
 
+const NO_LOGIN: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
+const LOGIN_INSTEAD: &str =
+    "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
+const KNOWN_INSTEAD: &str = "see what the module does, then take the rule with `deny` out";
+const NOT_KNOWN: &str = "the converter does not know what it does; so that nothing is open that was closed, a rule refuses what it stands in";
+
 /// Refusals of what authentication protects, which nobody here does.
 fn authentication(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<NginxRule> {
     let mut out = Vec::new();
     let known = ["auth_basic", "auth_request", "auth_jwt", "secure_link"];
-    let mut others: Vec<&str> =
-        scope.names().filter(|name| authenticates(name) && !known.contains(name)).collect();
-    others.sort_unstable();
-    others.dedup();
+    let others = scope.guards(is_guard).into_iter().filter(|name| !known.contains(name));
     for name in known.into_iter().chain(others) {
         let Some(auth) = scope.get(name) else { continue };
         if auth.word(0) == "off" {
@@ -150,9 +153,10 @@ fn authentication(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Ve
             if let Some(file) = scope.get("auth_basic_user_file").filter(|_| name == "auth_basic") {
                 notes.left_out(file.source, &file.text(), "requests are not authenticated", "");
             }
-            let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
-            let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-            notes.left_out(auth.source, &auth.text(), reason, instead);
+            match authenticates(name) {
+                true => notes.left_out(auth.source, &auth.text(), NO_LOGIN, LOGIN_INSTEAD),
+                false => notes.left_out(auth.source, &auth.text(), NOT_KNOWN, KNOWN_INSTEAD),
+            }
             out.push(unauthenticated(auth));
         }
     }
@@ -187,61 +191,9 @@ fn clients_of_proxies(
     Some(refusal(RuleCondition::texts("client", &proxies), first))
 }
 
-/// Whether a directive belongs to a module or script that authenticates clients.
-pub fn authenticates(name: &str) -> bool {
-    let settings =
-        ["_file", "_delay", "_set", "_key", "_claim", "_type", "_leeway", "_size", "Config"];
-    let is_setting = settings.iter().any(|word| name.contains(word));
-    if matches!(name, "auth_jwt" | "auth_request" | "js_access" | "modsecurity" | "ssl_ocsp") {
-        return true;
-    }
-    let scripts = ["access_by_lua", "rewrite_by_lua", "server_rewrite_by_lua"];
-    if scripts.iter().any(|script| name.starts_with(script)) {
-        return true;
-    }
-    let is_own = name.starts_with("auth_") && name != "auth_http";
-    (is_own || is_unknown_guard(name)) && !is_setting
-}
-
-/// What directives of modules that guard have in their names.
-const GUARD_WORDS: [&str; 24] = [
-    "access",
-    "acl",
-    "auth",
-    "banned",
-    "blacklist",
-    "block",
-    "captcha",
-    "csrf",
-    "deny",
-    "denied",
-    "firewall",
-    "guard",
-    "jwt",
-    "modsecurity",
-    "oidc",
-    "protect",
-    "saml",
-    "secrules",
-    "secur",
-    "shib",
-    "sso",
-    "testcookie",
-    "token",
-    "whitelist",
-];
-
-/// Whether a directive that is not known seems to decide who may pass.
-fn is_unknown_guard(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let is_read = matches!(name, "deny" | "allow" | "secure_link" | "auth_http");
-    let is_guard = GUARD_WORDS.iter().any(|word| lower.contains(word)) || lower.contains("waf");
-    is_guard && !is_read && !lower.contains("by_lua") && !directives::is_known(name)
-}
-
 /// The refusals of an `if` block with directives that authenticate.
 pub fn block_rules(block: &Directive, notes: &mut ConversionNotes) -> Vec<NginxRule> {
-    authentication(&DirectiveScope::default().nested(block.inner()), notes)
+    authentication(&DirectiveScope::default().nested(&[]).nested(block.inner()), notes)
 }
 
 /// Words of a `limit_except` that decide who may use other methods.

@@ -13,12 +13,12 @@ use super::directives;
 use super::field_place::FieldPlace;
 use super::forwarding::{ClientTerms, note_silence};
 use super::head_limits;
+use super::known_words;
 use super::location::{self, LocationBlock};
 use super::location_content::LocationContent;
 use super::new_path::NewPath;
 use super::page_directives;
 use super::pools::UpstreamPools;
-use super::referers;
 use super::rewrite_kind::RewritePhase;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
@@ -63,103 +63,6 @@ pub struct ContentWriter<'c, 't> {
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
-
-/// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 93] = [
-    "proxy_pass_header",
-    "grpc_pass_header",
-    body_limit::NAME,
-    head_limits::NAME,
-    referers::NAME,
-    "proxy_buffering",
-    "proxy_request_buffering",
-    "proxy_next_upstream_timeout",
-    "grpc_next_upstream",
-    "grpc_next_upstream_tries",
-    "grpc_next_upstream_timeout",
-    "proxy_cookie_domain",
-    "proxy_cookie_path",
-    "proxy_redirect",
-    "ssl",
-    "auth_request",
-    "auth_jwt",
-    "secure_link",
-    "internal",
-    "limit_except",
-    "satisfy",
-    "ssl_reject_handshake",
-    "location",
-    "listen",
-    "server_name",
-    "return",
-    "include",
-    "expires",
-    "more_set_headers",
-    "more_clear_headers",
-    "more_set_input_headers",
-    "more_clear_input_headers",
-    "mirror",
-    "mirror_request_body",
-    "send_timeout",
-    "proxy_send_timeout",
-    "grpc_send_timeout",
-    "proxy_ssl_certificate",
-    "proxy_ssl_certificate_key",
-    "grpc_ssl_certificate",
-    "grpc_ssl_certificate_key",
-    "proxy_bind",
-    "grpc_bind",
-    "rewrite",
-    "break",
-    "if",
-    "proxy_pass",
-    "grpc_pass",
-    "allow",
-    "deny",
-    "auth_basic",
-    "auth_basic_user_file",
-    "proxy_set_header",
-    "grpc_set_header",
-    "add_header",
-    "proxy_hide_header",
-    "grpc_hide_header",
-    "proxy_connect_timeout",
-    "proxy_read_timeout",
-    "grpc_connect_timeout",
-    "grpc_read_timeout",
-    "proxy_next_upstream",
-    "proxy_next_upstream_tries",
-    "proxy_ssl_verify",
-    "proxy_ssl_trusted_certificate",
-    "proxy_ssl_name",
-    "proxy_ssl_crl",
-    "ssl_certificate",
-    "ssl_certificate_key",
-    "ssl_protocols",
-    "ssl_client_certificate",
-    "ssl_verify_client",
-    "ssl_crl",
-    "client_header_timeout",
-    "client_body_timeout",
-    "keepalive_timeout",
-    "limit_req",
-    "limit_req_zone",
-    "http2",
-    "upstream",
-    "server",
-    "proxy_timeout",
-    "ssl_preread",
-    "map",
-    "geo",
-    "split_clients",
-    "set",
-    "grpc_ssl_verify",
-    "grpc_ssl_trusted_certificate",
-    "grpc_ssl_name",
-    "grpc_ssl_crl",
-    "proxy_ssl",
-    "proxy_protocol",
-];
 
 /// Timeouts and counts that are converted. Invalid values and a time of 0 are reported with the directive.
 const TIMES: [&str; 15] = [
@@ -208,7 +111,7 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
         if page_directives::READ.contains(&name) && !directive.is_settled() {
             directives::note_directive(directive, notes);
         }
-        let known = READ.contains(&name) || compression::READ.contains(&name);
+        let known = known_words::READ.contains(&name) || compression::READ.contains(&name);
         let unused = known && !directive.is_read();
         if !unused || directive.is_settled() {
             continue;
@@ -251,7 +154,7 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
         .iter()
         .filter(|one| one.name == head_limits::NAME)
         .for_each(|one| head_limits::note_invalid(one, notes));
-    for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
+    for directive in level.iter().filter(|one| !known_words::READ.contains(&one.name.as_str())) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
             name if compression::READ.contains(&name) => {}

@@ -25,6 +25,7 @@ use super::listen::{self, ListenAddress};
 use super::location;
 use super::path_refusal;
 use super::pools::UpstreamPools;
+use super::rate_limit;
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
 use super::server_name::{self, ServerNameGroup};
@@ -71,6 +72,7 @@ pub fn convert(
         };
         writer.service(&shared, document, names);
     }
+    rate_limit::share_zones(document, notes);
     for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
         notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
     }

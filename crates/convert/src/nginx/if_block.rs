@@ -1,18 +1,19 @@
 //! `if` and `set`: rules under a condition, and values that depend on one.
 
 use crate::condition::RuleCondition;
-use crate::notes::UnsupportedReason;
 
 use super::branching::BranchedTexts;
 use super::comparison::{if_condition, if_words, requested_file};
 use super::content::{ContentWriter, note_unsupported};
 use super::defined::both;
-use super::rewrite_kind::{RewritePhase, answers, changes_content};
+use super::rewrite_kind::{RewritePhase, answers, changes_content, is_redirect};
 use super::rewrite_phase::texts_of;
-use super::rule::NginxRule;
+use super::rule::{NginxRule, bad_gateway};
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::value_branch::ValueBranch;
+
+const INSTEAD: &str = "a rule with `when`";
 
 /// The most values of a variable that `set` gives.
 const ASSIGNED: usize = 64;
@@ -54,66 +55,65 @@ impl ContentWriter<'_, '_> {
     fn conditional_rules(&mut self, directive: &Directive, words: &[&str]) -> Vec<NginxRule> {
         let inner = directive.inner();
         let when = if_condition(words, self.defined, self.variable_place());
+        let mut out = Vec::new();
         let when = match when.unknown().cloned() {
             None => when.simplify(self.tls),
-            Some(why) => match self.nearest_condition(directive, when, &why) {
-                Some(when) => when,
-                None => return Vec::new(),
-            },
+            Some(why) if self.refuses_clients(directive) => {
+                let reason = format!(
+                    "{}; so that nothing is open that was closed, all that could meet the condition is refused",
+                    why.reason
+                );
+                self.notes.left_out(directive.source, &directive.text(), &reason, INSTEAD);
+                when.at_least().simplify(self.tls)
+            }
+            Some(why) if tests_file(directive) => {
+                self.notes.left_out(directive.source, &directive.text(), &why.reason, INSTEAD);
+                when.at_most().simplify(self.tls)
+            }
+            Some(why) if self.sends_elsewhere(directive, &when) => {
+                self.notes.changed(directive.source, &directive.text(), &why.reason, INSTEAD);
+                when.at_least().simplify(self.tls)
+            }
+            Some(why) => {
+                let reason = format!(
+                    "{}; so that no server gets what it was not to get, all that could meet the condition get 502",
+                    why.reason
+                );
+                self.notes.left_out(directive.source, &directive.text(), &reason, INSTEAD);
+                let wide = when.clone().at_least().simplify(self.tls);
+                out.push(bad_gateway(directive).with_condition(&wide));
+                when.at_most().simplify(self.tls)
+            }
         };
         directive.mark_converted();
         let before = self.assigned.clone();
         let scope = DirectiveScope::default().nested(inner);
         let rules = self.phase_rules(inner, RewritePhase::Block);
         self.assigned = before;
-        if when.clone().simplify(self.tls) == RuleCondition::Is(false) {
+        if when == RuleCondition::Is(false) {
             // Nothing becomes of it, as in nginx.
             inner.iter().for_each(Directive::mark_converted);
-            return Vec::new();
+            return out;
         }
         let rules = self.with_added_fields(rules, &scope);
-        rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
+        out.splice(0..0, rules.into_iter().map(|rule| rule.with_condition(&when)));
+        out
     }
 
-    /// What a rule can say instead of a condition that cannot be expressed: more for a refusal, and otherwise what is
-    /// nearest. `None`: the block is left out.
-    fn nearest_condition(
-        &mut self,
-        directive: &Directive,
-        when: RuleCondition,
-        why: &UnsupportedReason,
-    ) -> Option<RuleCondition> {
-        let source = directive.source;
-        let text = directive.text();
-        let instead = "a rule with `when`";
-        if self.refuses_clients(directive) {
-            let reason = format!(
-                "{}; so that nothing is open that was closed, all that could meet the condition is refused",
-                why.reason
-            );
-            self.notes.left_out(source, &text, &reason, instead);
-            return Some(when.at_least().simplify(self.tls));
-        }
-        let wide = when.clone().at_least().simplify(self.tls);
-        let narrow = when.at_most().simplify(self.tls);
-        let nearest = match (narrow, wide) {
-            (narrow, _) if narrow != RuleCondition::Is(false) => narrow,
-            (_, wide) if wide != RuleCondition::Is(true) => wide,
-            _ => {
-                self.notes.left_out(source, &text, &why.reason, instead);
-                return None;
-            }
+    /// Whether the block answers itself, and others than all requests: then it answers all that may meet its condition.
+    fn sends_elsewhere(&self, directive: &Directive, when: &RuleCondition) -> bool {
+        let answers = |one: &Directive| match one.name.as_str() {
+            "return" => true,
+            "rewrite" => is_redirect(one),
+            _ => false,
         };
-        self.notes.changed(source, &text, &why.reason, instead);
-        Some(nearest)
+        let wide = when.clone().at_least().simplify(self.tls);
+        directive.inner().iter().any(answers) && wide != RuleCondition::Is(true)
     }
 
     /// Whether the block protects something. A page for maintenance, by a file that is there, does not.
     fn refuses_clients(&self, directive: &Directive) -> bool {
-        let tests_file = directive.peek_all().iter().any(|word| {
-            let word = word.trim_start_matches('(').trim_start_matches('!');
-            matches!(word, "-f" | "-d" | "-e" | "-x")
-        });
+        let tests_file = tests_file(directive);
         directive.inner().iter().any(|one| {
             let status = one.peek(0).parse::<u16>().ok().filter(|_| one.name == "return");
             status.is_some_and(|status| status >= 400 && (status < 500 || !tests_file))
@@ -189,4 +189,12 @@ impl ContentWriter<'_, '_> {
         self.assigned.insert(name, branches);
         directive.mark_converted();
     }
+}
+
+/// Whether an `if` asks for a file.
+fn tests_file(directive: &Directive) -> bool {
+    directive.peek_all().iter().any(|word| {
+        let word = word.trim_start_matches('(').trim_start_matches('!');
+        matches!(word, "-f" | "-d" | "-e" | "-x")
+    })
 }

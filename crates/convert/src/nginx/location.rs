@@ -107,8 +107,13 @@ pub fn named_locations(server: &[Directive]) -> Vec<&Directive> {
 
 /// The named location to which `try_files` of a level falls back. `None` if the last argument is not a named location.
 pub fn fallback(level: &[Directive]) -> Option<&str> {
+    last_try(level).filter(|last| last.starts_with('@'))
+}
+
+/// What `try_files` of a level does where none of the files is there: a named location, a path or `=CODE`.
+pub fn last_try(level: &[Directive]) -> Option<&str> {
     let files = level.iter().find(|one| one.name == "try_files")?;
-    files.args().last().map(String::as_str).filter(|last| last.starts_with('@'))
+    files.args().last().map(String::as_str)
 }
 
 fn exact_path(path: &str) -> RuleCondition {

@@ -7,7 +7,7 @@ use super::content::ContentWriter;
 use super::expressions::pass_target;
 use super::fields::fields;
 use super::forwarding::ClientTerms;
-use super::location::{LocationBlock, LocationMatch};
+use super::location::{LocationBlock, LocationMatch, last_try};
 use super::location_content::LocationContent;
 use super::pools::{PoolReference, PoolUse};
 use super::redirects::location_rewrites;
@@ -48,6 +48,9 @@ impl ContentWriter<'_, '_> {
     pub(super) fn proxy_rules(&mut self, content: &LocationContent<'_, '_>) -> Vec<NginxRule> {
         let LocationContent { place, pass, level, scope } = content;
         let Some(pass) = *pass else { return self.rules_without_server(content) };
+        if let Some(rule) = self.file_fallback(level, pass) {
+            return vec![rule];
+        }
         if is_sent_otherwise(scope) && pass.name == "proxy_pass" {
             let reason = "servers would get more of a request than from nginx, or another one; clients get 502";
             self.notes.left_out(pass.source, &pass.text(), reason, "`rewrite.remove` in a rule");
@@ -107,6 +110,19 @@ impl ContentWriter<'_, '_> {
             None => bad_gateway(pass),
         });
         out
+    }
+
+    /// What clients get where `try_files` stands beside servers, which nginx asks for files that are there. Files are
+    /// not served, so that none is.
+    fn file_fallback(&mut self, level: &[Directive], pass: &Directive) -> Option<NginxRule> {
+        let last = last_try(level)?;
+        let reason = "its servers get requests for files that `try_files` finds, and files are not served; clients get what it says last, or 502";
+        self.notes.left_out(pass.source, &pass.text(), reason, "`proxy_pass` without `try_files`");
+        let code = last.strip_prefix('=').and_then(|code| code.parse::<u16>().ok());
+        let code = code.filter(|code| (400..600).contains(code)).unwrap_or(502);
+        let always = RuleCondition::Is(true);
+        let text = pass.text();
+        Some(NginxRule::single_key(always, "answer", code.to_string(), pass.source, &text))
     }
 
     /// The path that servers get. `None`: it cannot be written. `uri`: the path behind the servers in `proxy_pass`.

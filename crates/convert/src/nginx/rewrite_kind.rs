@@ -1,6 +1,6 @@
 //! What `rewrite` and `if` do at their level: whether they end it, and what they change.
 
-use super::access;
+use super::foreign_guards::is_guard;
 use super::location_content::{find_foreign_pass, find_pass};
 use super::tree::Directive;
 
@@ -44,6 +44,6 @@ pub fn changes_target(block: &Directive) -> bool {
     let inner = block.inner();
     find_pass(inner).is_some()
         || find_foreign_pass(inner).is_some()
-        || inner.iter().any(|one| access::authenticates(&one.name))
+        || inner.iter().any(|one| is_guard(one, false))
         || inner.iter().any(|one| one.name == "rewrite")
 }

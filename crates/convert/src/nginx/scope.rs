@@ -1,6 +1,7 @@
 //! Directives in effect at a place: the innermost level that has a directive applies.
 
 use crate::duration::{self, TimeSetting};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,6 +19,8 @@ pub struct DirectiveScope<'t> {
 struct ScopeLevel<'t> {
     directives: &'t [Directive],
     places: HashMap<&'t str, Vec<usize>>,
+    /// The places of directives that guard, once they were asked for.
+    guards: OnceCell<Vec<usize>>,
 }
 
 impl<'t> ScopeLevel<'t> {
@@ -26,7 +29,7 @@ impl<'t> ScopeLevel<'t> {
         for (at, directive) in directives.iter().enumerate() {
             places.entry(&directive.name).or_default().push(at);
         }
-        ScopeLevel { directives, places }
+        ScopeLevel { directives, places, guards: OnceCell::new() }
     }
 
     fn all_of(&self, names: &[&str]) -> Vec<&'t Directive> {
@@ -56,9 +59,20 @@ impl<'t> DirectiveScope<'t> {
         self.get("set_real_ip_from").is_some() && field != "proxy_protocol"
     }
 
-    /// Names of all directives in effect.
-    pub fn names(&self) -> impl Iterator<Item = &'t str> {
-        self.levels.iter().flat_map(|level| level.places.keys().copied())
+    /// Names of directives that guard, sorted. Each level is looked through once, since many locations share it.
+    /// `is_guard` is also told whether a directive stands around all servers.
+    pub fn guards(&self, is_guard: fn(&Directive, bool) -> bool) -> Vec<&'t str> {
+        let mut out: Vec<&'t str> = Vec::new();
+        for (at, level) in self.levels.iter().enumerate() {
+            let found = level.guards.get_or_init(|| {
+                let all = level.directives.iter().enumerate();
+                all.filter(|(_, one)| is_guard(one, at == 0)).map(|(place, _)| place).collect()
+            });
+            out.extend(found.iter().map(|place| level.directives[*place].name.as_str()));
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 
     /// The directive in effect, which is the last one of its level.

@@ -162,7 +162,7 @@ const NGINX: &[ConversionCase] = &[
         "when = { not = { host = [\"a.example\", \"b\"] } } deny = true",
         false,
     ),
-    ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
+    ("if ($blocked) { return 301 /x; }", "[[service.web.rule]] answer = 502", true),
     (
         "valid_referers none blocked a.example *.b.example/x/; if ($invalid_referer) { return 403; }",
         "header-regex = [\"referer: (?i)https?://a\\\\.example(?:[:/].*)?\", \

@@ -49,6 +49,128 @@ fn jumps() {
     rows(Dialect::Nginx, JUMPS);
 }
 
+const FOREIGN: &[ConversionCase] = &[
+    // What nobody here knows may guard what it stands in.
+    (
+        "location /a { require $x; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 401",
+        true,
+    ),
+    (
+        "location /a { allow_methods GET; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 401",
+        true,
+    ),
+    ("ip_filter on;", "[[service.web.rule]] answer = 401", true),
+    (
+        "location /a { if ($http_x) { foo on; } proxy_pass http://c; }",
+        "{ header-regex = \"x: .+\" }",
+        true,
+    ),
+    (
+        "location /a { foo off; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        true,
+    ),
+    // Settings, and what is known to change no access.
+    (
+        "location /a { foo_timeout 5s; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        true,
+    ),
+    (
+        "location /a { pagespeed on; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        true,
+    ),
+];
+
+#[test]
+fn directives_that_nobody_knows() {
+    rows(Dialect::Nginx, FOREIGN);
+}
+
+#[test]
+fn what_stands_around_all_servers_guards_where_it_is_switched_on() {
+    let server = "server { listen 80; location / { proxy_pass http://10.0.0.1; } }";
+    for (directive, is_closed) in [("foo on;", true), ("foo /etc/foo name=x;", false)] {
+        let text = written(&format!("{directive} {server}"), true);
+        assert_eq!(text.contains("answer = 401"), is_closed, "{directive}: {text}");
+    }
+}
+
+const FALLBACKS: &[ConversionCase] = &[
+    // Servers beside `try_files` are asked for files that are there, and none is.
+    (
+        "location /a { try_files $uri =404; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 404",
+        true,
+    ),
+    (
+        "location /a { try_files $uri /x; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 502",
+        true,
+    ),
+    // Whom a redirect may mean reaches no server.
+    ("if ($args ~ id=) { return 302 /n; }", "[[service.web.rule]] answer = 502", true),
+    ("if ($args ~ id=) { rewrite ^ /n redirect; }", "[[service.web.rule]] answer = 502", true),
+    (
+        "if ($request_uri = /a) { return 301 /b; }",
+        "when = { path = \"/a\" } redirect = { to = \"/b\"",
+        false,
+    ),
+];
+
+#[test]
+fn requests_that_servers_are_not_to_get() {
+    rows(Dialect::Nginx, FALLBACKS);
+}
+
+#[test]
+fn the_rules_of_a_zone_share_its_rate() {
+    let file = |zone: &str, limit: &str| {
+        format!(
+            "limit_req_zone {zone}; server {{ listen 80;\nlocation /a {{ limit_req zone=z {limit}; proxy_pass http://10.0.0.1; }}\n\
+             location /b {{ limit_req zone=z {limit}; proxy_pass http://10.0.0.1; }} }}"
+        )
+    };
+    let address = "$binary_remote_addr zone=z:1m";
+    for (zone, limit, rule, is_left) in [
+        (
+            format!("{address} rate=10r/s"),
+            "burst=5",
+            "{ rate = 5, burst = 3, by = \"address\" }",
+            false,
+        ),
+        (format!("{address} rate=240r/m"), "", "{ rate = 2, burst = 1, by = \"address\" }", false),
+        // No rule counts less than one request a second.
+        (format!("{address} rate=1r/s"), "", "{ path = \"/a*\" } deny = true", true),
+        (format!("{address} rate=30r/m"), "", "{ path = \"/b*\" } deny = true", true),
+        // A key that rules do not count by is counted with others.
+        (
+            "$binary_remote_addr$uri zone=z:1m rate=2r/s".into(),
+            "",
+            "{ rate = 1, burst = 1, by = \"address\" }",
+            false,
+        ),
+        (
+            "$server_name zone=z:1m rate=2r/s".into(),
+            "",
+            "{ rate = 1, burst = 1, by = \"rule\" }",
+            false,
+        ),
+        (
+            "$http_x_key zone=z:1m rate=2r/s".into(),
+            "",
+            "by = \"header\", header = \"x-key\" }",
+            false,
+        ),
+    ] {
+        let text = written(&file(&zone, limit), is_left);
+        assert!(text.contains(rule), "{zone} {limit}: no {rule} in {text}");
+    }
+}
+
 /// Converts the servers of a file, and gives its text in one line.
 fn written(http: &str, is_left: bool) -> String {
     let result = convert(&format!("http {{ {http} }}"), "x", Dialect::Nginx);
