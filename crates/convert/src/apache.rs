@@ -5,9 +5,11 @@
 mod access;
 mod balancer;
 mod client_networks;
+mod conditional;
 mod expression;
 mod fields;
 mod forward;
+mod hidden_inputs;
 mod host;
 mod host_limits;
 mod lines;

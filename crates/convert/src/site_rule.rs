@@ -47,6 +47,12 @@ impl RewriteEdits {
         self.push_field("set", name, value::quote(&format!("{name}: {template}")));
     }
 
+    /// Whether a field of the request is set.
+    pub fn sets_field(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.edits.iter().any(|edit| edit.key == "set" && edit.field == name)
+    }
+
     /// Adds a field to the request.
     pub fn add_field(&mut self, name: &str, template: &str) {
         self.push_field("add", name, value::quote(&format!("{name}: {template}")));

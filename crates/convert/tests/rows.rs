@@ -14,6 +14,8 @@ use convert::run::convert;
 mod apache;
 #[path = "rows/apache_access.rs"]
 mod apache_access;
+#[path = "rows/apache_hidden.rs"]
+mod apache_hidden;
 #[path = "rows/caddy.rs"]
 mod caddy;
 #[path = "rows/caddy_routes.rs"]

@@ -148,7 +148,9 @@ pub fn is_guard(directive: &ConfigStatement) -> bool {
     if name == "use" {
         return true;
     }
-    const BEGINNINGS: [&str; 21] = [
+    const BEGINNINGS: [&str; 22] = [
+        // It says how all expressions are read.
+        "regexdefaultoptions",
         "oidc",
         "sec",
         "qs_",
@@ -172,6 +174,22 @@ pub fn is_guard(directive: &ConfigStatement) -> bool {
         "nss",
     ];
     BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+}
+
+/// Whether a file of the main server is one that distributions put in: modules, ports, and whole virtual hosts.
+pub fn is_usual_file(directive: &ConfigStatement) -> bool {
+    const USUAL: [&str; 8] = [
+        "ports.conf",
+        "mods-enabled/",
+        "conf-enabled/",
+        "sites-enabled/",
+        "conf.modules.d/",
+        "conf.d/",
+        "vhosts",
+        "extra/httpd-",
+    ];
+    let file = directive.peek(0);
+    directive.name.starts_with("include") && USUAL.iter().any(|usual| file.contains(usual))
 }
 
 /// Rules of access outside of a section, which Apache does not start with.

@@ -49,19 +49,46 @@ impl<'t> BalancerPools<'t> {
             tables: Vec::new(),
             sessions: HashMap::new(),
         };
-        for one in lists.iter().copied().flatten() {
-            let name = balancer_name(one.peek(0));
-            match (one.name.as_str(), name) {
-                ("proxy", Some(name)) => {
-                    for inner in one.inner() {
-                        out.collect(inner, name.clone());
+        for list in lists.iter().copied() {
+            for one in list {
+                let name = balancer_name(one.peek(0)).map(|name| balancer_key(list, &name));
+                match (one.name.as_str(), name) {
+                    ("proxy", Some(name)) => {
+                        for inner in one.inner() {
+                            out.collect(inner, name.clone());
+                        }
                     }
+                    ("balancermember" | "proxyset", Some(name)) => out.collect(one, name),
+                    _ => {}
                 }
-                ("balancermember" | "proxyset", Some(name)) => out.collect(one, name),
-                _ => {}
             }
         }
         out
+    }
+
+    /// The key of a balancer: those of one name in several virtual hosts are different ones. The main server's comes first.
+    fn key(&self, name: &str, scope: &ServerScope<'_>) -> String {
+        let main = balancer_key(scope.main, name);
+        match self.members.contains_key(&main) {
+            true => main,
+            false => balancer_key(scope.own, name),
+        }
+    }
+
+    /// The path that the members of a balancer begin theirs with. `None`: they have different ones.
+    pub fn member_path(&self, name: &str, scope: &ServerScope<'_>) -> Option<String> {
+        let members = self.members.get(&self.key(name, scope));
+        let mut found: Option<String> = None;
+        for member in members.into_iter().flatten() {
+            let skip = usize::from(balancer_name(member.peek(0)).is_some());
+            let url = ProxyPassUrl::read(member.peek(skip));
+            let path = url.map_or(String::new(), |url| url.path.trim_end_matches('/').to_owned());
+            if found.as_ref().is_some_and(|known| *known != path) {
+                return None;
+            }
+            found = Some(path);
+        }
+        Some(found.unwrap_or_default())
     }
 
     fn collect(&mut self, one: &'t ConfigStatement, name: String) {
@@ -106,7 +133,7 @@ impl<'t> BalancerPools<'t> {
         let is_balancer = url.scheme == "balancer";
         let mut urls: Vec<ProxyPassUrl> = Vec::new();
         if is_balancer {
-            let balancer = url.authority.clone();
+            let balancer = self.key(&url.authority, scope);
             for set in self.settings.get(&balancer).cloned().unwrap_or_default() {
                 let skip = usize::from(balancer_name(set.peek(0)).is_some());
                 set.words_from(0);
@@ -142,8 +169,11 @@ impl<'t> BalancerPools<'t> {
             [only] => Some(only.host.clone()),
             _ => None,
         };
-        let servers =
-            urls.iter().map(|one| format!("{}://{}", one.scheme, one.authority)).collect();
+        let servers = urls.iter().map(|one| {
+            let path = if is_balancer { one.path.trim_end_matches('/') } else { "" };
+            format!("{}://{}{path}", one.scheme, one.authority)
+        });
+        let servers = servers.collect();
         Some(ForwardTarget { pool: Some(name), host, servers })
     }
 
@@ -193,6 +223,12 @@ impl<'t> BalancerPools<'t> {
         }
         self.tables.into_iter().for_each(|table| document.push(table));
     }
+}
+
+/// The name of a balancer with the place of the directives that it stands among.
+fn balancer_key(list: &[ConfigStatement], name: &str) -> String {
+    let place = list.first().map_or(SourcePlace::NONE, |one| one.source);
+    format!("{place:?} {name}")
 }
 
 /// The name in `balancer://name`.

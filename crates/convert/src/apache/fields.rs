@@ -39,7 +39,9 @@ pub fn remove_conditional(
 ) {
     for one in section.inner() {
         match one.name.as_str() {
-            "if" | "elseif" | "else" => remove_conditional(one, false, fields, notes),
+            "if" | "elseif" | "else" | "limit" | "limitexcept" => {
+                remove_conditional(one, false, fields, notes);
+            }
             "requestheader" if !is_around => {
                 let name = words(one).name;
                 one.leave_out(REMOVED, "`rewrite.set`", notes);
@@ -111,6 +113,10 @@ fn template(text: &str) -> Result<String, UnsupportedReason> {
         // Format strings end in `e` or `s`, expressions do not.
         let kind = usize::from(expression.is_none());
         rest = tail.get(end + 1 + kind..).unwrap_or("");
+        // A variable of the environment is none of the request's.
+        if expression.is_none() && !tail[end + 1..].starts_with('s') {
+            return none();
+        }
         let http = name.strip_prefix("HTTP:").or(name.strip_prefix("REQ:"));
         match (name.as_str(), http) {
             ("REMOTE_ADDR", _) => out.push_str("{client}"),
@@ -186,12 +192,25 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
     one.settle_converted(notes);
 }
 
+/// What mod_proxy adds to a field behind all directives, where it does so.
+fn forwarded_value(name: &str, edits: &RewriteEdits) -> Option<&'static str> {
+    let added = match name.to_ascii_lowercase().as_str() {
+        "x-forwarded-for" => "{client}",
+        "x-forwarded-host" => "{host}",
+        _ => return None,
+    };
+    edits.sets_field(name).then_some(added)
+}
+
 fn request_field(one: &ConfigStatement, edits: &mut RewriteEdits, notes: &mut ConversionNotes) {
     let FieldWords { action, name, value, is_conditional, .. } = words(one);
     let removable = is_removable(&name);
     if action == "unset" && removable {
         // Where a condition is not known, the field goes in any case.
-        edits.remove_field(&name);
+        match forwarded_value(&name, edits) {
+            Some(added) => edits.set_field(&name, added),
+            None => edits.remove_field(&name),
+        }
         match is_conditional {
             true => one.note_changed("the field is removed in any case", "", notes),
             false => one.settle_converted(notes),
@@ -206,7 +225,10 @@ fn request_field(one: &ConfigStatement, edits: &mut RewriteEdits, notes: &mut Co
             one.settle_converted(notes);
         }
         (Ok(value), "set") if !is_conditional => {
-            edits.set_field(&name, &value);
+            match forwarded_value(&name, edits) {
+                Some(added) => edits.set_field(&name, &format!("{value}, {added}")),
+                None => edits.set_field(&name, &value),
+            }
             one.settle_converted(notes);
         }
         (Ok(value), "add" | "append" | "merge") if !is_conditional => {

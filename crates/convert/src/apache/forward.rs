@@ -1,6 +1,7 @@
 //! Rules that forward: `ProxyPass`, its way back, and the fields that go to servers.
 
 use crate::condition::RuleCondition;
+use crate::nginx::path_text::encode_path;
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};
@@ -25,12 +26,13 @@ impl HostWriter<'_, '_> {
         let end = bare.find("://").map_or(0, |at| at + 3);
         // Everything behind the host is the path.
         let host_end = bare[end..].find('/').map_or(cut, |at| (end + at).min(cut));
-        let target = ProxyPassUrl::read(&bare[..host_end]);
+        let target = self.read_target(&bare[..host_end]);
         let mut fields = self.server_fields();
         let path = &bare[host_end..];
-        if !path.is_empty() && path != "{path}" && path != "/{path}" {
+        let before = target.as_ref().map_or("", |target| target.path.as_str());
+        if !before.is_empty() || !path.is_empty() && path != "{path}" && path != "/{path}" {
             let path = path.replace("/{path}", "{path}");
-            fields.edits.set_key("path", value::quote(&path));
+            fields.edits.set_key("path", value::quote(&format!("{before}{path}")));
         }
         let rule = self.forward(target, &[], when, from, &mut fields);
         let path = SectionPath { when: RuleCondition::Is(true), prefix: None, is_folder: false };
@@ -53,7 +55,7 @@ impl HostWriter<'_, '_> {
         let mut fields = self.server_fields();
         let is_match = one.name == "proxypassmatch" && path.prefix.is_none();
         let bare = if is_match { url.split('$').next().unwrap_or(url) } else { url };
-        let target = ProxyPassUrl::read(bare);
+        let target = self.read_target(bare);
         if let Some(target) = &target {
             let to = target.path.trim_end_matches('/');
             match (&path.prefix, is_match && url.contains('$')) {
@@ -79,7 +81,7 @@ impl HostWriter<'_, '_> {
                 }
                 (Some(prefix), false) if prefix != to => {
                     if !prefix.is_empty() {
-                        fields.edits.set_key("strip", value::quote(prefix));
+                        fields.edits.set_key("strip", value::quote(&encode_path(prefix)));
                     }
                     if !to.is_empty() {
                         fields.edits.set_key("prefix", value::quote(to));
@@ -97,6 +99,16 @@ impl HostWriter<'_, '_> {
         out
     }
 
+    /// A URL, with the path of a balancer's members before its own. `None`: it cannot be forwarded to.
+    fn read_target(&self, url: &str) -> Option<ProxyPassUrl> {
+        let target = ProxyPassUrl::read(url)?;
+        if target.scheme != "balancer" {
+            return Some(target);
+        }
+        let before = self.pools.member_path(&target.authority, &self.scope)?;
+        Some(ProxyPassUrl { path: format!("{before}{}", target.path), ..target })
+    }
+
     /// The rule for exactly the path of a `ProxyPass`, where the URL has another path without a slash at its end: no slash
     /// comes behind it then.
     fn exact_path(
@@ -105,7 +117,7 @@ impl HostWriter<'_, '_> {
         path: &SectionPath,
         words: &[String],
     ) -> Vec<ForwardRule> {
-        let target = words.first().and_then(|url| ProxyPassUrl::read(url));
+        let target = words.first().and_then(|url| self.read_target(url));
         let prefix = path.prefix.as_deref().filter(|prefix| !prefix.is_empty() && !path.is_folder);
         let (Some(target), Some(prefix)) = (target, prefix) else { return Vec::new() };
         if target.path.is_empty() || target.path.ends_with('/') || target.path == prefix {
@@ -113,7 +125,7 @@ impl HostWriter<'_, '_> {
         }
         let mut fields = self.server_fields();
         fields.edits.set_key("path", value::quote(&target.path));
-        let when = RuleCondition::texts("path", &[prefix]);
+        let when = RuleCondition::texts("path", &[encode_path(prefix)]);
         let exact = SectionPath { when: when.clone(), ..path.clone() };
         let rest = words.get(1..).unwrap_or(&[]);
         let rule = self.forward(Some(target), rest, when, one, &mut fields);
@@ -227,7 +239,17 @@ impl HostWriter<'_, '_> {
         }
         let own = scope.all(&["header", "requestheader"]);
         fields::apply(&own, fields, self.notes);
-        for one in scope.all(&["if", "elseif", "else", "location", "locationmatch"]) {
+        for one in scope.all(&["proxy", "proxymatch"]) {
+            let is_every = one.name == "proxy" && one.peek(0) == "*";
+            let inner: Vec<&ConfigStatement> = one.inner().iter().collect();
+            match is_every {
+                true => fields::apply(&inner, fields, self.notes),
+                false => fields::remove_conditional(one, false, fields, self.notes),
+            }
+        }
+        const SECTIONS: [&str; 7] =
+            ["if", "elseif", "else", "limit", "limitexcept", "location", "locationmatch"];
+        for one in scope.all(&SECTIONS) {
             fields::remove_conditional(one, one.name.contains("location"), fields, self.notes);
         }
     }

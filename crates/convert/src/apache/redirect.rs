@@ -1,6 +1,8 @@
 //! `Redirect` and `RedirectMatch` of a server and of its sections.
 
-use crate::condition::{RuleCondition, whole_path};
+use crate::condition::RuleCondition;
+use crate::nginx::path_expression::path_expression;
+use crate::nginx::path_text::encode_path;
 use crate::notes::ConversionNotes;
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
@@ -111,10 +113,11 @@ pub fn rules(one: &ConfigStatement, notes: &mut ConversionNotes) -> Vec<SiteRule
             let target = target.replace("{1}", "{path}");
             return vec![words.rule(RuleCondition::Is(true), &target, one)];
         }
-        let when = RuleCondition::texts("path-regex", &[whole_path(&path, false)]);
+        let when = RuleCondition::texts("path-regex", &[path_expression(&path, false)]);
         return vec![words.rule(when, &target, one)];
     }
-    let bare = path.trim_end_matches('/');
+    let bare = encode_path(path.trim_end_matches('/'));
+    let bare = bare.as_str();
     let joint = to.trim_end_matches('/');
     if bare.is_empty() {
         return vec![words.rule(RuleCondition::Is(true), &format!("{joint}{{path}}"), one)];

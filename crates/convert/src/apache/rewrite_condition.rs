@@ -1,6 +1,9 @@
 //! The pattern of a `RewriteRule` and its conditions, as one condition of a rule.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::nginx::constant::search;
+use crate::nginx::path_expression::path_expression;
+use crate::nginx::path_text::encode_path;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
 
@@ -15,7 +18,7 @@ pub fn pattern_condition(pattern: &str, ignore_case: bool) -> RuleCondition {
         matches!(bare, "^/(.*)$" | "^/?(.*)$" | "/(.*)" | "^/(.*)" | "^/?(.*)" | "^(/.*)$");
     let when = match always {
         true => RuleCondition::Is(true),
-        false if ignore_case => RuleCondition::texts("path-regex", &[whole_path(bare, true)]),
+        false if ignore_case => RuleCondition::texts("path-regex", &[path_expression(bare, true)]),
         false => SectionPath::found_by(bare).when,
     };
     if bare.len() < pattern.len() { when.negate() } else { when }
@@ -88,6 +91,13 @@ pub fn compare_variable(test: &str, pattern: &str, ignore_case: bool, port: u16)
     }
     let variable = test.strip_prefix("%{").and_then(|text| text.strip_suffix('}'));
     let Some(variable) = variable else { return unknown(test) };
+    // An operator compares in an order, or looks for files. An empty expression is found everywhere.
+    if pattern.starts_with(['-', '<', '>']) {
+        return unknown(&format!("{test} {pattern}"));
+    }
+    if pattern.is_empty() {
+        return RuleCondition::Is(true);
+    }
     let literal = pattern.strip_prefix('=').map(|text| text.trim_matches('"').to_owned());
     let plain = pattern.trim_start_matches(['^', '=']).trim_end_matches('$');
     match variable {
@@ -114,8 +124,10 @@ pub fn compare_variable(test: &str, pattern: &str, ignore_case: bool, port: u16)
             RuleCondition::texts("method", &methods)
         }
         "REQUEST_URI" | "REQUEST_FILENAME" => match literal {
-            Some(path) => RuleCondition::texts("path", &[path]),
-            None if ignore_case => RuleCondition::texts("path-regex", &[whole_path(pattern, true)]),
+            Some(path) => RuleCondition::texts("path", &[encode_path(&path)]),
+            None if ignore_case => {
+                RuleCondition::texts("path-regex", &[path_expression(pattern, true)])
+            }
             None => SectionPath::found_by(pattern).when,
         },
         "HTTP_HOST" | "SERVER_NAME" => match literal {
@@ -160,14 +172,22 @@ fn field_condition(
     literal: Option<String>,
     ignore_case: bool,
 ) -> RuleCondition {
-    if pattern.is_empty() || pattern == "^$" {
-        return RuleCondition::texts("header", &[field]).negate();
+    let absent = RuleCondition::texts("header", &[field]).negate();
+    if pattern == "^$" || literal.as_deref() == Some("") {
+        return absent.or(RuleCondition::texts("header-regex", &[format!("{field}: ")]));
     }
-    if pattern.starts_with(['-', '<', '>']) {
-        return unknown(pattern);
-    }
+    let is_text = literal.is_some();
     let expression =
         literal.map_or(pattern.to_owned(), |text| format!("^{}$", escape_regex(&text)));
     let whole = whole_path(&expression, ignore_case);
-    RuleCondition::texts("header-regex", &[format!("{field}: {whole}")])
+    let present = RuleCondition::texts("header-regex", &[format!("{field}: {whole}")]);
+    // A field that is not there has an empty text, in which an expression may find something.
+    match is_text || expression.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        true => present,
+        false => match search(&expression, ignore_case, "") {
+            Some(true) => absent.or(present),
+            Some(false) => present,
+            None => unknown(pattern),
+        },
+    }
 }

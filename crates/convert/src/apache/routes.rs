@@ -7,7 +7,6 @@ use crate::value::KeyValue;
 
 use super::access;
 use super::client_networks::ProxyTrust;
-use super::expression;
 use super::fields::{self, FieldEdits};
 use super::host::{ForwardRule, HostWriter, LocationSection};
 use super::host_limits::{CARRIED, RULES};
@@ -15,9 +14,6 @@ use super::redirect;
 use super::rewrite::{self, RewriteAction};
 use super::scope::SectionPath;
 use super::section_refusals::{LaterSection, refusal, replacing};
-
-/// Why `<If>` closes more than it did.
-const EXPRESSION: &str = "expressions are not read: what the section may refuse is refused";
 
 impl<'t> HostWriter<'_, 't> {
     /// All rules, in order. The last one takes every request that is left.
@@ -50,16 +46,29 @@ impl<'t> HostWriter<'_, 't> {
             return self.too_large(statement);
         }
         let forwards = self.forward_rules(&sections, later);
-        for forward in forwards {
-            out.extend(self.with_sections(forward, &sections));
+        let redirects = self.redirects();
+        // A redirect of the server comes before access is looked at, if nothing is forwarded before.
+        let is_guarded = self.scope.own.iter().chain(self.scope.main).any(access::is_guard);
+        if is_guarded || forwards.iter().any(|one| one.is_forwarded) {
+            for forward in forwards {
+                out.extend(self.with_sections(forward, &sections));
+            }
+            out.extend(redirects);
+        } else {
+            out.splice(refused..refused, redirects);
+            for forward in forwards {
+                out.extend(self.with_sections(forward, &sections));
+            }
         }
-        out.extend(self.redirects());
         let mut last = SiteRule::answer(RuleCondition::Is(true), 404, statement.source, "");
         last.keys.extend(self.own_fields());
         out.push(last);
         if self.is_too_large || out.len() > RULES {
             return self.too_large(statement);
         }
+        let encoded = out.remove(0);
+        let mut out = self.close_hidden(out, statement);
+        out.insert(0, encoded);
         out
     }
 
@@ -203,30 +212,10 @@ impl<'t> HostWriter<'_, 't> {
         self.close_host(out);
     }
 
-    /// What `<If>` refuses. Where its expression is not read, it refuses to all whom it may refuse.
-    fn conditional_rule(
-        &mut self,
-        one: &ConfigStatement,
-        around: &RuleCondition,
-        trust: &ProxyTrust,
-    ) -> Option<SiteRule> {
-        let access = access::read_conditional(one.inner(), trust, self.notes)?;
-        let words = one.words_from(0).join(" ");
-        let is_alone = one.name == "if";
-        let read = is_alone.then(|| expression::read(&words, self.port, trust)).flatten();
-        match read {
-            Some(_) => one.settle_converted(self.notes),
-            None => one.leave_out(EXPRESSION, "`when` of a rule", self.notes),
-        }
-        let when = around.clone().and(read.unwrap_or(RuleCondition::Is(true)));
-        Some(refusal(&when, &[], &access, one))
-    }
-
     /// Refuses everything where a directive outside of a section may guard the virtual host.
     fn close_host(&mut self, out: &mut Vec<SiteRule>) {
         let scope = self.scope;
-        let is_file = |one: &&ConfigStatement| one.name.starts_with("include") || one.name == "use";
-        let outer = scope.main.iter().filter(|one| !is_file(one));
+        let outer = scope.main.iter().filter(|one| !access::is_usual_file(one));
         let is_closed = |one: &&ConfigStatement| access::is_guard(one) || access::is_misplaced(one);
         for one in outer.chain(scope.own).filter(is_closed) {
             let reason = match access::is_misplaced(one) {
@@ -347,6 +336,13 @@ impl<'t> HostWriter<'_, 't> {
             for one in inner.filter(|one| redirect::NAMES.contains(&one.name.as_str())) {
                 out.extend(redirect::section_rules(one, &section.path.when, self.notes));
             }
+            for one in section.statement.inner() {
+                out.extend(self.conditional_redirects(one, &section.path.when));
+            }
+        }
+        let scope = self.scope;
+        for one in scope.own.iter().chain(scope.main) {
+            out.extend(self.conditional_redirects(one, &RuleCondition::Is(true)));
         }
         let own = self.own_fields();
         out.iter_mut().for_each(|rule| rule.keys.extend(own.clone()));

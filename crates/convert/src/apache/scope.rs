@@ -1,7 +1,9 @@
 //! The directives that are in effect in a virtual host: its own, and those of the main server.
 
-use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::condition::{RuleCondition, escape_regex};
 use crate::duration::parse_seconds;
+use crate::nginx::path_expression::path_expression;
+use crate::nginx::path_text::encode_path;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
 
@@ -89,9 +91,10 @@ impl SectionPath {
                 is_folder: false,
             };
         } else if path.ends_with('/') {
-            RuleCondition::texts("path", &[format!("{path}*")])
+            RuleCondition::texts("path", &[format!("{}*", encode_path(path))])
         } else {
-            RuleCondition::texts("path", &[path.to_owned(), format!("{path}/*")])
+            let path = encode_path(path);
+            RuleCondition::texts("path", &[path.clone(), format!("{path}/*")])
         };
         let is_folder = path.ends_with('/') && !prefix.is_empty();
         SectionPath { when, prefix: Some(prefix), is_folder }
@@ -103,7 +106,7 @@ impl SectionPath {
             "" | "^" | "/" | "^/" | ".*" | "^.*$" | "(.*)" | "^(.*)$" | "^/.*" | "^/.*$" => {
                 RuleCondition::Is(true)
             }
-            _ => RuleCondition::texts("path-regex", &[whole_path(expression, false)]),
+            _ => RuleCondition::texts("path-regex", &[path_expression(expression, false)]),
         };
         SectionPath { when, prefix: None, is_folder: false }
     }

@@ -29,7 +29,7 @@ fn refuse(expression: &str, source: SourcePlace) -> NginxRule {
 }
 
 /// How the expressions of a condition read encoded characters.
-fn sights_of(when: &RuleCondition) -> Vec<EncodedSight> {
+pub fn sights_of(when: &RuleCondition) -> Vec<EncodedSight> {
     match when {
         RuleCondition::Key("path-regex", quoted) => {
             quoted.iter().map(|one| encoded_sight(&unquote(one))).collect()

@@ -81,7 +81,7 @@ const FORWARDS: &[ApacheCase] = &[
     // Groups are those of the rule's own expression.
     (
         "<LocationMatch ^/(x|y)/>\nHeader set X-A b\n</LocationMatch>\nProxyPassMatch ^/x/(.*)$ http://b/z/$1",
-        "when = { path-regex = \"/x/(.*)\", all = [{ path-regex = \".*(?:^/(x|y)/).*\" }] } pool = \"b\"",
+        "when = { path-regex = \"/x/(.*)\", all = [{ path-regex = \"/(x|y)/.*\" }] } pool = \"b\"",
         false,
     ),
     // Servers of a section are verified as the section says.
