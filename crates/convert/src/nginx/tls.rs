@@ -41,6 +41,12 @@ pub fn write(
             keys.iter().for_each(|key| key.mark_converted());
             let file = certificate.word(0).to_owned();
             let key = scope.get("ssl_certificate_key").map_or("", |key| key.word(0));
+            if file.contains('$') || key.contains('$') {
+                let reason = "which certificate is shown depends on the connection: its names are not served until files are written";
+                let instead = "`tls.certificates` with the file of each name";
+                notes.left_out(certificate.source, &certificate.text(), reason, instead);
+                continue;
+            }
             if !has_key_beside(&file, key) {
                 let wanted = key_path(&file);
                 let reason = "a key stands in the certificate's file or beside it";

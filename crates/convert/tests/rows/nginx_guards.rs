@@ -281,3 +281,17 @@ fn chains_of_certificates_that_nginx_limits_are_told() {
         assert!(written(&text, is_left_out).contains("verify = \"required\""));
     }
 }
+
+#[test]
+fn no_certificate_is_named_by_a_variable() {
+    let server = |name: &str, file: &str| {
+        format!(
+            "server {{ listen 443 ssl; server_name {name}; ssl_certificate {file}.pem; ssl_certificate_key {file}.pem; location / {{ proxy_pass http://10.0.0.1; }} }}"
+        )
+    };
+    let variable = server("b.example", "/c/$ssl_server_name");
+    let text = written(&format!("{} {variable}", server("a.example", "/c/a")), true);
+    assert!(text.contains("certificates = \"/c/a.pem\""), "{text}");
+    // Without another certificate nothing is served there.
+    assert_eq!(written(&variable, true).matches("[service.").count(), 0);
+}
