@@ -17,6 +17,24 @@ pub const ANSWER_STATUS: &str = "answer-status";
 const OF_CONNECTION: [&str; 6] =
     ["always_true", "always_false", "src", "src_port", "ssl_fc", "ssl_fc_sni"];
 
+/// Criteria of the request's first line and its fields: HAProxy has none of them when the answer comes, and none matches.
+const OF_REQUEST: [&str; 14] = [
+    "path",
+    "url",
+    "pathq",
+    "base",
+    "baseq",
+    "query",
+    "urlp",
+    "url_param",
+    "cook",
+    "req.cook",
+    "req.hdr",
+    "req.fhdr",
+    "req.hdr_cnt",
+    "req.fhdr_cnt",
+];
+
 /// Fields whose values have no commas, so that a test of their elements is one of the whole value.
 const WITHOUT_COMMAS: [&str; 4] = ["content-type", "content-length", "location", "server"];
 
@@ -38,6 +56,7 @@ pub fn answer_criterion(
         "hdr_cnt" | "res.hdr_cnt" | "shdr_cnt" | "res.fhdr_cnt" => {
             fetch::field_count_condition(&parts, ANSWER_FIELD)
         }
+        name if OF_REQUEST.contains(&name) => Ok(RuleCondition::Is(false)),
         name if OF_CONNECTION.contains(&name) => fetch::criterion(words, pools),
         name => Err(UnsupportedReason::new(
             format!("`{name}` is not known when the answer comes"),
@@ -149,7 +168,7 @@ mod tests {
             ("res.fhdr(Vary) a,b", fields("Vary: a,b")),
             ("res.hdr_cnt(a) eq 0", fields("a").map(RuleCondition::negate)),
             ("ssl_fc", Some(RuleCondition::Tls)),
-            ("path /a", None),
+            ("path /a", Some(RuleCondition::Is(false))),
             ("hdr(host) a", None),
         ] {
             assert_eq!(read(criterion), expected, "{criterion}");

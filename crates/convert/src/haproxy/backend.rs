@@ -169,6 +169,10 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
         notes.left_out(line.source, &line.text(), &reason, "`retry` of the pool");
     }
     let all = words.contains(&"all-retryable-errors");
+    if words.iter().any(|word| *word != "conn-failure") {
+        let reason = "a request that a server may have acted on is sent again only if its method allows it (RFC 9110), and not to the server that failed";
+        notes.changed(line.source, &line.text(), reason, "`retry` of the pool");
+    }
     let mut statuses: Vec<String> = words
         .iter()
         .filter(|word| word.parse::<u16>().is_ok())
@@ -194,6 +198,9 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
     }
 }
 
+/// Words that shorten what servers are chosen by, or look for it elsewhere too.
+const UNUSED_IN_HASHES: [&str; 5] = ["depth", "len", "path-only", "use_domain_only", "check_post"];
+
 fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("balance") else {
         return pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
@@ -218,6 +225,11 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
         "hash" => hash(line.word(2)),
         _ => None,
     };
+    let unused = line.rest(2).iter().find(|word| UNUSED_IN_HASHES.contains(&word.as_str()));
+    if let Some(word) = unused {
+        let reason = format!("`{word}`: servers are chosen by the whole of it");
+        notes.changed(number, &line.text(), &reason, "`hash-on` of the pool");
+    }
     let Some(hashed) = hashed.filter(|_| settings.http || line.word(2) == "src") else {
         notes.left_out(
             number,

@@ -207,7 +207,7 @@ impl FrontendWriter<'_> {
                 let opaque = &known.opaque;
                 let mut rules =
                     http_rules::read(&settings.rules, http, &acls, opaque, self.pools, notes);
-                rules.add_side_effects(settings);
+                rules.add_side_effects(settings, notes);
                 if http && !known.names_clients_alike {
                     rules.add_client_field(settings, notes);
                 }

@@ -9,7 +9,7 @@ use crate::value::{self, KeyValue};
 
 use super::lex::ConfigLine;
 use super::server::HaproxyServer;
-use super::settings::ProxySettings;
+use super::settings::{ProxySettings, ServerLine};
 
 /// What the clients of a backend carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,16 @@ impl CookieLineMode {
     fn names_servers(self) -> bool {
         matches!(self, CookieLineMode::Prefix | CookieLineMode::Passive)
     }
+}
+
+/// Whether a server has a value that the cookie carries. HAProxy makes values itself with `dynamic`, and a template has
+/// those of its servers' names.
+pub fn names_servers(line: &ConfigLine, backend: &ProxySettings) -> bool {
+    let has = |one: &ServerLine| {
+        let lines = one.defaults.iter().chain([&one.line]);
+        lines.into_iter().any(|line| line.all_words().iter().skip(1).any(|word| word == "cookie"))
+    };
+    backend.servers.iter().any(has) || line.rest(2).iter().any(|word| word == "dynamic")
 }
 
 /// The options of a `cookie` line.

@@ -180,7 +180,7 @@ fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupport
                 &parts.values.iter().map(|value| format!("*{value}")).collect::<Vec<_>>(),
             ))
         }
-        MatchMethod::Domain if all_bare => {
+        MatchMethod::Domain if all_bare && !parts.values.iter().any(|value| is_number(value)) => {
             let labels: Vec<&str> =
                 parts.values.iter().map(|value| value.trim_matches('.')).collect();
             Ok(RuleCondition::texts("host-part", &labels))
@@ -201,10 +201,25 @@ fn is_plain_name(expression: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.^$*+?()|[]".contains(c);
     bare.chars().all(is_plain)
+        && !may_see_port(expression)
         && !bare.contains("[^")
         && !bare.contains("(?")
         && !expression.contains("\\.$")
         && !expression.contains("\\.?$")
+}
+
+/// Whether an expression of plain characters may find a port, or a sign before it: it looks for digits anywhere, or for any
+/// sign at the end.
+fn may_see_port(expression: &str) -> bool {
+    let plain = expression.replace("\\.", "").replace("\\-", "");
+    let has_digit = plain.contains(|c: char| c.is_ascii_digit());
+    let is_bound = plain.starts_with('^') && !plain.contains('|') && !plain.contains('.');
+    let bare = plain.trim_end_matches('$');
+    has_digit && !is_bound || plain.contains(".+") || bare.ends_with('.')
+}
+
+fn is_number(value: &str) -> bool {
+    value.split('.').any(|label| !label.is_empty() && label.bytes().all(|c| c.is_ascii_digit()))
 }
 
 fn sni_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, UnsupportedReason> {

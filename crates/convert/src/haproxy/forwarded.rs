@@ -5,8 +5,12 @@ use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
+use super::hidden_inputs::changes_client;
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
+
+/// Why servers are not told who the client is.
+pub const OTHER_CLIENT: &str = "`set-src` gives requests another address, which is not known here; what clients send under this name is removed";
 
 /// Writes the table of a frontend with these backends. What clients send passes, as in HAProxy, and the field of the
 /// client's address is added behind what rules change.
@@ -24,6 +28,17 @@ pub fn write(
     if !is_common(settings, backends) {
         // Rules of the backends add it.
         options.clear();
+    }
+    let changes = |one: &&ProxySettings| one.rules.iter().any(changes_client);
+    if backends.iter().copied().chain([settings]).any(|one| changes(&one)) {
+        for line in options.drain(..) {
+            notes.left_out(
+                line.source.whole(),
+                &line.text(),
+                OTHER_CLIENT,
+                "`trust` of the proxies whose X-Forwarded-For is believed",
+            );
+        }
     }
     if let Some(first) = options.first() {
         pairs.push(KeyValue::new("client-field", client_field(first, notes)));

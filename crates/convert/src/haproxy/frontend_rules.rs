@@ -57,7 +57,7 @@ impl FrontendWriter<'_> {
             self.pools,
             notes,
         );
-        own.add_side_effects(settings);
+        own.add_side_effects(settings, notes);
         let mut first = Vec::new();
         first.extend(senders.refused.map(|line| FrontendRule {
             when: RuleCondition::Is(true),
@@ -71,6 +71,11 @@ impl FrontendWriter<'_> {
         let used = self.used_backends();
         let leading = used.first().and_then(|name| self.pools.settings(name));
         let is_common = forwarded::is_common(settings, &self.used_settings(&used));
+        if is_common {
+            let mut all = self.used_settings(&used);
+            all.push(settings);
+            own.close_client_fields(&all);
+        }
         let mut known = KnownBackends::new(&own.fields.opaque, is_common);
         let mut backends = Vec::new();
         for line in &settings.use_backends {
@@ -90,6 +95,8 @@ impl FrontendWriter<'_> {
             return Vec::new();
         };
         let path = RuleCondition::texts("path", &[uri.word(1)]);
+        let reason = "it is answered with a query, too";
+        notes.changed(uri.source, &uri.text(), reason, "`when = { path = … }` of its rule");
         let mut rules = Vec::new();
         for line in &self.settings.monitor_failures {
             let when = acls.condition(line.rest(2), self.pools);

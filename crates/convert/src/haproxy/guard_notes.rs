@@ -15,6 +15,8 @@ pub const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
 pub const CLOSED: &str =
     "so that nothing is open that was closed, all requests that it may have meant are refused";
+pub const OTHER_HOST: &str =
+    "so that no server is asked for another host, these requests are refused";
 pub const SERVER: &str = "no rule chooses one server of a pool";
 pub const SERVER_INSTEAD: &str = "a pool of its own for the server, and a rule that leads there";
 pub const PROGRAM: &str =

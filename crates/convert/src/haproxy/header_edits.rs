@@ -27,8 +27,12 @@ const OF_RULES: [&str; 3] = ["active", "count", "servers"];
 const OF_ANSWERS: [&str; 5] = ["client", "client-port", "sni", ANSWER_STATUS, ANSWER_FIELD];
 
 const REMOVED: &str = "what clients send under its name is removed";
+const REMOVED_FROM_ANSWERS: &str =
+    "what servers send under its name is removed wherever the condition may hold";
 const WIDENED: &str = "the field is removed wherever the condition may hold";
 const VALUE: &str = "a field's value cannot be made of these variables";
+
+const SAME_NAME: &str = "a field of clients whose name has `-` in place of `_` goes with it, since servers may take both for one";
 
 const LAST: &str = "HAProxy takes the last value of a list; where there are several, the field is not set, and removed";
 
@@ -134,6 +138,7 @@ impl HeaderEdits {
         if let Some(why) = edit.when.unknown().cloned() {
             return Err(self.close(edit, why));
         }
+        note_same_names(&edit, notes);
         let is_replacement = replacement.is_some();
         let template = match replacement {
             Some(replacement) => replacement.template,
@@ -143,7 +148,7 @@ impl HeaderEdits {
             let instead = "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}";
             return Err(self.close(edit, UnsupportedReason::new(VALUE, instead)));
         };
-        if let Some(why) = self.opaque.hides_value(&value).filter(|_| edit.is_of_request()) {
+        if let Some(why) = self.opaque.hides_value(&value) {
             return Err(self.close(edit, why));
         }
         if !sets_host && edit_action != EditAction::Remove {
@@ -235,7 +240,10 @@ impl HeaderEdits {
     fn close(&mut self, edit: FieldEdit, why: UnsupportedReason) -> UnsupportedReason {
         let consequence = match edit.action {
             EditAction::Add => return why,
-            EditAction::Set if !edit.is_of_request() => return why,
+            EditAction::Set if !edit.is_of_request() && is_needed_in_answers(&edit.name) => {
+                return why;
+            }
+            EditAction::Set if !edit.is_of_request() => REMOVED_FROM_ANSWERS,
             _ if edit.is_of_request() && edit.name.eq_ignore_ascii_case("host") => return why,
             EditAction::Set => REMOVED,
             EditAction::Remove => WIDENED,
@@ -329,6 +337,19 @@ impl HeaderEdits {
             self.is_overfull = true;
         }
     }
+}
+
+/// Reports that a field goes with another one whose name is spelt with `-`.
+fn note_same_names(edit: &FieldEdit, notes: &mut ConversionNotes) {
+    if edit.is_of_request() && edit.action != EditAction::Add && edit.name.contains('_') {
+        let instead = "names with letters, digits and `-`";
+        notes.changed(edit.source, &edit.text, SAME_NAME, instead);
+    }
+}
+
+/// Whether clients take an answer for something else without this field.
+fn is_needed_in_answers(name: &str) -> bool {
+    name.eq_ignore_ascii_case("content-type")
 }
 
 /// What an action writes.

@@ -78,8 +78,14 @@ impl CheckSettings {
             [method, uri, ..] => (method.clone(), uri.clone()),
         };
         let mut fields = fields_after_version(words);
+        let mut connects = 0;
         for line in &settings.checks {
+            connects += usize::from(line.word(1) == "connect");
             match line.word(1) {
+                _ if connects > 1 => {
+                    let reason = "a check is one request on one connection: the first one counts";
+                    notes.left_out(line.source, &line.text(), reason, "`probe = { http = … }`");
+                }
                 "send" => {
                     let request = CheckRequest { method: &mut method, uri: &mut uri };
                     request.read(line, &mut fields, notes);
@@ -94,7 +100,10 @@ impl CheckSettings {
                     "404 is a failure or a success",
                     "`probe.status`",
                 ),
-                "connect" if line.word(2).is_empty() => line.mark_converted(),
+                "connect" => {
+                    notes.converted(line.source);
+                    self.connect(line, notes);
+                }
                 _ => notes.left_out(
                     line.source,
                     &line.text(),

@@ -53,6 +53,10 @@ pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
             "502",
             "a method cannot be changed; so that no server and no rule sees another one, these requests are refused",
         ),
+        "normalize-uri" if merged_paths(words).is_some() => refused(
+            "502",
+            "paths are not made simpler; so that no server gets another one than it got, requests with such paths are refused",
+        ),
         "del-header" if !names_one_field(words) => refused("502", UNNAMED),
         "del-headers-bin" => refused("502", UNNAMED),
         "use-service" => {
@@ -69,34 +73,39 @@ pub fn refused_change(words: &[String]) -> Option<RefusedChange> {
 /// Whether an action of `tcp-request` decides by a program, or where a connection goes.
 pub fn decides_connection(action: &str) -> bool {
     action.starts_with("lua.")
+        || action.starts_with("expect-")
         || ["use-service", "set-dst", "set-dst-port", "switch-mode"].contains(&action)
 }
 
-/// Where a `replace-path` acts: the path fits its expression. Other actions act on every request.
+/// The expression of the paths that a `normalize-uri` makes shorter. What it does to escapes and queries leaves their
+/// meaning.
+fn merged_paths(words: &[String]) -> Option<&'static str> {
+    match words.get(1)?.as_str() {
+        "path-merge-slashes" => Some(".*//.*"),
+        "path-strip-dot" => Some(".*/\\.(/.*)?"),
+        "path-strip-dotdot" => Some(".*/\\.\\.(/.*)?"),
+        _ => None,
+    }
+}
+
+/// Where a `replace-path` or a `normalize-uri` acts: the path fits its expression. Other actions act on every request.
 pub fn acting_condition(action: &[String]) -> RuleCondition {
     match action {
         [name, expression, ..] if name == "replace-path" => {
             let whole = crate::condition::whole_path(expression, false);
             RuleCondition::texts("path-regex", &[whole])
         }
+        [name, ..] if name == "normalize-uri" => match merged_paths(action) {
+            Some(expression) => RuleCondition::texts("path-regex", &[expression]),
+            None => RuleCondition::Is(true),
+        },
         _ => RuleCondition::Is(true),
     }
 }
 
-/// The reason why no rule can judge by the client's address: a line gives requests another one.
-pub fn changed_address(lines: &[ConfigLine]) -> Option<UnsupportedReason> {
-    let changes = |line: &ConfigLine| line.all_words().iter().take(3).any(|word| word == "set-src");
-    lines.iter().any(changes).then(|| {
-        UnsupportedReason::new(
-            "`set-src` gives requests another address, which rules do not see",
-            "`trust` of the proxies whose X-Forwarded-For is believed",
-        )
-    })
-}
-
-/// A condition in which every test of the client's address is unknown.
-pub fn hide_address(condition: RuleCondition, why: &UnsupportedReason) -> RuleCondition {
-    hide_parts(condition, why, &|part| matches!(part, RuleCondition::Key("client", _)))
+/// Whether an action gives requests another client's address or port.
+pub fn changes_client(line: &ConfigLine) -> bool {
+    line.all_words().iter().take(3).any(|word| word == "set-src" || word == "set-src-port")
 }
 
 /// A condition about a request in which every test of its answer is unknown.

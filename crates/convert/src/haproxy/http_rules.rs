@@ -9,13 +9,14 @@ use super::acl::{AclTable, AclTables};
 use super::body_size;
 use super::directives;
 use super::edit_times::RuleReads;
+use super::field_edit::ChangedMessage;
 use super::final_rule::FinalRule;
 use super::fixed_answers::refuse_action;
-use super::guard_notes::{CHANGES, LONG_BODIES, NARROWED, SLOW_REFUSAL, WIDENED, note_guard};
-use super::header_edits::{HeaderEdits, edited_message};
-use super::hidden_inputs::{
-    acting_condition, changed_address, hide_address, names_one_field, refused_change,
+use super::guard_notes::{
+    CHANGES, LONG_BODIES, NARROWED, OTHER_HOST, SLOW_REFUSAL, WIDENED, note_guard,
 };
+use super::header_edits::{HeaderEdits, edited_message};
+use super::hidden_inputs::{acting_condition, changes_client, names_one_field, refused_change};
 use super::lex::ConfigLine;
 use super::opaque_fields::OpaqueFields;
 use super::path_change::{self, PathReplacement};
@@ -40,8 +41,6 @@ pub struct ProxyRules {
     is_last_acceptance: bool,
     /// How many final rules are about connections and come before those about requests.
     pub early_rules: usize,
-    /// Why rules about requests cannot judge by the client's address.
-    hidden_address: Option<UnsupportedReason>,
 }
 
 /// Reads the rules. `http`: the proxy inspects requests. `opaque`: fields that nobody knows before them.
@@ -53,9 +52,7 @@ pub fn read(
     pools: &BackendPools,
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
-    let hidden_address = changed_address(lines);
-    let fields = HeaderEdits::behind(opaque);
-    let mut out = ProxyRules { hidden_address, fields, ..ProxyRules::default() };
+    let mut out = ProxyRules { fields: HeaderEdits::behind(opaque), ..ProxyRules::default() };
     // HAProxy evaluates the kinds of rules in this order, regardless of their order in the file. An accepting rule
     // skips only later rules of its own kind.
     for (wanted, of) in [
@@ -159,18 +156,17 @@ impl ProxyRules {
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
-        let hidden = self.hidden_address.clone().filter(|_| line.word(0) != "tcp-request");
-        let guard = hidden.iter().fold(acls.condition(condition, pools), hide_address);
-        let guard = self.fields.opaque.hide(guard);
+        let guard = self.fields.opaque.hide(acls.condition(condition, pools));
+        if changes_client(line) {
+            self.fields.opaque.change_client();
+        }
         let first = action.first().map_or("", String::as_str);
         if line.word(0) == "http-request" && self.push_change(guard.clone(), action, line, notes) {
             return Ok(());
         }
         if let Some(message) = edited_message(line, first).filter(|_| names_field(action)) {
             let condition = without(guard, self.earlier(&self.possibly_accepted));
-            self.fields.read(line, message, action, condition, pools, notes)?;
-            line.mark_converted();
-            return Ok(());
+            return self.push_field_change(line, message, action, condition, pools, notes);
         }
         let limit = (line.word(0), first) == ("http-request", "deny");
         if limit && self.push_body_limit(condition, acls, line, notes) {
@@ -204,6 +200,29 @@ impl ProxyRules {
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
+    }
+
+    /// Takes a change of a field. Requests whose host cannot be changed as it is written are refused.
+    fn push_field_change(
+        &mut self,
+        line: &ConfigLine,
+        message: ChangedMessage,
+        action: &[String],
+        condition: RuleCondition,
+        pools: &BackendPools,
+        notes: &mut ConversionNotes,
+    ) -> Result<(), UnsupportedReason> {
+        let known = self.fields.edits.len();
+        let result = self.fields.read(line, message, action, condition.clone(), pools, notes);
+        let is_unwritten = self.fields.edits.len() == known;
+        match result {
+            Err(why) if is_unwritten && changes_host(line, action) => {
+                note_guard(line, &why, OTHER_HOST, notes);
+                self.push_rule(condition.at_least(), "answer", "502".to_owned(), line);
+                Ok(())
+            }
+            other => other.inspect(|()| line.mark_converted()),
+        }
     }
 
     /// Takes a refusal of long bodies. Returns false if its condition says something else, too.
@@ -318,6 +337,12 @@ impl ProxyRules {
 /// Whether an action that changes a field says its whole name.
 fn names_field(action: &[String]) -> bool {
     action[0] != "del-header" || names_one_field(action)
+}
+
+/// Whether a line changes the host that servers are asked for.
+fn changes_host(line: &ConfigLine, action: &[String]) -> bool {
+    let name = action.get(1).map_or("", String::as_str);
+    line.word(0) == "http-request" && name.eq_ignore_ascii_case("host")
 }
 
 /// The condition for requests that were not accepted before.

@@ -17,6 +17,8 @@ use super::hidden_inputs::hide_parts;
 pub struct OpaqueFields {
     requests: BTreeSet<String>,
     answers: BTreeSet<String>,
+    /// A rule gave requests another client's address.
+    has_other_client: bool,
 }
 
 impl OpaqueFields {
@@ -38,8 +40,22 @@ impl OpaqueFields {
         }
     }
 
+    /// Notes that requests get another client's address, which no rule and no value knows.
+    pub fn change_client(&mut self) {
+        self.has_other_client = true;
+    }
+
+    /// Whether a rule gave requests another client's address.
+    pub fn has_other_client(&self) -> bool {
+        self.has_other_client
+    }
+
     /// The condition, with every test of these fields as an unknown part.
     pub fn hide(&self, condition: RuleCondition) -> RuleCondition {
+        let condition = match self.has_other_client {
+            true => hide_parts(condition, &other_client(), &is_of_client),
+            false => condition,
+        };
         if self.requests.is_empty() && self.answers.is_empty() {
             return condition;
         }
@@ -54,8 +70,26 @@ impl OpaqueFields {
 
     /// Why a value that is made of a request cannot be; `None`: it names none of these fields.
     pub fn hides_value(&self, template: &str) -> Option<UnsupportedReason> {
+        let bare = template.replace("{{", "");
+        if self.has_other_client
+            && ["{client}", "{client-port}"].iter().any(|one| bare.contains(one))
+        {
+            return Some(other_client());
+        }
         (!template_fields(template).is_disjoint(&self.requests)).then(reason)
     }
+}
+
+/// Whether a condition is about the client's address or port.
+pub fn is_of_client(part: &RuleCondition) -> bool {
+    matches!(part, RuleCondition::Key("client" | "client-port", _))
+}
+
+fn other_client() -> UnsupportedReason {
+    UnsupportedReason::new(
+        "`set-src` gives requests another address, which rules do not see",
+        "`trust` of the proxies whose X-Forwarded-For is believed",
+    )
 }
 
 fn reason() -> UnsupportedReason {

@@ -7,8 +7,9 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::acl::AclTable;
-use super::hidden_inputs::hide_address;
+use super::hidden_inputs::hide_parts;
 use super::lex::ConfigLine;
+use super::opaque_fields::is_of_client;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
 
@@ -81,7 +82,7 @@ pub fn split_rules(
             "behind `accept-proxy` a connection is judged by the client that its header names; so that nothing is open that was closed, all are refused",
             "`accept-proxy = { from = … }` with the networks that may connect",
         );
-        let condition = hide_address(acls.condition(line.rest(3), pools), &why);
+        let condition = hide_parts(acls.condition(line.rest(3), pools), &why, &is_of_client);
         out.rules.retain(|one| one.source != line.source);
         if exact {
             line.mark_converted();

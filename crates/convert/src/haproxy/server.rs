@@ -10,7 +10,7 @@ use super::health_check::CheckTimes;
 use super::lex::{ConfigLine, KeywordReader};
 use super::passive_check::PassiveCheck;
 use super::server_keywords;
-use super::server_tls::ServerTls;
+use super::server_tls::{NameAgreement, ServerTls, fixed_sni};
 
 /// The settings of a server's agent check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,6 +126,11 @@ pub fn read_template(
 impl HaproxyServer {
     /// Settles what depends on several keywords.
     fn finish(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
+        if self.tls.settle_name() == NameAgreement::Contrary {
+            self.is_refused = true;
+            let reason = "the name that is asked for (`sni`) is verified too, and `verifyhost` names another one: the server gets no requests";
+            notes.left_out(line.source, &line.text(), reason, "`tls.name` of the pool");
+        }
         if self.tls.verifies_no_name() {
             let reason = "a certificate must also be for the server's own name or address, which HAProxy does not verify";
             notes.changed(line.source, &line.text(), reason, "`tls.name` of the pool");
@@ -226,7 +231,7 @@ impl HaproxyServer {
                     let instead = "`tls = { name = … }`";
                     match fixed_sni(words.value()) {
                         Some(name) => {
-                            self.tls.set("name", name);
+                            self.tls.asked_name = Some(name.to_owned());
                             words.mark_converted();
                         }
                         None => notes.changed(words.source(), &text, reason, instead),
@@ -242,6 +247,7 @@ impl HaproxyServer {
                     if server_keywords::has_value(word) {
                         self.passive.read(word, words.value());
                     }
+                    self.is_refused |= server_keywords::leads_elsewhere(word);
                     server_keywords::note_keyword(word, words.source(), &text, notes);
                 }
             }
@@ -307,7 +313,7 @@ impl HaproxyServer {
             }
             "ca-file" => self.tls.set("ca", &bases.authority(words.value())),
             "crl-file" => self.tls.set("crl", &bases.authority(words.value())),
-            "verifyhost" => self.tls.set("name", words.value()),
+            "verifyhost" => self.tls.verified_name = Some(words.value().to_owned()),
             "ssl-min-ver" => {
                 if let Some(version) = tls_version(words.value()) {
                     self.tls.set("minimum", version);
@@ -390,9 +396,4 @@ impl NamedChoice {
 /// A `maxconn` of 0 means no limit.
 fn connection_limit(maxconn: &str) -> String {
     if maxconn == "0" { value::quote("off") } else { maxconn.to_owned() }
-}
-
-/// The server name for SNI, if the expression is a constant.
-fn fixed_sni(sni: &str) -> Option<&str> {
-    sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'))
 }

@@ -71,6 +71,11 @@ pub fn has_value(word: &str) -> bool {
     VALUED.contains(&name) || INTERNAL.contains(&name)
 }
 
+/// Whether requests go elsewhere than to the server's address: such a server gets none.
+pub fn leads_elsewhere(word: &str) -> bool {
+    ["redir", "socks4"].contains(&word)
+}
+
 /// Reports a keyword that is not carried over. `text`: the whole line.
 pub fn note_keyword(word: &str, source: SourcePlace, text: &str, notes: &mut ConversionNotes) {
     match word.split('(').next().unwrap_or(word) {
@@ -152,14 +157,18 @@ fn note_way(word: &str, source: SourcePlace, text: &str, notes: &mut ConversionN
             notes.left_out(source, text, reason, "`probe` of the server");
         }
         "redir" => {
-            let reason = "clients are not sent to the server: requests are forwarded to it";
+            let reason = "clients are not sent to the server: it gets no requests";
             notes.left_out(source, text, reason, "a rule with `redirect`");
         }
         "on-marked-up" => {
             let reason = "connections to backups stay open when the server is up again";
             notes.left_out(source, text, reason, "");
         }
-        "socks4" | "check-via-socks4" | "shard" | "healthcheck" | "tcp-md5sig" => {
+        "socks4" => {
+            let reason = "no proxy leads to a server: it gets no requests";
+            notes.left_out(source, text, reason, "the server's own address");
+        }
+        "check-via-socks4" | "shard" | "healthcheck" | "tcp-md5sig" => {
             let reason = format!("a server has no `{word}`");
             notes.left_out(source, text, &reason, "");
         }

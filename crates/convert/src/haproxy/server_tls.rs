@@ -11,11 +11,42 @@ pub struct ServerTls {
     keys: Vec<KeyValue>,
     /// Whether checks use TLS: `check-ssl` or `no-check-ssl`. `None`: as connections do.
     pub checks: Option<bool>,
+    /// The name that is asked for, where it is fixed: `sni`.
+    pub asked_name: Option<String>,
+    /// The name that the certificate must have: `verifyhost`.
+    pub verified_name: Option<String>,
     /// The name that checks ask for: `check-sni`.
     pub check_name: Option<String>,
 }
 
+/// Whether one name can be asked for and verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameAgreement {
+    Agreed,
+    /// Another name is verified than the one that is asked for.
+    Contrary,
+}
+
 impl ServerTls {
+    /// Makes one name of that which is asked for and that which is verified.
+    pub fn settle_name(&mut self) -> NameAgreement {
+        let is_verified = !self.is_unverified();
+        let verified = self.verified_name.take().filter(|_| is_verified);
+        let asked = self.asked_name.take();
+        let is_contrary = asked.is_some() && verified.is_some() && asked != verified;
+        if let Some(name) = asked.or(verified) {
+            self.set("name", &name);
+        }
+        match is_contrary && self.is_on {
+            true => NameAgreement::Contrary,
+            false => NameAgreement::Agreed,
+        }
+    }
+
+    fn is_unverified(&self) -> bool {
+        self.keys.contains(&KeyValue::new("verify", value::quote("off")))
+    }
+
     /// Sets a key and replaces an earlier value.
     pub fn set(&mut self, key: &'static str, text: &str) {
         self.keys.retain(|known| known.key != key);
@@ -80,4 +111,9 @@ impl ServerTls {
         }
         value::table(&keys)
     }
+}
+
+/// The server name for SNI, if the expression is a constant.
+pub fn fixed_sni(sni: &str) -> Option<&str> {
+    sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'))
 }

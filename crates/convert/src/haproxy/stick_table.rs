@@ -50,6 +50,11 @@ fn backend_stickiness(
     notes: &mut ConversionNotes,
 ) -> Option<SourcedValue> {
     let cookie = backend.single.get("cookie").filter(|_| http);
+    if let Some(line) = cookie.filter(|line| !cookie::names_servers(line, backend)) {
+        let reason = "no server has a `cookie`, so that HAProxy keeps no client by it";
+        notes.not_needed(line.source.whole(), &line.text(), reason);
+        return None;
+    }
     let own =
         cookie.map(|line| SourcedValue { value: cookie::sticky(line, notes), source: line.source });
     let learned = backend.single.get("appsession").filter(|_| http);

@@ -10,6 +10,19 @@ mod haproxy_judged;
 
 /// What is changed in a way that cannot be written refuses the requests that it takes.
 const CHANGES: &[ConversionCase] = &[
+    // No server is asked for another host than HAProxy asks it for.
+    ("http-request set-header Host %[path]", "[[service.f.rule]] answer = 502", true),
+    (
+        "http-request set-header Host a.example if { path /a } { src -f /x }",
+        "when = { path = \"/a\" } answer = 502",
+        true,
+    ),
+    (
+        "http-request del-header Host if { method POST }",
+        "when = { method = \"POST\" } answer = 502",
+        true,
+    ),
+    ("http-request set-header Host %[hdr(x-a)]", "host = \"{header.x-a}\"", true),
     ("http-request set-path /x%[path]", "pool = \"b\" rewrite = { path = \"/x{path}\" }", false),
     (
         "http-request set-path /x%[path] if { method GET }",

@@ -5,6 +5,34 @@ use convert::run::convert;
 
 use super::{ConversionCase, rows};
 
+/// What cannot be set in an answer takes out what servers send.
+const UNSET_ANSWERS: &[ConversionCase] = &[
+    (
+        "http-response set-header X-R %[res.hdr(x-r)]2",
+        "rewrite = { answer-remove = \"X-R\" }",
+        true,
+    ),
+    (
+        "http-response set-header X-R a if { rand(2) 0 }",
+        "rewrite = { answer-remove = \"X-R\" }",
+        true,
+    ),
+    ("http-response replace-header X-R v(.*) w\\1", "answer-remove = \"X-R\"", true),
+    ("http-response set-header Content-Type %[res.hdr(x-r)]", "pool = \"b\"", true),
+    // HAProxy has no path when the answer comes.
+    ("http-response set-header X-R a if { path /a }", "pool = \"b\"", false),
+    (
+        "http-response set-header X-R a unless { path /a }",
+        "rewrite = { answer-set = \"X-R: a\" }",
+        false,
+    ),
+];
+
+#[test]
+fn what_cannot_be_set_in_an_answer_is_removed() {
+    rows(Dialect::Haproxy, UNSET_ANSWERS);
+}
+
 const REQUESTS: &[ConversionCase] = &[
     (
         "http-request set-header X-Role admin if { path /a }",
@@ -200,7 +228,7 @@ const ANSWERS: &[ConversionCase] = &[
     ),
     ("http-response replace-header Set-Cookie (.*) \\1;x", "forward = \"http\"", true),
     // The request is gone.
-    ("http-response set-header X-A 1 if { path /a }", "forward = \"http\"", true),
+    ("http-response set-header X-A 1 if { path /a }", "forward = \"http\"", false),
     ("http-response set-header X-A %[req.hdr(x)]", "forward = \"http\"", true),
     ("http-response set-header X-A 1 if METH_GET", "forward = \"http\"", true),
     // An answer that is held back must not get out.

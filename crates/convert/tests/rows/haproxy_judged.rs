@@ -5,6 +5,48 @@ use convert::run::convert;
 
 use super::super::{ConversionCase, rows};
 
+/// Behind `set-src` nobody knows the client's address: neither rules, nor backends, nor values.
+const OTHER_CLIENTS: &[ConversionCase] = &[
+    (
+        "http-request set-src hdr(x-a)\n default_backend d\nbackend d\n mode http\n server s 10.0.0.3:80\n http-request deny if { src 6.6.6.6 }",
+        "[[service.f.rule]] deny = true",
+        true,
+    ),
+    (
+        "tcp-request connection set-src hdr(x-a)\n use_backend c if { src 6.6.6.6 } { path /a }",
+        "when = { path = \"/a\" } deny = true",
+        true,
+    ),
+    (
+        "http-request set-src hdr(x-a)\n http-request set-header X-Real-IP %[src]",
+        "rewrite = { remove = \"X-Real-IP\" }",
+        true,
+    ),
+    (
+        "http-request set-src hdr(x-a)\n http-response set-header X-Client %ci",
+        "rewrite = { answer-remove = \"X-Client\" }",
+        true,
+    ),
+    (
+        "http-request set-src hdr(x-a)\n option forwardfor",
+        "rewrite = { remove = \"X-Forwarded-For\" }",
+        true,
+    ),
+    (
+        "http-request set-src hdr(x-a)\n default_backend d\nbackend d\n mode http\n server s 10.0.0.3:80 send-proxy",
+        "[[service.f.rule]] answer = 502",
+        true,
+    ),
+    // What stands before it judges by who connects.
+    (
+        "http-request deny if { src 6.6.6.6 }\n http-request set-src hdr(x-a)",
+        "when = { client = \"6.6.6.6\" } deny = true",
+        true,
+    ),
+    // A listener that awaits a header from some.
+    ("tcp-request connection expect-proxy layer4", "[[service.f.rule]] deny = true", true),
+];
+
 /// A rule about a field that is changed before it in a way that cannot be written counts as one that cannot be written.
 const CHANGED_FIELDS: &[ConversionCase] = &[
     (
@@ -172,6 +214,11 @@ const COMPARED_VALUES: &[ConversionCase] = &[
     ("http-request deny unless { path,lower -m reg ^/[A-Z] }", "[[service.f.rule]] deny", true),
     ("http-request deny if { path,lower -i /Public }", "path-regex = \"(?i)/Public\"", false),
 ];
+
+#[test]
+fn clients_that_nobody_knows_close() {
+    rows(Dialect::Haproxy, OTHER_CLIENTS);
+}
 
 #[test]
 fn fields_that_nobody_knows_close() {

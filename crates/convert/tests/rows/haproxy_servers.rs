@@ -4,6 +4,9 @@ use convert::dialect::Dialect;
 use convert::notes::{ConversionNote, NoteKind};
 use convert::run::convert;
 
+#[path = "haproxy_server_ways.rs"]
+mod haproxy_server_ways;
+
 /// The server lines of a backend, and what its pool has.
 struct PoolCase {
     servers: &'static str,

@@ -85,6 +85,32 @@ const SPELLINGS: &[ConversionCase] = &[
     (".if 1\n timeout client 5s\n .endif", "forward = \"http\"", true),
 ];
 
+/// Expressions and names that may find the port of a host see it; paths are not made simpler.
+const PORTS_AND_PATHS: &[ConversionCase] = &[
+    ("http-request deny if { hdr_reg(host) [0-9]+$ }", "header-regex = \"host: .*[0-9]+\"", false),
+    (
+        "http-request deny if { hdr_reg(host) ^api[0-9]+\\.example }",
+        "host-regex = \"(?i)api[0-9]+\\\\.example.*\"",
+        false,
+    ),
+    ("http-request deny if { hdr_dom(host) 8080 }", "[[service.f.rule]] deny = true", true),
+    (
+        "http-request normalize-uri path-strip-dotdot full",
+        "when = { path-regex = \".*/\\\\.\\\\.(/.*)?\" } answer = 502",
+        true,
+    ),
+    (
+        "http-request normalize-uri path-merge-slashes if { method GET }",
+        "when = { method = \"GET\", path-regex = \".*//.*\" } answer = 502",
+        true,
+    ),
+];
+
+#[test]
+fn ports_are_seen_and_paths_are_not_made_simpler() {
+    rows(Dialect::Haproxy, PORTS_AND_PATHS);
+}
+
 #[test]
 fn what_is_spelt_otherwise_means_the_same() {
     rows(Dialect::Haproxy, SPELLINGS);
