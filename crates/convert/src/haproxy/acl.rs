@@ -63,7 +63,10 @@ impl AclTable {
         let mut out = AclTable { named: HashMap::new(), reader, used: Cell::default() };
         for line in lines {
             let name = line.word(1);
-            let condition = reader(line.rest(2), pools).unwrap_or_else(|why| {
+            let words = line.rest(2);
+            // HAProxy reads a criterion up to an empty word.
+            let end = words.iter().position(String::is_empty).unwrap_or(words.len());
+            let condition = reader(&words[..end], pools).unwrap_or_else(|why| {
                 let reason = format!("`{name}`: {}", why.reason);
                 RuleCondition::Unknown(UnsupportedReason::new(reason, why.instead))
             });

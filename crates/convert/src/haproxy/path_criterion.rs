@@ -129,11 +129,11 @@ fn decoded_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupp
             MatchMethod::Suffix => expressions.push(format!("{case}.*{own}")),
             MatchMethod::Contains => expressions.push(format!("{case}.*{own}.*")),
             MatchMethod::Directory => {
-                let word = escape_regex(value.trim_matches(['/', '?']));
+                let word = whole_word(value.trim_matches(['/', '?']))?;
                 expressions.push(format!("{case}(?:.*/)?{word}(?:/.*)?"));
             }
             MatchMethod::Domain => {
-                let word = escape_regex(value.trim_matches(['/', '?', '.', ':']));
+                let word = whole_word(value.trim_matches(['/', '?', '.', ':']))?;
                 expressions.push(format!("{case}(?:.*[/.:])?{word}(?:[/.:].*)?"));
             }
             MatchMethod::Regex => expressions.push(whole_path(value, parts.ignore_case)),
@@ -160,6 +160,17 @@ fn upper_escapes(text: &str) -> String {
     let in_escape = |at: usize| (1..=2).any(|back| at >= back && is_escape(at - back));
     let upper = |(at, c): (usize, char)| if in_escape(at) { c.to_ascii_uppercase() } else { c };
     text.char_indices().map(upper).collect()
+}
+
+/// The expression of a word between delimiters.
+///
+/// # Errors
+/// It has nothing but delimiters, which HAProxy finds nowhere.
+fn whole_word(word: &str) -> Result<String, UnsupportedReason> {
+    match word.is_empty() {
+        true => Err(UnsupportedReason::new("it looks for a word without letters", "")),
+        false => Ok(escape_regex(word)),
+    }
 }
 
 #[cfg(test)]

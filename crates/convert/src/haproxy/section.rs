@@ -26,7 +26,7 @@ pub enum SectionKind {
 }
 
 /// Directives that decide who gets in, what servers and clients see, and where requests go.
-const DECIDING: [&str; 16] = [
+const DECIDING: [&str; 18] = [
     "http-request",
     "http-response",
     "http-after-response",
@@ -43,6 +43,8 @@ const DECIDING: [&str; 16] = [
     "stats",
     "filter",
     "http-send-name-header",
+    "default-server",
+    "dispatch",
 ];
 
 #[derive(Clone, Debug)]

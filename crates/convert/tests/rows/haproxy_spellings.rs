@@ -82,6 +82,14 @@ const SPELLINGS: &[ConversionCase] = &[
     // What decides and depends on where HAProxy runs.
     (".if 1\n http-request deny if { path_beg /admin }\n .endif", "deny = true", true),
     (".if 1\n use_backend c if { path_beg /c }\n .endif", "deny = true", true),
+    (".if 1\n default-server ssl\n .endif", "deny = true", true),
+    // A criterion ends at an empty word, and one without values takes nothing.
+    (
+        "acl z path_beg \"\"\n http-request allow if z\n http-request deny",
+        "[[service.f.rule]] deny = true",
+        true,
+    ),
+    ("http-request deny unless { path_dir / }", "[[service.f.rule]] deny = true", true),
     (".if 1\n timeout client 5s\n .endif", "forward = \"http\"", true),
 ];
 
