@@ -4,6 +4,7 @@
 
 mod acme;
 mod chain_effect;
+mod client_fields;
 mod constraints;
 mod container_merge;
 mod entry_points;

@@ -301,11 +301,11 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
     let changed: [(&[&str], &str); 11] = [
         (
             &["forwardedHeaders", "trustedIPs"],
-            "X-Forwarded-Host, X-Forwarded-Port and X-Real-Ip are passed on from these networks, and never added",
+            "X-Forwarded-Host and X-Forwarded-Port are passed on from these networks, X-Real-Ip too, which is never added",
         ),
         (
             &["forwardedHeaders", "insecure"],
-            "every client is believed what it says of others, and X-Forwarded-Host, X-Forwarded-Port and X-Real-Ip are not added: name the proxies in front",
+            "every client is believed what it says of others, and X-Real-Ip is not added: name the proxies in front",
         ),
         (
             &["proxyProtocol", "insecure"],

@@ -4,7 +4,7 @@ use crate::condition::RuleCondition;
 use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
-use crate::value::{self, KeyValue};
+use crate::value::{self, KeyValue, escape_glob};
 
 use super::chain_effect::{ChainEffect, escape_variables};
 use super::option_tree::OptionNode;
@@ -96,7 +96,7 @@ fn settle(node: &OptionNode, notes: &mut ConversionNotes) {
             entry.left_out(notes, reason, "let the servers answer, or `answer-set` in a rule");
         }
         if key == "hostsproxyheaders" {
-            entry.changed(notes, "the host is that of the request itself", "");
+            entry.changed(notes, "both the host and these fields must be allowed", "");
         }
         if key == "sslproxyheaders" {
             let reason = "whether a client came over TLS is seen from its own connection";
@@ -132,6 +132,12 @@ fn redirect_to_tls(
     effect.steps.extend(steps);
 }
 
+/// A field has one of these values, in any letter case.
+fn listed(name: &str, values: &[String]) -> RuleCondition {
+    let entry = |one: &String| value::quote(&format!("{name}: {}", escape_glob(one)));
+    RuleCondition::AnyCase("header", values.iter().map(entry).collect())
+}
+
 /// `allowedHosts`: other hosts are refused.
 fn allow_hosts(node: &OptionNode, effect: &mut ChainEffect, notes: &mut ConversionNotes) {
     let Some(allowed) = node.get("allowedHosts").filter(|_| !node.is_on("isDevelopment")) else {
@@ -141,8 +147,16 @@ fn allow_hosts(node: &OptionNode, effect: &mut ChainEffect, notes: &mut Conversi
     if hosts.is_empty() {
         return allowed.changed(notes, "the list is empty: all hosts are allowed", "");
     }
-    let others = RuleCondition::texts("host", &hosts).negate();
-    effect.refuse(others, vec![KeyValue::new("deny", "true")], allowed.place(), &allowed.text);
+    let deny = || vec![KeyValue::new("deny", "true")];
+    // The Host counts with its port.
+    let others = listed("host", &hosts).negate();
+    effect.refuse(others, deny(), allowed.place(), &allowed.text);
+    for name in node.texts_of("hostsProxyHeaders") {
+        let name = name.text.to_ascii_lowercase();
+        let there = RuleCondition::texts("header", &[&name]);
+        let others = there.and(listed(&name, &hosts).negate());
+        effect.refuse(others, deny(), allowed.place(), &allowed.text);
+    }
     allowed.changed(notes, "other hosts are refused with 403 instead of 500", "");
 }
 
@@ -154,10 +168,18 @@ fn change_request(
 ) {
     let name = entry.key.as_str();
     let value = entry.as_text().unwrap_or_default();
+    // What a change of the path before this one says under the name is replaced.
+    for variant in &mut effect.variants {
+        variant.set.retain(|field| !is_named(field, name));
+    }
     if name.eq_ignore_ascii_case("host") && !value.is_empty() {
         return set_host(entry, value, effect, checker, notes);
     }
-    let field = format!("{name}: {}", escape_variables(value));
+    let mut field = format!("{name}: {}", escape_variables(value));
+    if name.eq_ignore_ascii_case("X-Forwarded-For") && !value.is_empty() {
+        // The client's address comes behind it.
+        field.push_str(", {client}");
+    }
     let (key, text) = if value.is_empty() { ("remove", name) } else { ("set", field.as_str()) };
     if let Some(why) = rejection(key, text, checker) {
         let reason = format!("{why}; what clients send under its name goes on as it is");
@@ -172,6 +194,10 @@ fn change_request(
         false => effect.fields.set_request(name, field),
     }
     entry.converted(notes);
+}
+
+fn is_named(field: &str, name: &str) -> bool {
+    field.split(':').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn set_host(

@@ -12,9 +12,10 @@ use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
 use super::chain_effect::ChainEffect;
+use super::client_fields::write_client_fields;
 use super::entry_points::{self, EntryPoint};
 use super::fields::ChainPlace;
-use super::middlewares::{self, ChainContext, MiddlewareSet};
+use super::middlewares::{ChainContext, MiddlewareSet};
 use super::named_options::NamedOptions;
 use super::option_tree::OptionNode;
 use super::priority_ties::PriorityTies;
@@ -164,6 +165,8 @@ impl<'t> RouterWriter<'_, 't> {
             service.set("compress", compress, SourcePlace::NONE);
         }
         document.push(service);
+        let trusts = !point.trusted().is_empty();
+        write_client_fields(&path, point, tls, trusts, document);
         if let Some(sticky) = &parts.sticky {
             document.push(sticky.write(&path, tls, self.notes));
         }
@@ -258,10 +261,9 @@ impl<'t> RouterWriter<'_, 't> {
     ) -> ChainEffect {
         let mut effect = ChainEffect::default();
         let trusts = !point.trusted().is_empty();
-        if !trusts {
-            middlewares::client_fields(&mut effect);
-        }
-        let place = ChainPlace { tls, trusts, hosts: router.names.clone() };
+        // The names are those of all requests only where each alternative of the rule has some.
+        let hosts = router.reach.hosts.is_some().then(|| router.names.clone());
+        let place = ChainPlace { tls, trusts, hosts: hosts.unwrap_or_default() };
         let mut context = ChainContext {
             middlewares: &mut self.middlewares,
             place: &place,

@@ -146,12 +146,12 @@ pub fn buffering(
     notes: &mut ConversionNotes,
 ) {
     let most = node.number_of("maxRequestBodyBytes").filter(|most| *most > 0);
+    effect.body_bytes = most.and_then(|most| u64::try_from(most).ok()).map(format_size);
     /// The largest body that is read ahead.
     const READ_AHEAD: i64 = 1 << 30;
     if let Some((limit, most)) = node.get("maxRequestBodyBytes").zip(most)
         && most > READ_AHEAD
     {
-        effect.body_bytes = u64::try_from(most).ok().map(format_size);
         let reason = "bodies are passed on while they come, and ended where they are longer";
         limit.changed(notes, reason, "`body-bytes` in a rule");
     }

@@ -2,6 +2,7 @@
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::draft_check::RouterLayer;
+use crate::nginx::path_expression::path_expression;
 use crate::notes::UnsupportedReason;
 use crate::value::{self, escape_glob};
 
@@ -53,12 +54,22 @@ fn http_matcher(call: &MatcherCall) -> RuleCondition {
         }),
         ("path", paths) => any(paths, |text| path(text, false)),
         ("pathprefix", paths) => any(paths, |text| path(text, true)),
+        // Traefik looks at decoded paths.
         ("pathregexp", [expression]) => {
-            RuleCondition::texts("path-regex", &[whole_path(expression, false)])
+            RuleCondition::texts("path-regex", &[path_expression(expression, false)])
         }
         ("method", methods) => {
             let upper: Vec<String> = methods.iter().map(|one| one.to_ascii_uppercase()).collect();
             RuleCondition::texts("method", &upper)
+        }
+        // The host is no field there.
+        ("header" | "headers" | "headerregexp" | "headersregexp", [name, _])
+            if name.eq_ignore_ascii_case("host") =>
+        {
+            RuleCondition::Is(false)
+        }
+        ("header" | "headers" | "query", [_, value]) if value.is_empty() => {
+            unknown("versions of Traefik differ in what an empty value means")
         }
         ("header" | "headers", [name, value]) => {
             RuleCondition::texts("header", &[format!("{name}: {}", escape_glob(value))])
@@ -152,6 +163,9 @@ fn host(text: &str) -> RuleCondition {
 fn path(text: &str, prefix: bool) -> RuleCondition {
     if !text.starts_with('/') {
         return unknown("a path begins with a slash");
+    }
+    if text.contains('%') {
+        return unknown("paths are decoded before they are compared, so that none has this `%`");
     }
     if prefix && text == "/" {
         return RuleCondition::Is(true);

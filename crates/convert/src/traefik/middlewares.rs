@@ -235,17 +235,6 @@ fn refuse_all(effect: &mut ChainEffect, source: SourcePlace, text: &str) {
     effect.ended = true;
 }
 
-/// The fields that Traefik tells servers about a client, besides X-Forwarded-For and X-Forwarded-Proto.
-pub fn client_fields(effect: &mut ChainEffect) {
-    for (name, variable) in
-        [("X-Forwarded-Host", "{host}"), ("X-Forwarded-Port", "{port}"), ("X-Real-Ip", "{client}")]
-    {
-        effect.fields.set_request(name, format!("{name}: {variable}"));
-    }
-    // Traefik writes the name of its machine there, and servers may believe what they find.
-    effect.fields.remove_request("X-Forwarded-Server");
-}
-
 /// The keys of `rewrite` as one value. `None` without any.
 pub fn rewrite(keys: &[KeyValue]) -> Option<KeyValue> {
     (!keys.is_empty()).then(|| KeyValue::new("rewrite", value::table(keys)))

@@ -79,8 +79,9 @@ pub fn strip_expression(node: &OptionNode, effect: &mut ChainEffect, notes: &mut
         if groups(text) != Some(0) || text.contains(['|', '$']) {
             return close(node, "the prefix of a path is an expression with groups", effect, notes);
         }
-        let text = text.strip_suffix('/').unwrap_or(text);
-        let when = RuleCondition::texts("path-regex", &[format!("{text}/?(.*)")]);
+        // A path begins with a slash, whether or not the expression took it.
+        let slash = if text.ends_with('/') { "" } else { "/?" };
+        let when = RuleCondition::texts("path-regex", &[format!("{text}{slash}(.*)")]);
         let keys = vec![KeyValue::new("path", value::quote("/{1}"))];
         variants.push(PathVariant { when, keys, set: Vec::new() });
     }

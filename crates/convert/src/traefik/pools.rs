@@ -236,16 +236,21 @@ impl<'t> PoolDraft<'t> {
 }
 
 /// The transport that a load balancer names. `None` if it names none.
+///
+/// # Errors
+/// The transport is not in the file.
 pub fn named_transport<'t>(
     balancer: &'t OptionNode,
     transports: &NamedOptions<'t>,
     notes: &mut ConversionNotes,
-) -> Option<&'t OptionNode> {
-    let name = balancer.get("serversTransport")?;
-    let found = transports.find(name.as_text().unwrap_or_default());
+) -> Result<Option<&'t OptionNode>, String> {
+    let Some(name) = balancer.get("serversTransport") else { return Ok(None) };
+    let text = name.as_text().unwrap_or_default();
+    let found = transports.find(text);
     if found.is_none() {
-        let reason = "there is no transport of this name here: the authorities of the system verify the servers";
-        name.left_out(notes, reason, "`[pool.NAME.tls]`");
+        let reason = "there is no transport of this name here: nothing is sent to the servers";
+        name.left_out(notes, reason, "convert it in the same file");
+        return Err(format!("there is no transport `{text}` here"));
     }
-    found
+    Ok(found)
 }

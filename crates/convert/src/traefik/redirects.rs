@@ -18,11 +18,22 @@ pub struct SchemeRedirect {
 }
 
 impl SchemeRedirect {
+    fn is_usual_port(&self) -> bool {
+        matches!((self.scheme.as_str(), self.port.as_str()), ("https", "443") | ("http", "80"))
+            || self.port.is_empty()
+    }
+
+    /// The Host has another port than the new URL.
+    fn other_port(&self) -> RuleCondition {
+        if self.is_usual_port() {
+            return RuleCondition::texts("header-regex", &["host: .*:[0-9]+"]);
+        }
+        RuleCondition::texts("header", &[format!("host: *:{}", self.port)]).negate()
+    }
+
     /// The template of the new URL.
     pub fn target(&self) -> String {
-        let usual =
-            matches!((self.scheme.as_str(), self.port.as_str()), ("https", "443") | ("http", "80"));
-        let port = match usual || self.port.is_empty() {
+        let port = match self.is_usual_port() {
             true => String::new(),
             false => format!(":{}", self.port),
         };
@@ -69,7 +80,8 @@ pub fn apply_scheme(
     if node.entries().is_empty() {
         node.converted(notes);
     }
-    if (scheme == "https") == tls {
+    let is_own = (scheme == "https") == tls;
+    if is_own && trusts {
         return;
     }
     let redirect = SchemeRedirect {
@@ -78,13 +90,15 @@ pub fn apply_scheme(
         permanent: node.is_on("permanent"),
     };
     let mut when = RuleCondition::Is(true);
-    if trusts {
+    if is_own {
+        when = redirect.other_port();
+    } else if trusts {
         when = RuleCondition::texts("header", &["x-forwarded-proto: https"]).negate();
     }
     let steps =
         redirect_steps(&redirect.target(), redirect.permanent, &when, node.place(), &node.text);
     effect.steps.extend(steps);
-    effect.ended = !trusts;
+    effect.ended = !trusts && !is_own;
 }
 
 /// A redirect by host or for everything, as an expression of the whole URL says it.
@@ -161,7 +175,7 @@ fn url_redirects(
         let names = hosts.iter().filter(|name| !name.contains('*'));
         let takes_off = taken == Some("") && target.is_empty();
         let puts_before = host.is_empty() && target == "www.";
-        if !takes_off && !puts_before {
+        if !takes_off && !puts_before || hosts.is_empty() {
             return None;
         }
         let each = names.filter_map(|name| {

@@ -96,7 +96,7 @@ impl<'t> ServicePools<'t> {
         if let Some(known) = self.written.get(service.key.as_str()) {
             return Ok(known.clone());
         }
-        let transport = named_transport(balancer, &self.transports, notes);
+        let transport = named_transport(balancer, &self.transports, notes)?;
         let transport = transport.or(self.default_transport);
         let draft = PoolDraft { name: &service.key, balancer, transport };
         let made = draft.tables(names.unique_name(&service.key), notes)?;

@@ -71,7 +71,7 @@ fn transports_become_tls_of_pools() {
         (
             balancer(&format!("{HTTPS}, serversTransport: gone")),
             String::new(),
-            "verify = \"on\"",
+            "answer = 503",
             true,
         ),
     ] {
