@@ -66,8 +66,6 @@ mod nginx_server_terms;
 mod traefik;
 #[path = "rows/traefik_objects.rs"]
 mod traefik_objects;
-#[path = "rows/traefik_seen.rs"]
-mod traefik_seen;
 #[path = "rows/traefik_services.rs"]
 mod traefik_services;
 #[path = "rows/unix_sockets.rs"]

@@ -146,16 +146,7 @@ impl FilterEffects {
             }
             "Compressor" => self.service.extend(compression(config, notes)),
             "Buffer" => self.service.extend(request_buffer(config, notes)),
-            "HeaderMutation" => {
-                if let Some(mutations) = config.get("mutations") {
-                    let own = HeaderEditList::read_mutations(mutations, notes);
-                    self.hidden.extend(own.changed_requests());
-                    self.edits = own.within(&self.edits);
-                }
-                let wins = take_flag(config, "most_specific_header_mutations_wins", notes);
-                self.nearest_wins |= wins.unwrap_or(false);
-                self.hidden.extend(self.route_names.clone());
-            }
+            "HeaderMutation" => self.read_mutations(config, notes),
             "LocalRateLimit" => match read_limit(config, notes) {
                 LimitOutcome::None => {}
                 LimitOutcome::Written(limit) => {
@@ -183,6 +174,18 @@ impl FilterEffects {
             // Scripts, programs and services may refuse, and so may what is not known.
             _ => self.close(filter, &name, 403, false, notes),
         }
+    }
+
+    /// A filter that changes fields, for all routes and for single ones.
+    fn read_mutations(&mut self, config: &ConfigNode, notes: &mut ConversionNotes) {
+        if let Some(mutations) = config.get("mutations") {
+            let own = HeaderEditList::read_mutations(mutations, notes);
+            self.hidden.extend(own.changed_requests());
+            self.edits = own.within(&self.edits);
+        }
+        let wins = take_flag(config, "most_specific_header_mutations_wins", notes);
+        self.nearest_wins |= wins.unwrap_or(false);
+        self.hidden.extend(self.route_names.clone());
     }
 
     /// Filters of the router, which come behind the choice of a server.

@@ -1,5 +1,8 @@
 //! Objects of Traefik from several containers, of other providers, and beside others that contradict them.
 
+#[path = "traefik_seen.rs"]
+mod traefik_seen;
+
 use super::traefik::{check, converted};
 
 /// A Compose file with a balancer and containers, each with its labels.

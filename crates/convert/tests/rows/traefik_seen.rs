@@ -1,6 +1,6 @@
 //! Conversion of what Traefik writes before it asks routers, and of what middlewares make of it, one row each.
 
-use super::traefik::{check, http_file};
+use crate::traefik::{check, http_file};
 
 #[test]
 fn routers_see_the_fields_that_traefik_writes() {
