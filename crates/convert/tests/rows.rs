@@ -30,8 +30,6 @@ mod envoy_access;
 mod envoy_chains;
 #[path = "rows/envoy_routes.rs"]
 mod envoy_routes;
-#[path = "rows/envoy_seen.rs"]
-mod envoy_seen;
 #[path = "rows/error_pages.rs"]
 mod error_pages;
 #[path = "rows/haproxy.rs"]

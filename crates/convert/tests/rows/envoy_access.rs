@@ -1,5 +1,8 @@
 //! Conversion of what Envoy decides about access, targets and identity, one row each: nothing that was closed opens.
 
+#[path = "envoy_seen.rs"]
+mod envoy_seen;
+
 use convert::dialect::Dialect;
 use convert::run::convert;
 

@@ -1,7 +1,7 @@
 //! Conversion of tests of fields that Envoy or its filters write before they are judged, one row each: a client's own
 //! word never counts for them.
 
-use super::envoy::{EnvoyCase, NOTHING, Places, check, cluster, filters, manager, route};
+use crate::envoy::{EnvoyCase, NOTHING, Places, check, cluster, filters, manager, route};
 
 const BY_A: &str = "{ match: { prefix: /, headers: [{ name: x-a, string_match: { exact: v } }] }, route: { cluster: c } },";
 const ALLOW_A: &str = "{ name: rbac, typed_config: { '@type': x.RBAC, rules: { action: ALLOW, policies: { p: { permissions: [{ header: { name: x-a, string_match: { exact: v } } }], principals: [{ any: true }] } } } } },";
@@ -215,7 +215,7 @@ fn values_are_those_of_the_original_or_removed() {
 
 #[test]
 fn paths_with_parameters_that_do_not_count_are_refused() {
-    let text = super::envoy::file(&NOTHING).replace(
+    let text = crate::envoy::file(&NOTHING).replace(
         "route_config:\n",
         "route_config:\n            ignore_path_parameters_in_path_matching: true\n",
     );
