@@ -20,6 +20,7 @@ mod draft_shape;
 mod duration;
 mod empty_pool;
 mod envoy;
+mod field_sight;
 mod haproxy;
 mod header_field;
 mod inclusion_chain;

@@ -53,6 +53,12 @@ impl RewriteEdits {
         self.edits.iter().any(|edit| edit.key == "set" && edit.field == name)
     }
 
+    /// Whether a field of the request, in small letters, is changed.
+    pub fn changes_field(&self, name: &str) -> bool {
+        let is_change = |key: &str| matches!(key, "set" | "add" | "remove");
+        self.edits.iter().any(|edit| is_change(edit.key) && edit.field == name)
+    }
+
     /// Adds a field to the request.
     pub fn add_field(&mut self, name: &str, template: &str) {
         self.push_field("add", name, value::quote(&format!("{name}: {template}")));

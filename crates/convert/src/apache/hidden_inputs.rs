@@ -2,14 +2,17 @@
 //! conditions that cannot be written.
 
 use crate::condition::RuleCondition;
+use crate::field_sight::hide_fields;
 use crate::nginx::path_expression::EncodedSight;
 use crate::nginx::path_refusal::sights_of;
-use crate::notes::UnsupportedReason;
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::KeyValue;
 
 use super::host::HostWriter;
+
+/// Why tests of a field are not written.
+const EARLY: &str = "`RequestHeader … early` changes the field before Apache looks at it";
 
 impl HostWriter<'_, '_> {
     /// Closes what the rules of a virtual host may mean otherwise than Apache.
@@ -19,7 +22,8 @@ impl HostWriter<'_, '_> {
         let mut sights = Vec::new();
         for mut rule in rules {
             if !early.is_empty() {
-                rule.when = hide_fields(rule.when, &early);
+                let is_hidden = |name: &str| early.iter().any(|one| one == name);
+                rule.when = hide_fields(rule.when, &is_hidden, EARLY);
             }
             sights.extend(sights_of(&rule.when));
             // Whom a rule that is not certain would take must not come to a later one.
@@ -51,31 +55,5 @@ impl HostWriter<'_, '_> {
             .iter()
             .filter(|one| one.words_from(2).iter().any(|word| word.eq_ignore_ascii_case("early")));
         early.map(|one| one.peek(1).trim_end_matches(':').to_ascii_lowercase()).collect()
-    }
-}
-
-/// The condition with each part unknown that looks at one of these fields.
-fn hide_fields(when: RuleCondition, names: &[String]) -> RuleCondition {
-    let each = |parts: Vec<RuleCondition>| {
-        parts.into_iter().map(|part| hide_fields(part, names)).collect()
-    };
-    let is_hidden = |values: &[String]| {
-        values.iter().any(|value| {
-            let text = value.trim_start_matches('"').to_ascii_lowercase();
-            let name = text.split([':', '"']).next().unwrap_or_default();
-            names.iter().any(|one| one == name)
-        })
-    };
-    match when {
-        RuleCondition::Key(key, values) | RuleCondition::AnyCase(key, values)
-            if key.starts_with("header") && is_hidden(&values) =>
-        {
-            let reason = "`RequestHeader … early` changes the field before Apache looks at it";
-            RuleCondition::Unknown(UnsupportedReason::new(reason, "`edit` of the service"))
-        }
-        RuleCondition::All(parts) => RuleCondition::All(each(parts)),
-        RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
-        RuleCondition::Not(inner) => RuleCondition::Not(Box::new(hide_fields(*inner, names))),
-        other => other,
     }
 }

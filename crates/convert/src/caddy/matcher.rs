@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use model::config::IpPrefix;
+
 use crate::condition::{RuleCondition, whole_path};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::statement::ConfigStatement;
@@ -111,8 +113,14 @@ impl<'t> NamedMatchers<'t> {
     ) -> RuleCondition {
         let mut kinds: Vec<String> = Vec::new();
         let mut all: Vec<RuleCondition> = Vec::new();
+        let mut parameters = vec!["query".to_owned()];
         for one in inner {
             let words = one.words_from(0).to_vec();
+            if one.name == "query" {
+                one.settle_converted(notes);
+                parameters.extend(words);
+                continue;
+            }
             let own = [std::slice::from_ref(&one.name), words.as_slice()].concat();
             one.settle_converted(notes);
             if one.name == "not" {
@@ -128,12 +136,11 @@ impl<'t> NamedMatchers<'t> {
                 ("header", [field, ..]) | ("header_regexp", [field, _] | [_, field, _]) => {
                     field.to_ascii_lowercase()
                 }
-                ("query", [pair]) => pair.split('=').next().unwrap_or_default().to_owned(),
                 _ => String::new(),
             };
             let kind = match one.name.as_str() {
                 "vars" | "expression" => String::new(),
-                "header" | "header_regexp" | "query" if name.is_empty() => String::new(),
+                "header" | "header_regexp" if name.is_empty() => String::new(),
                 kind => format!("{kind} {name}"),
             };
             let this = self.one(&one.name, &own, path);
@@ -148,6 +155,9 @@ impl<'t> NamedMatchers<'t> {
                     all.push(this);
                 }
             }
+        }
+        if parameters.len() > 1 {
+            all.push(self.one("query", &parameters, path));
         }
         RuleCondition::All(all)
     }
@@ -253,7 +263,14 @@ fn query_condition(values: &[String]) -> RuleCondition {
             }
         }
     }
-    RuleCondition::All(all)
+    if all.len() < 2 {
+        return RuleCondition::All(all);
+    }
+    // Up to version 2.8 one of several names is enough, and later all are asked for.
+    let some = RuleCondition::Any(all.clone());
+    let later =
+        unknown("versions of Caddy differ in whether all parameters are asked for".to_owned());
+    RuleCondition::Any(vec![RuleCondition::All(all), some.and(later)])
 }
 
 /// Networks of clients; `private_ranges` stands for several.
@@ -263,10 +280,17 @@ pub fn networks(values: &[String]) -> Option<Vec<String>> {
         match value.as_str() {
             "private_ranges" => out.extend(PRIVATE.iter().map(|one| (*one).to_owned())),
             "forwarded" => return None,
-            other => out.push(other.to_owned()),
+            other => out.push(first_address(other).unwrap_or_else(|| other.to_owned())),
         }
     }
     Some(out)
+}
+
+/// A network with its first address, as rules want it. `None`: it is none.
+fn first_address(network: &str) -> Option<String> {
+    let parts = network.split_once('/')?;
+    let address: std::net::IpAddr = parts.0.parse().ok()?;
+    IpPrefix::new(address, parts.1.parse().ok()?).map(|network| network.to_string())
 }
 
 fn client_condition(values: &[String]) -> RuleCondition {

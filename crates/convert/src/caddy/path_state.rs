@@ -1,6 +1,7 @@
 //! What became of a request's path before a matcher looks at it, and path patterns in terms of the path that came.
 
 use crate::condition::{RuleCondition, escape_regex};
+use crate::nginx::path_expression::path_expression;
 use crate::notes::UnsupportedReason;
 
 /// The path that matchers see.
@@ -134,7 +135,7 @@ pub fn regex_condition(expression: &str, state: &PathState) -> RuleCondition {
     match state {
         PathState::Original => {
             // Letter case counts in expressions, and does not in other patterns of paths.
-            let whole = crate::condition::whole_path(expression, false);
+            let whole = path_expression(expression, false);
             RuleCondition::texts("path-regex", &[format!("(?-i:{whole})")])
         }
         _ => unknown_path(),

@@ -78,7 +78,8 @@ impl ProxyPools {
         health::write(&mut pool, statement, notes);
         settle_options(statement, notes);
         // An imported file may say anything of the fields and of TLS.
-        if is_closed || statement.find("import").is_some() {
+        let is_unknown = |name: &str| statement.find(name).is_some();
+        if is_closed || is_unknown("import") || is_unknown("handle_response") {
             return None;
         }
         let tls = pool.has("tls");
@@ -113,7 +114,13 @@ fn settle_options(statement: &ConfigStatement, notes: &mut ConversionNotes) {
                 "`trust` of the service",
                 notes,
             ),
-            "handle_response" | "replace_status" | "@" => option.leave_out(
+            // It may hold back what a server answers.
+            "handle_response" => option.leave_out(
+                "answers of servers are not looked at: its requests get 502",
+                "`error-page`",
+                notes,
+            ),
+            "replace_status" | "@" => option.leave_out(
                 "answers of servers are not replaced: they are passed on",
                 "",
                 notes,

@@ -2,6 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::draft_check::{DraftChecker, RouterLayer};
+use crate::field_sight::hide_fields;
 use crate::notes::ConversionNotes;
 use crate::site_rule::SiteRule;
 use crate::size::format_size;
@@ -141,6 +142,8 @@ impl<'t> RouteWriter<'_> {
             Some(strip) => strip.below(&state.path),
             None => step.matchers.condition(step.token, &state.path, self.notes),
         };
+        let is_changed = |name: &str| state.edits.changes_field(name);
+        let own = hide_fields(own, &is_changed, "`request_header` changes the field before");
         self.checker.check_condition(own, RouterLayer::Http)
     }
 

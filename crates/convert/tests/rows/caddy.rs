@@ -132,7 +132,7 @@ const PROXIES: &[CaddyCase] = &[
     ("header_up X-Forwarded-For {remote_host}", "\"X-Forwarded-For: {client}\"", false),
     ("header_up -X-A", "remove = [\"X-A\"]", false),
     ("header_down -X-A", "answer-remove = [\"X-A\"]", false),
-    ("handle_response {\n}", "pool = \"a-80\"", true),
+    ("handle_response {\n}", "answer = 502", true),
     ("transport http {\ntls\n}", "tls = \"on\"", false),
     ("transport http {\ntls\n}", "http2 = \"prefer\"", false),
     // Since version 2.11 servers over TLS are asked for their own name.

@@ -149,6 +149,32 @@ const UNKNOWN: &[RouteCase] = &[
     ("reverse_proxy a:80 {\ntransport http {\nimport /x.conf\n}\n}", "answer = 502", true),
     ("reverse_proxy a:80 {\nheader_up -X-Auth-*\n}", "answer = 502", true),
     ("request_header -X-Auth-*\nreverse_proxy a:80", "answer = 502", true),
+    // An answer may be held back by what it says.
+    ("reverse_proxy a:80 {\nhandle_response {\nrespond 403\n}\n}", "answer = 502", true),
+    // A field that changes before a matcher looks at it is not the client's any more.
+    (
+        "request_header X-A 1\n@x header X-A 1\nrespond @x 403\nreverse_proxy a:80",
+        "[[service.web.rule]] answer = 403",
+        true,
+    ),
+    // Versions of Caddy ask for one of several parameters, or for all.
+    (
+        "@x {\nquery a=1\nquery b=1\n}\nrespond @x 403\nreverse_proxy a:80",
+        "{ query = \"a=1\" }, { query = \"b=1\" }] } answer = 403",
+        true,
+    ),
+    // What is not visible in a path stays encoded where rules compare.
+    (
+        "@x path_regexp \"^/x y$\"\nrespond @x 403\nreverse_proxy a:80",
+        "path-regex = \"(?-i:/x%20y)\" }",
+        false,
+    ),
+    // A network is written with its first address.
+    (
+        "@x remote_ip 10.1.2.3/8\nrespond @x 403\nreverse_proxy a:80",
+        "client = \"10.0.0.0/8\" }",
+        false,
+    ),
     ("@x expression 1\nrequest_header @x -X-Auth-*\nreverse_proxy a:80", "answer = 502", true),
     ("@x expression 1\nrequest_header @x X-A b\nreverse_proxy a:80", "remove = [\"X-A\"]", true),
 ];
