@@ -293,17 +293,32 @@ impl<'t> RouterWriter<'_, 't> {
                 let reason = "a listener asks its clients for certificates in one way, that of the router before: the router answers 503";
                 let asked = options.unwrap_or(router.node);
                 asked.left_out(self.notes, reason, "an entry point of its own");
-                parts.demands.push(TlsDemand { names: router.names.clone(), options: None, node });
+                parts.demands.push(TlsDemand {
+                    names: router.names.clone(),
+                    is_bound: router.is_bound,
+                    options: None,
+                    node,
+                });
                 false
             }
             Ok(options) => {
-                parts.demands.push(TlsDemand { names: router.names.clone(), options, node });
+                parts.demands.push(TlsDemand {
+                    names: router.names.clone(),
+                    is_bound: router.is_bound,
+                    options,
+                    node,
+                });
                 true
             }
             Err(missing) => {
                 let reason = "there are no TLS options of this name here: the router answers 503";
                 missing.left_out(self.notes, reason, "convert them in the same file");
-                parts.demands.push(TlsDemand { names: router.names.clone(), options: None, node });
+                parts.demands.push(TlsDemand {
+                    names: router.names.clone(),
+                    is_bound: router.is_bound,
+                    options: None,
+                    node,
+                });
                 false
             }
         }

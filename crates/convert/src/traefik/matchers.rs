@@ -258,6 +258,19 @@ pub fn rule_names(expression: &RuleExpression) -> Vec<String> {
     out
 }
 
+/// Whether the rule takes nothing but hosts that it names.
+pub fn is_bound_by_names(expression: &RuleExpression) -> bool {
+    match expression {
+        RuleExpression::Match(call) => {
+            let is_host = matches!(call.name.as_str(), "host" | "hostsni");
+            is_host && call.arguments.iter().all(|name| name != "*")
+        }
+        RuleExpression::Not(_) => false,
+        RuleExpression::All(parts) => parts.iter().any(is_bound_by_names),
+        RuleExpression::Any(parts) => parts.iter().all(is_bound_by_names),
+    }
+}
+
 /// A TOML list of the networks of clients that are not in a list.
 pub fn not_from(networks: &[String]) -> RuleCondition {
     let quoted = networks.iter().map(|one| value::quote(one)).collect();

@@ -5,7 +5,7 @@ use crate::draft_check::{DraftChecker, RouterLayer};
 use crate::notes::{ConversionNotes, UnsupportedReason};
 
 use super::entry_points::EntryPoint;
-use super::matchers::{rule_condition, rule_names};
+use super::matchers::{is_bound_by_names, rule_condition, rule_names};
 use super::option_tree::{OptionNode, PlacedText};
 use super::rule_reach::RuleReach;
 use super::rule_syntax::parse_rule;
@@ -17,6 +17,8 @@ pub struct TrafficRouter<'t> {
     pub condition: RuleCondition,
     /// The names of hosts in the rule.
     pub names: Vec<String>,
+    /// The rule takes nothing but these hosts.
+    pub is_bound: bool,
     /// What the rule may take.
     pub reach: RuleReach,
     /// Traefik asks the routers with the highest priority first.
@@ -108,10 +110,12 @@ fn read_router<'t>(
     let text = node.text_of("rule").unwrap_or_default();
     let mut names = Vec::new();
     let mut reach = RuleReach::default();
+    let mut is_bound = false;
     let condition = match parse_rule(text) {
         Ok(expression) => {
             names = rule_names(&expression);
             reach = RuleReach::of(&expression);
+            is_bound = is_bound_by_names(&expression);
             checker.check_condition(rule_condition(&expression, layer), layer)
         }
         Err(reason) => RuleCondition::Unknown(UnsupportedReason::new(reason, "")),
@@ -125,6 +129,7 @@ fn read_router<'t>(
         node,
         condition,
         names,
+        is_bound,
         reach,
         priority: node.number_of("priority").filter(|priority| *priority != 0).unwrap_or(length),
         entry_points: node.texts_of("entryPoints"),

@@ -112,7 +112,12 @@ impl<'t> TcpWriter<'_, 't> {
                     continue;
                 };
                 let node = own.or(point.tls).or(router.tls);
-                demands.push(TlsDemand { names: router.names.clone(), options, node });
+                demands.push(TlsDemand {
+                    names: router.names.clone(),
+                    is_bound: router.is_bound,
+                    options,
+                    node,
+                });
             }
             self.router(router, ends_tls, &mut rules);
         }

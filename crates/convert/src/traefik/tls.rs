@@ -236,7 +236,7 @@ fn asked_names(
     let mut names: Vec<String> = Vec::new();
     for demand in demands.iter().filter(|demand| asks(demand)) {
         names.extend(demand.names.iter().cloned());
-        if demand.names.is_empty() {
+        if demand.names.is_empty() || !demand.is_bound {
             let reason = "whose connections are asked is told by names: here all are asked";
             notes.left_out(client.place(), &client.text, reason, "`tls.client.names`");
             return None;

@@ -7,6 +7,8 @@ use super::option_tree::OptionNode;
 pub struct TlsDemand<'t> {
     /// The names in the router's rule.
     pub names: Vec<String>,
+    /// The rule takes nothing but these names.
+    pub is_bound: bool,
     /// The table of options that holds for the router.
     pub options: Option<&'t OptionNode>,
     /// `tls` of the router or of the entry point.

@@ -68,3 +68,11 @@ fn middlewares_do_no_more_and_no_less() {
     );
     check(&text, &["set = \"X-Forwarded-Prefix: /own\""], false);
 }
+
+#[test]
+fn clients_of_all_names_are_asked_where_a_rule_takes_more_than_its_hosts() {
+    let text = "entryPoints:\n  web: { address: ':443' }\ntls:\n  certificates: [{ certFile: /s.pem, keyFile: /s.key }]\n  options:\n    m: { clientAuth: { caFiles: [/ca.pem], clientAuthType: RequireAndVerifyClientCert } }\nhttp:\n  routers:\n    one: { rule: 'Host(`a.example`) || PathPrefix(`/x`)', service: s, tls: { options: m } }\n    two: { rule: 'Host(`b.example`)', service: s, tls: {} }\n  services:\n    s: { loadBalancer: { servers: [{ url: 'http://10.0.0.1' }] } }\n";
+    check(text, &["client = { ca = \"/ca.pem\", verify = \"required\" }"], true);
+    let bound = text.replace("||", "&&");
+    check(&bound, &["verify = \"required\", names = \"a.example\" }"], false);
+}
