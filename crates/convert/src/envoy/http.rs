@@ -14,7 +14,7 @@ use super::early_edits::{EarlyEdits, forwarded_fields, source_of};
 use super::fields::settle_rest;
 use super::header_edits::HeaderEditList;
 use super::host_names::PortTreatment;
-use super::http_filters::{FilterEffects, FilterPlace};
+use super::http_filters::{FilterEffects, HttpFilterPlace};
 use super::own_fields::report_own_fields;
 use super::rbac::AddressSight;
 use super::reader::{leave_out, note_changed, take_flag, take_number, take_text, take_time};
@@ -72,7 +72,7 @@ pub fn read_manager(
         AddressSight { hides_clients: !uses_remote || hops > 0, hides_peers: place.accepts_proxy };
     let mut early = EarlyEdits::read(node, uses_remote, hops, notes);
     service.set("", "forwarded", forwarded_fields(node, uses_remote, hops, notes), source_of(node));
-    let around = FilterPlace { sight, hidden: &early.hidden, config: node.get("route_config") };
+    let around = HttpFilterPlace { sight, hidden: &early.hidden, config: node.get("route_config") };
     let effects = FilterEffects::read(filters, around, notes);
     for entry in &effects.service {
         service.set("", entry.key, entry.value.clone(), entry.source);

@@ -90,7 +90,7 @@ pub struct RouteAccess {
 impl FilterEffects {
     pub fn read(
         filters: &[ConfigNode],
-        place: FilterPlace<'_>,
+        place: HttpFilterPlace<'_>,
         notes: &mut ConversionNotes,
     ) -> FilterEffects {
         let mut effects = FilterEffects {
@@ -327,7 +327,7 @@ impl FilterEffects {
 
 /// What stands around the filters of a connection manager.
 #[derive(Clone, Copy)]
-pub struct FilterPlace<'c> {
+pub struct HttpFilterPlace<'c> {
     pub sight: AddressSight,
     /// Fields that are written before all filters.
     pub hidden: &'c HiddenFields,
