@@ -229,6 +229,10 @@ impl BindLine {
                 }
             } else if self.read_keyword(word, &mut words, bases) {
                 words.mark_converted();
+                if word == "proto" && self.http2 == Some("always") {
+                    let reason = "clients that speak HTTP/1 are served too";
+                    notes.changed(words.source(), &line.text(), reason, "");
+                }
             } else {
                 self.header |= word == "accept-proxy";
                 if VALUED.contains(&word) || CIPHERS.contains(&word) {
