@@ -2,4 +2,5 @@
 
 pub mod auth_store;
 pub mod error_page_store;
+pub mod key_set;
 pub mod network_file_store;

@@ -10,6 +10,8 @@ pub mod cert_store;
 pub mod cert_watch;
 pub mod client_config;
 pub mod client_trust;
+pub mod https_request;
+mod key_set_fetch;
 pub mod secrets;
 pub(crate) mod sticky_secrets;
 pub mod trust_store;

@@ -135,7 +135,7 @@ causes! {
     Unauthenticated = "unauthenticated", Us, 401;
     /// No check of a password was free in time, or an object of `[auth]` was not loaded.
     AuthOverloaded = "auth-overloaded", Us, 503;
-    /// No server of `[auth]` gave a usable answer to whether the request may pass; the log names why.
+    /// No server of `[auth]` gave a usable answer to whether the request may pass, and the log names why; or keys of tokens could not be fetched.
     AuthUnanswered = "auth-unanswered", Us, 503;
     /// A rule's rate limit rejected the request.
     RateLimited = "rate-limited", Us, 429;

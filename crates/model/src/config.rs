@@ -112,7 +112,10 @@ pub use affinity::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
 pub use agent::{AgentConfig, AgentKind};
-pub use auth::{AuthConfig, AuthFailureAction, AuthKey, AuthKind, ClaimField, RuleAuth};
+pub use auth::{
+    AuthConfig, AuthFailureAction, AuthKey, AuthKind, ClaimField, KeySetUrl, KeySetUrlError,
+    RuleAuth,
+};
 pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 pub use body_limit::BodyLimit;
 pub use buffer::{BufferConfig, BufferOverflow};

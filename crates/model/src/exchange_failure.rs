@@ -109,7 +109,9 @@ impl ExchangeFailure {
                 "requests that waited for a server in vain"
             }
             Cause::AuthOverloaded => "requests whose client could not be checked",
-            Cause::AuthUnanswered => "requests that no server of `[auth]` let in or refused",
+            Cause::AuthUnanswered => {
+                "requests that no server of `[auth]` let in or refused, or whose keys could not be fetched"
+            }
             Cause::CircuitOpen => "requests refused by a circuit breaker",
             Cause::RetryBudget => "requests without a retry left",
             Cause::ConnectionLimit | Cause::TlsHandshakeLimit => "connections beyond a limit",
@@ -178,7 +180,7 @@ impl ExchangeFailure {
                 "Check who sends passwords: limit these clients with a rule; then the cost of the hashes in the file."
             }
             (Cause::AuthUnanswered, _) => {
-                "Check the servers of the pool that `[auth]` names, and its `timeout`: the log names what each question failed of."
+                "Check the servers of the pool that `[auth]` names, and its `timeout`: the log names what each question failed of. With `jwks-url`: the event `auth-refused`."
             }
             (Cause::ServerStatus, _) => "Check the server's own log: it answered with an error.",
             (Cause::DrainCut | Cause::OrderCut | Cause::ServerMarkedDown, _) => {

@@ -10,6 +10,8 @@ mod api_keys;
 mod asked_server;
 mod beside_nginx;
 mod issuer;
+mod key_server;
+mod key_urls;
 mod passwords;
 mod questions;
 mod remembered;

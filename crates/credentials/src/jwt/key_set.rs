@@ -32,7 +32,7 @@ pub enum KeySetError {
     NoKey,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JsonWebKeySet {
     keys: Vec<VerificationKey>,
 }
@@ -84,6 +84,10 @@ impl JsonWebKeySet {
             true => Err(KeySetError::NoKey),
             false => Ok(JsonWebKeySet { keys }),
         }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
 
     /// Checks a signature with the keys that may have made it.

@@ -27,9 +27,12 @@ use self::service::ServiceTlsState;
 use super::active_cert::ActiveCertificate;
 use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
-use crate::stores::auth_store::{AuthStore, ReloadedAuth};
+use crate::stores::auth_store::AuthStore;
+use crate::stores::auth_store::auth_fault::ReloadedAuth;
 use crate::stores::error_page_store::ErrorPageStore;
+use crate::stores::key_set::KeySetSetup;
 use crate::stores::network_file_store::NetworkFileStore;
+use crate::tls::key_set_fetch::{check_authorities, fetch_key_set};
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 use crate::util::file_stamps::{FileStamps, certificate_stamps};
 
@@ -214,7 +217,9 @@ impl CertificateStore {
         let faults = pages.errors.into_iter();
         errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
         next.pages = pages.store;
-        let auth = self.auth.prepare(config);
+        errors.extend(check_authorities(config));
+        let setup = KeySetSetup { state_dir: self.state_dir.clone(), fetch: fetch_key_set };
+        let auth = self.auth.prepare(config, &setup);
         let faults = auth.errors.into_iter();
         errors.extend(faults.map(|fault| TlsConfigError::new(fault.key, fault.error)));
         next.auth = auth.store;
@@ -277,6 +282,11 @@ impl CertificateStore {
     /// Looks whether files of authentication have changed, and reads those that are good.
     pub fn reload_auth(&mut self) -> ReloadedAuth {
         self.auth.reload()
+    }
+
+    /// Begins to fetch the keys of tokens that are not there yet.
+    pub fn begin_fetching(&self) {
+        self.auth.begin_fetching(self.state_dir.as_deref());
     }
 
     pub fn materials(&self) -> TlsMaterials {

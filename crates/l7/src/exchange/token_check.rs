@@ -32,7 +32,12 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         users: &TokenUsers,
     ) -> Result<ProvenUser, AccessRefusal> {
         let received = self.shown_credentials.as_ref().ok_or(Cause::Internal)?;
-        let proven = find_token(&received.received, config).and_then(|shown| {
+        let shown = find_token(&received.received, config);
+        if shown.is_ok() && !users.has_keys() {
+            // The token may be right: its client is asked to come again.
+            return Err(Cause::AuthUnanswered.into());
+        }
+        let proven = shown.and_then(|shown| {
             let ProvenToken { lines, .. } = self.prove_token(users, shown.token)?;
             Ok(ProvenUser { lines, credential: shown.credential })
         });

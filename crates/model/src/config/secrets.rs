@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::auth::AuthConfig;
 use super::file_root::Config;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +42,9 @@ impl Config {
         if let Some(path) = &self.global.sticky_secret_file {
             add("global.sticky-secret-file".to_owned(), path, SecretContent::Secret);
         }
-        // Who is asked over the network has no file.
-        for (name, auth) in self.auths.iter().filter(|it| it.1.pool.is_none()) {
+        // Who is asked over the network has no file, nor have keys from there.
+        let is_local = |auth: &AuthConfig| auth.pool.is_none() && auth.jwks_url.is_none();
+        for (name, auth) in self.auths.iter().filter(|it| is_local(it.1)) {
             add(format!("auth.{name}.file"), &auth.file, SecretContent::Secret);
         }
         for (name, service) in &self.services {

@@ -14,7 +14,7 @@ use crate::control::state_events;
 use crate::state::acme_proof::AcmeProof;
 use crate::state::change::ApplyError;
 use crate::state::tls_config_error::TlsConfigError;
-use crate::stores::auth_store::ReloadedAuth;
+use crate::stores::auth_store::auth_fault::ReloadedAuth;
 use crate::tls::cert_store::PreparedStore;
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
@@ -37,6 +37,7 @@ impl ControlActor {
     pub(super) fn install_vault(&mut self, prepared: PreparedStore) {
         self.active.certificates = Arc::new(prepared.store.certificates());
         self.vault = prepared.store;
+        self.vault.begin_fetching();
         // All files are good but for those of authentication, which are not read again before they change.
         self.events.faults().retain(FILE_ALARM, |key| self.vault.auth.is_refused(key));
         state_events::report_certificate_warnings(&self.events, &prepared.warnings);
@@ -117,8 +118,8 @@ impl ControlActor {
 
     /// Looks at the files of authentication; whether workers need other ones.
     fn reload_auth(&mut self) -> bool {
-        let ReloadedAuth { renewed, refused } = self.vault.reload_auth();
-        let is_changed = !renewed.is_empty();
+        let ReloadedAuth { renewed, refused, repeated, unsaved, is_changed } =
+            self.vault.reload_auth();
         for sentence in renewed {
             self.events.info("auth-renewed", sentence);
         }
@@ -126,8 +127,14 @@ impl ControlActor {
         self.events.faults().retain(FILE_ALARM, is_standing);
         for fault in refused {
             self.events.faults().begin(FILE_ALARM, fault.key.clone(), fault.error.to_string());
-            let sentence = format!("{}: {}; as before", fault.key, fault.error);
+            let sentence = format!("{}: {}; {}", fault.key, fault.error, fault.effect);
             self.events.error("auth-refused", sentence);
+        }
+        for fault in repeated {
+            self.events.faults().begin(FILE_ALARM, fault.key, fault.error.to_string());
+        }
+        for sentence in unsaved {
+            self.events.warn("key-sets-not-kept", sentence);
         }
         is_changed
     }

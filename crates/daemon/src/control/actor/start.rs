@@ -100,6 +100,7 @@ impl ControlActor {
             has_freed_memory: true,
         };
         actor.adopt_file_text(base);
+        actor.vault.begin_fetching();
         actor.finish_change(done.confirmed);
         actor.tick();
         Ok(StartedControl { control, actor })

@@ -6,18 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_TYPE, HOST};
-use http::{HeaderValue, Request, StatusCode, Uri};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request, StatusCode};
 use http_body_util::Limited;
-use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
-use crate::tls::client_config;
+use crate::tls::{client_config, https_request};
 
 /// One request and the head of its answer.
 /// Authorities may validate and sign after their answer (RFC 8555 §7.4, §7.5.1), so no answer waits for that.
@@ -63,23 +58,11 @@ impl HttpClient for AcmeHttpsClient {
 
 async fn send_request(
     config: Arc<ClientConfig>,
-    mut request: Request<AcmeRequestBody>,
+    request: Request<AcmeRequestBody>,
 ) -> Result<BytesResponse, AcmeHttpError> {
-    let uri = request.uri().clone();
-    let host = uri.host().ok_or("it has no host")?.trim_matches(['[', ']']).to_owned();
-    let secure = uri.scheme_str() == Some("https");
-    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-    let authority = uri.authority().map_or("", |it| it.as_str());
-    request.headers_mut().insert(HOST, HeaderValue::from_str(authority)?);
-    *request.uri_mut() =
-        uri.path_and_query().map_or(Ok(Uri::from_static("/")), |it| Uri::try_from(it.as_str()))?;
-    let tcp = TcpStream::connect((host.as_str(), port)).await?;
-    if secure {
-        let name = ServerName::try_from(host)?;
-        send_over(TlsConnector::from(config).connect(name, tcp).await?, request).await
-    } else {
-        send_over(tcp, request).await
-    }
+    let answer = https_request::send_request(config, request).await?;
+    check_status(answer.status(), answer.headers().get(CONTENT_TYPE))?;
+    Ok(BytesResponse::from(answer.map(|body| Limited::new(body, BYTES))))
 }
 
 /// A failed request carries a problem document (RFC 8555 §6.7). Without one the response is not the authority's but a
@@ -96,23 +79,6 @@ fn check_status(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), Ac
         };
     }
     Ok(())
-}
-
-async fn send_over<S>(
-    stream: S,
-    request: Request<AcmeRequestBody>,
-) -> Result<BytesResponse, AcmeHttpError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (mut send, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // The connection ends with its one response, or when the requester has stopped waiting. Errors are reported by the
-    // request.
-    tokio::spawn(connection);
-    let answer = send.send_request(request).await?;
-    check_status(answer.status(), answer.headers().get(CONTENT_TYPE))?;
-    Ok(BytesResponse::from(answer.map(|body| Limited::new(body, BYTES))))
 }
 
 #[cfg(test)]

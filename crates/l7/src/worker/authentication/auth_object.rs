@@ -100,6 +100,17 @@ impl AuthObject {
         })
     }
 
+    /// The object without keys of signatures, which are still to be fetched: nobody may come in.
+    pub fn without_keys(config: Arc<AuthConfig>) -> AuthObject {
+        let method = AuthMethod::Tokens(Box::new(TokenUsers::without_keys(&config)));
+        AuthObject { config, method }
+    }
+
+    /// Whether a token named a key that is not there, since this was asked last.
+    pub fn take_missed_key(&self) -> bool {
+        matches!(&self.method, AuthMethod::Tokens(users) if users.take_missed_key())
+    }
+
     /// The field `WWW-Authenticate` of a refusal as a line (RFC 9110 §11.6.1); empty: none is defined for the kind.
     /// `reason`: what is wrong with a token.
     pub fn challenge(&self, reason: Option<JwtRefusal>) -> Vec<u8> {

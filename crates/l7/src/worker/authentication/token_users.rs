@@ -1,5 +1,7 @@
 //! Whom a token lets in, and what servers get of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use credentials::jwt::algorithm::JwtAlgorithm;
 use credentials::jwt::claim_path::{ClaimPath, ClaimText};
 use credentials::jwt::claim_rules::{ClaimCondition, ClaimRules};
@@ -18,6 +20,8 @@ const SUBJECT: &str = "sub";
 pub struct TokenUsers {
     verifier: JwtVerifier,
     fields: Vec<TokenField>,
+    /// A token named a key that is not there.
+    misses_key: AtomicBool,
     /// `None`: each token is checked.
     pub proven: Option<ProvenTokens>,
 }
@@ -36,10 +40,17 @@ impl TokenUsers {
     /// # Errors
     /// The set cannot be used.
     pub fn new(config: &AuthConfig, key_set: &[u8]) -> Result<TokenUsers, KeySetError> {
-        let names = config.algorithms.iter();
-        let algorithms: Vec<JwtAlgorithm> =
-            names.filter_map(|name| JwtAlgorithm::from_name(name)).collect();
-        let keys = JsonWebKeySet::parse(key_set, &algorithms)?;
+        let keys = JsonWebKeySet::parse(key_set, &accepted_algorithms(config))?;
+        Ok(TokenUsers::with_keys(config, keys))
+    }
+
+    /// Without keys, which are still to be fetched.
+    pub fn without_keys(config: &AuthConfig) -> TokenUsers {
+        TokenUsers::with_keys(config, JsonWebKeySet::default())
+    }
+
+    fn with_keys(config: &AuthConfig, keys: JsonWebKeySet) -> TokenUsers {
+        let algorithms = accepted_algorithms(config);
         let rules = ClaimRules {
             issuers: config.issuer.clone(),
             audiences: config.audience.clone(),
@@ -56,11 +67,21 @@ impl TokenUsers {
             path: ClaimPath::new(&it.claim),
             is_required: false,
         });
-        Ok(TokenUsers {
+        TokenUsers {
             verifier: JwtVerifier { algorithms, rules, keys },
             fields: user.chain(claims).collect(),
+            misses_key: AtomicBool::new(false),
             proven: config.cache.map(ProvenTokens::new),
-        })
+        }
+    }
+
+    pub fn has_keys(&self) -> bool {
+        !self.verifier.keys.is_empty()
+    }
+
+    /// Whether a token named a key that is not there, since this was asked last.
+    pub fn take_missed_key(&self) -> bool {
+        self.misses_key.swap(false, Ordering::Relaxed)
     }
 
     /// Checks a token.
@@ -68,7 +89,11 @@ impl TokenUsers {
     /// # Errors
     /// It lets nobody in.
     pub fn verify(&self, token: &[u8], now_ms: u64) -> Result<ProvenToken, JwtRefusal> {
-        let VerifiedToken { claims, until_ms } = self.verifier.verify(token, now_ms)?;
+        let verified = self.verifier.verify(token, now_ms);
+        if verified == Err(JwtRefusal::UnknownKey) {
+            self.misses_key.store(true, Ordering::Relaxed);
+        }
+        let VerifiedToken { claims, until_ms } = verified?;
         let mut lines = String::new();
         for TokenField { name, path, is_required } in &self.fields {
             match path.text(&claims) {
@@ -80,4 +105,9 @@ impl TokenUsers {
         }
         Ok(ProvenToken { lines: lines.into_bytes().into(), until_ms })
     }
+}
+
+/// The accepted algorithms of an object's signatures.
+pub fn accepted_algorithms(config: &AuthConfig) -> Vec<JwtAlgorithm> {
+    config.algorithms.iter().filter_map(|name| JwtAlgorithm::from_name(name)).collect()
 }

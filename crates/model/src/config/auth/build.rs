@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::key_set_url::KeySetUrl;
 use super::keys::PUBLIC_KEY_ALGORITHMS;
 use super::types::{AuthConfig, AuthFailureAction, AuthKind, ClaimField, RuleAuth};
 use crate::config::section::ConfigSection;
@@ -31,6 +32,10 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         keep_credentials: section.flag("keep-credentials"),
         cache: section.time("cache"),
         cookie: owned("cookie"),
+        jwks_url: section.text("jwks-url").and_then(|text| KeySetUrl::parse(text).ok()),
+        ca: section.text("ca").map(PathBuf::from),
+        refresh: section.time("refresh").unwrap_or_default(),
+        keep: section.time("keep").unwrap_or_default(),
         algorithms: match (kind, section.keywords("algorithms")) {
             (AuthKind::Jwt, []) => PUBLIC_KEY_ALGORITHMS.to_vec(),
             (_, written) => written.to_vec(),

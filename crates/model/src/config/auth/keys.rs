@@ -69,7 +69,7 @@ pub static AUTH: TableSchema = TableSchema {
             DefaultValue::Absent,
             "`basic`: a file as `htpasswd` writes it, `name:hash` a line, with bcrypt, argon2, SHA-crypt or apr1. `api-key`: \
              `name:digest` a line, the digest is the SHA-256 of the key in 64 hexadecimal digits. `jwt`: a JWK Set \
-             (RFC 7517). Read again when it has changed.",
+             (RFC 7517), unless `jwks-url` is written. Read again when it has changed.",
         ),
         KeySchema::new(
             "realm",
@@ -118,6 +118,34 @@ pub static AUTH: TableSchema = TableSchema {
             ValueKind::Text { form: TextFormat::Token, unset: None },
             DefaultValue::Absent,
             "`jwt`: the cookie that has the token, in the place of a field.",
+        ),
+        KeySchema::new(
+            "jwks-url",
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Absent,
+            "`jwt`: the URL of the JWK Set in the place of `file`: `https`, or `http` on this machine. It is fetched in the \
+             background. Until there are keys, requests with a token get 503.",
+        ),
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Derived("whom the machine trusts"),
+            "`jwks-url`: a file of authorities in PEM that may have signed the certificate of its server.",
+        ),
+        // Issuers announce a key before they use it, and a token with another one has the set fetched at once.
+        KeySchema::new(
+            "refresh",
+            ValueKind::time(1_000, 86_400_000),
+            DefaultValue::millis(300_000),
+            "`jwks-url`: how often it is fetched again, at the latest. `max-age` of the answer shortens it, to a minute at \
+             least. A token with an unknown key has it fetched at once, but not within 5 s of the last time.",
+        ),
+        // A day lets somebody come to work and mend it; a withdrawn key counts no longer than that.
+        KeySchema::new(
+            "keep",
+            ValueKind::time(2_000, 2_592_000_000),
+            DefaultValue::millis(86_400_000),
+            "`jwks-url`: how long keys count while they cannot be fetched again. Then requests with a token get 503.",
         ),
         KeySchema::new(
             "algorithms",

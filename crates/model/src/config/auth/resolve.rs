@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::verify_key_url::FETCH_KEYS;
 use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::value::ConfigValue;
 
@@ -31,6 +32,12 @@ pub fn fill_auth_defaults(mut object: ConfigSection) -> ConfigSection {
     if asks && object.setting("send").is_none() {
         let names = SENT_FIELDS.map(str::to_owned).to_vec();
         object.set("send", ConfigValue::Texts(names), why);
+    }
+    let fetches = object.text("jwks-url").is_some();
+    for key in FETCH_KEYS.into_iter().filter(|_| !fetches) {
+        if !object.is_written(key) {
+            object.clear(key);
+        }
     }
     for key in QUESTION_KEYS.into_iter().filter(|_| !asks) {
         if !object.is_written(key) {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::key_set_url::KeySetUrl;
+
 /// How clients prove who they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -27,6 +29,14 @@ pub struct AuthConfig {
     pub cache: Option<Duration>,
     /// The cookie that has the token.
     pub cookie: Option<String>,
+    /// Where the keys of signatures are fetched, in the place of the file.
+    pub jwks_url: Option<KeySetUrl>,
+    /// Who may have signed the certificate of that server; `None`: whom the machine trusts.
+    pub ca: Option<PathBuf>,
+    /// How often keys are fetched again.
+    pub refresh: Duration,
+    /// How long keys count that cannot be fetched again.
+    pub keep: Duration,
     /// The accepted algorithms of signatures, by their names.
     pub algorithms: Vec<&'static str>,
     /// Who may have issued a token.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::logged_secrets::verify_logged_fields;
+use super::verify_key_url::verify_key_url;
 use super::verify_question::verify_question;
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
@@ -13,7 +14,7 @@ use crate::config::unsupported_keys::written_keys;
 use crate::request_head::same_name;
 
 /// Keys that some kinds do not know, with the kinds that do.
-const KEYS_OF_KINDS: [KindKey; 22] = [
+const KEYS_OF_KINDS: [KindKey; 26] = [
     KindKey { key: "file", kinds: FILE_KINDS },
     KindKey { key: "user-field", kinds: FILE_KINDS },
     KindKey { key: "keep-credentials", kinds: FILE_KINDS },
@@ -22,6 +23,10 @@ const KEYS_OF_KINDS: [KindKey; 22] = [
     KindKey { key: "query", kinds: &["api-key"] },
     KindKey { key: "cache", kinds: &["basic", "jwt", "request"] },
     KindKey { key: "cookie", kinds: &["jwt"] },
+    KindKey { key: "jwks-url", kinds: &["jwt"] },
+    KindKey { key: "ca", kinds: &["jwt"] },
+    KindKey { key: "refresh", kinds: &["jwt"] },
+    KindKey { key: "keep", kinds: &["jwt"] },
     KindKey { key: "algorithms", kinds: &["jwt"] },
     KindKey { key: "issuer", kinds: &["jwt"] },
     KindKey { key: "audience", kinds: &["jwt"] },
@@ -99,9 +104,11 @@ fn verify_object(object: &ConfigSection, whole: bool, sink: &mut FindingCollecto
         let trouble = FindingDetails::new("`auth = \"off\"` in a rule means that nobody is asked");
         sink.error(object.span, &path, trouble.with_expected("another name"));
     }
-    let has_file = FILE_KINDS.contains(&kind);
-    if has_file && whole && object.text("file").is_none() && !object.is_invalid("file") {
-        let trouble = FindingDetails::new(format!("`kind = \"{kind}\"` needs `file`"))
+    let is_there = |key: &str| object.text(key).is_some() || object.is_invalid(key);
+    let has_keys = is_there("file") || kind == "jwt" && is_there("jwks-url");
+    if FILE_KINDS.contains(&kind) && whole && !has_keys {
+        let or_url = if kind == "jwt" { " or `jwks-url`" } else { "" };
+        let trouble = FindingDetails::new(format!("`kind = \"{kind}\"` needs `file`{or_url}"))
             .with_found("nothing")
             .with_expected("the path of a file");
         sink.error(object.span, &format!("{path}.file"), trouble);
@@ -114,6 +121,9 @@ fn verify_object(object: &ConfigSection, whole: bool, sink: &mut FindingCollecto
                 .with_expected(format!("`kind = \"{}\"`, or no `{key}`", kinds.join("\" or \"")));
             sink.error(object.span_of(key), &format!("{path}.{key}"), trouble);
         }
+    }
+    if kind == "jwt" {
+        verify_key_url(object, &path, sink);
     }
     if kind == "jwt" && whole && object.texts("issuer").is_empty() && !object.is_invalid("issuer") {
         let trouble = FindingDetails::new("`kind = \"jwt\"` needs `issuer`")

@@ -12,7 +12,7 @@ pub const HOOK: KeySchema = KeySchema::new(
 );
 
 /// Events that can start a hook.
-pub static EVENTS: [Keyword; 90] = [
+pub static EVENTS: [Keyword; 91] = [
     Keyword::new("all"),
     Keyword::new("server-up"),
     Keyword::new("server-down"),
@@ -40,6 +40,7 @@ pub static EVENTS: [Keyword; 90] = [
     Keyword::new("certificate-refused"),
     Keyword::new("auth-renewed"),
     Keyword::new("auth-refused"),
+    Keyword::new("key-sets-not-kept"),
     Keyword::new("error-page-renewed"),
     Keyword::new("error-page-refused"),
     Keyword::new("networks-renewed"),
