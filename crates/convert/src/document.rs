@@ -134,6 +134,11 @@ impl TomlTable {
         out
     }
 
+    /// Gives back what a finished table does not need: there may be as many tables as lines.
+    pub fn shrink(&mut self) {
+        self.entries.shrink_to_fit();
+    }
+
     /// Sets a key and replaces an earlier value.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: SourcePlace) {
         self.insert(key, TomlValue::Single(value.into()), source, false);
@@ -207,8 +212,7 @@ impl Document {
             self.dropped += 1;
             return;
         }
-        // There may be as many tables as lines.
-        table.entries.shrink_to_fit();
+        table.shrink();
         self.tables.push(table);
     }
 

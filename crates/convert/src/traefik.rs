@@ -71,6 +71,8 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     };
     let Some(tree) = tree else { return };
     let file = OptionNode::from_file(&tree);
+    // A large file's tree takes room that is needed below.
+    drop(tree);
     if labels::is_compose(&file) {
         let root = labels::read_compose(&file, notes);
         convert_options(&root, ObjectProvider::Containers, document, notes);

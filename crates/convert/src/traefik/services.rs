@@ -99,7 +99,8 @@ impl<'t> ServicePools<'t> {
         let transport = named_transport(balancer, &self.transports, notes)?;
         let transport = transport.or(self.default_transport);
         let draft = PoolDraft { name: &service.key, balancer, transport };
-        let made = draft.tables(names.unique_name(&service.key), notes)?;
+        let mut made = draft.tables(names.unique_name(&service.key), notes)?;
+        made.tables.iter_mut().for_each(TomlTable::shrink);
         self.tables.extend(made.tables);
         self.written.insert(&service.key, made.pool.clone());
         Ok(made.pool)

@@ -83,8 +83,7 @@ fn verify_text(text: &str, file: &str) -> Result<VerifiedText, ConfigFindings> {
             DecodedFile { root, findings }
         }
     };
-    let effective = resolve_config(&root);
-    drop(root);
+    let effective = resolve_config(root);
     verify_config(&effective, syntax.is_empty(), &mut judged);
     let judged_errors = judged.errors();
     let mut judged = judged.finish();

@@ -318,6 +318,14 @@ impl ConfigSection {
         }
     }
 
+    /// Takes the list of a key out of the section; empty if absent.
+    pub fn take_list(&mut self, key: &str) -> Vec<ConfigSection> {
+        match self.setting_mut(key).map(|setting| &mut setting.content) {
+            Some(SettingContent::List(list)) => std::mem::take(list),
+            _ => Vec::new(),
+        }
+    }
+
     pub fn list_mut(&mut self, key: &str) -> Option<&mut [ConfigSection]> {
         match &mut self.setting_mut(key)?.content {
             SettingContent::List(list) => Some(list),

@@ -24,15 +24,19 @@ use crate::config::uplink::{UPLINK, UPLINKS_TABLE};
 use crate::config::vrrp::resolve_vrrp;
 use crate::config::{auth, dns, heartbeat};
 
-/// Resolves the whole file.
-pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
+/// Resolves the whole file. What was written of a service or pool goes when it is resolved, since a large file has
+/// thousands of them.
+pub fn resolve_config(mut root: ConfigSection) -> EffectiveSettings {
+    let services = root.take_list("service");
+    let pools = root.take_list("pool");
+    let root = &root;
     let nothing = ConfigSection::new(&GLOBAL, SourceSpan::default());
     let written = root.table("global").unwrap_or(&nothing);
     let mut global = resolve_layers(&GLOBAL, &[SettingLayer::own(written)], false);
     resolve_control(&mut global, &CONTROL);
     let packets = top_table(root, "packets", &PACKETS);
-    let services = root.list("service").iter();
-    let services = services.map(|it| resolve_service(it, written, &global)).collect();
+    let services = services.into_iter();
+    let services = services.map(|it| resolve_service(&it, written, &global)).collect();
     let vrrp: Vec<ConfigSection> = root.list("vrrp").iter().map(resolve_vrrp).collect();
     let heartbeats = root.list("heartbeat").iter();
     let heartbeats = heartbeats
@@ -53,13 +57,11 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
         .iter()
         .map(|it| dns::fill_name_defaults(resolve_top_table(&NAME, it), &zones))
         .collect();
-    let pools = Vec::new();
-    let templates = Vec::new();
     let mut effective = EffectiveSettings {
         global,
         packets,
         services,
-        pools,
+        pools: Vec::new(),
         vrrp,
         heartbeats,
         auths,
@@ -71,20 +73,20 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
         name_server: names,
         zones,
         dns_names: hosts,
-        server_templates: templates,
+        server_templates: Vec::new(),
     };
     let uses = effective.pool_usage();
-    let pools = root.list("pool").iter();
-    effective.pools = pools
-        .map(|pool| {
-            resolve_pool(pool, written, uses.get(pool.name.as_str()).copied().unwrap_or_default())
-        })
-        .collect();
-    let nothing = ConfigSection::new(&SERVER, SourceSpan::default());
-    let pools = root.list("pool").iter().zip(&effective.pools);
-    let templates = pools
-        .map(|(pool, settled)| resolve_server(&nothing, pool, resolve_probe_tls(settled).as_ref()));
-    effective.server_templates = templates.collect();
+    let unwritten = ConfigSection::new(&SERVER, SourceSpan::default());
+    let mut templates = Vec::with_capacity(pools.len());
+    let resolved = pools.into_iter().map(|pool| {
+        let uses = uses.get(pool.name.as_str()).copied().unwrap_or_default();
+        let resolved = resolve_pool(&pool, written, uses);
+        let tls = resolve_probe_tls(&resolved);
+        templates.push(resolve_server(&unwritten, &pool, tls.as_ref()));
+        resolved
+    });
+    effective.pools = resolved.collect();
+    effective.server_templates = templates;
     effective
 }
 
