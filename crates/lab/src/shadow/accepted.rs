@@ -23,8 +23,9 @@ use super::usual_form::usual_host;
 pub const LIMITED: &str = "which request exceeds a limit depends on the time";
 
 /// Rows about who answers, and with what status.
-const ROUTING: [AcceptedRow; 12] = [
+const ROUTING: [AcceptedRow; 13] = [
     refused_reading,
+    line_feed,
     decoded_path,
     host_form,
     no_server,
@@ -116,6 +117,12 @@ fn usual_spelling(seen: DifferenceContext<'_>) -> Option<&'static str> {
 fn refused_reading(seen: DifferenceContext<'_>) -> Option<&'static str> {
     (is_respelt(seen) && (is_refusal(seen.ours) || is_own_error(seen.ours, 400)))
         .then_some("a path that servers may read in several ways is refused")
+}
+
+/// Expressions on paths read a line feed otherwise in each program.
+fn line_feed(seen: DifferenceContext<'_>) -> Option<&'static str> {
+    (target(seen).to_ascii_uppercase().contains("%0A") && is_refusal(seen.ours))
+        .then_some("a path with a line feed is refused where expressions may read it otherwise")
 }
 
 fn decoded_path(seen: DifferenceContext<'_>) -> Option<&'static str> {
@@ -344,6 +351,9 @@ mod tests {
             ("/%61", &own(403), &served, false),
             ("/a%00", &own(400), &served, true),
             ("/a%00", &own(403), &served, false),
+            ("/a%0Ab", &own(404), &own(403), true),
+            ("/a%0ab", &served, &own(403), true),
+            ("/a%0Ab", &own(403), &served, false),
         ] {
             let request = request(target, Vec::new());
             let seen = DifferenceContext::plain(&request, &difference, theirs, ours);
