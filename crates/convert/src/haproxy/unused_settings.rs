@@ -120,7 +120,7 @@ impl ProxySettings {
             }
             if !self.http && OF_REQUESTS.contains(&name) {
                 notes.not_needed(source, &text, "this proxy forwards bytes and sees no requests");
-            } else if !self.checks_servers() && OF_CHECKS.contains(&name) {
+            } else if (!serves || !self.checks_servers()) && OF_CHECKS.contains(&name) {
                 notes.not_needed(source, &text, "no server of it is checked");
             } else if !self.http && name == "server" && !is_reached {
                 notes.not_needed(source, &text, "no listener leads to this backend");

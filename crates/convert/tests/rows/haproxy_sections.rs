@@ -114,6 +114,21 @@ fn each_line_of_a_section_has_an_outcome_of_its_own() {
     }
 }
 
+/// The servers of `defaults` are none of a frontend's.
+#[test]
+fn checks_of_a_frontend_have_an_outcome_beside_servers_of_defaults() {
+    for line in
+        ["option httpchk", "option tcp-check", "http-check expect status 200", "tcp-check connect"]
+    {
+        let text = format!(
+            "defaults\n server t 10.0.0.2:80 check\nfrontend f\n mode http\n bind 127.0.0.1:80\n \
+             default_backend b\n {line}\nbackend b\n mode http\n {SERVER}\n"
+        );
+        let result = converted(&text);
+        assert_eq!(worst(&result, 7).map(|note| note.kind), Some(NotNeeded), "{text}");
+    }
+}
+
 /// Passwords are in no note and in no line of the output.
 #[test]
 fn passwords_are_not_repeated() {
