@@ -96,6 +96,14 @@ impl FrontendWriter<'_> {
         }
     }
 
+    /// Reports listeners of `defaults` that a section does not open, which its own note does not cover.
+    fn note_inherited_listeners(&self, reason: &str, notes: &mut ConversionNotes) {
+        let inherited = self.section.defaults.iter().filter(|line| line.word(0) == "bind");
+        for line in inherited.filter(|line| !line.is_settled()) {
+            notes.left_out(line.source, &line.text(), reason, "");
+        }
+    }
+
     /// Reports a section that cannot become a service. Returns false if the section can.
     fn note_unwritable(&self, notes: &mut ConversionNotes) -> bool {
         let section = self.section;
@@ -112,10 +120,12 @@ impl FrontendWriter<'_> {
         if let Some(line) = &settings.disabled {
             notes.not_needed(line.source, &line.text(), "nothing is written of what is disabled");
             notes.left_out(section.source, &section.text, "it is disabled", "");
+            self.note_inherited_listeners("it is disabled", notes);
             return true;
         }
         if let Some(mode) = &settings.unsupported_mode {
             notes.ledger.settle(section.source.whole(), NoteKind::LeftOut);
+            self.note_inherited_listeners("only requests and bytes are forwarded", notes);
             notes.left_out(
                 mode.source,
                 &mode.text(),

@@ -266,7 +266,7 @@ impl HttpWriter<'_, '_> {
         if proxied {
             hidden_fields::write(&name, &passed_fields, document);
         }
-        rule::write(&name, rules, tls, document);
+        rule::write(&name, rules, tls, document, self.notes);
     }
 
     /// The rules of all servers by name. The default server's rules come last, and apply to every other name.

@@ -1,8 +1,11 @@
 //! A rule of a service, before it is written.
 
+use std::collections::HashSet;
+
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
+use crate::notes::ConversionNotes;
 use crate::source::SourcePlace;
 use crate::value::{self, KeyValue};
 
@@ -48,10 +51,18 @@ impl NginxRule {
     }
 }
 
-/// Writes the rules in order, except those that never match.
-pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Document) {
+/// Writes the rules in order, except those that never match. What stands behind one that always matches is reported.
+pub fn write(
+    service: &str,
+    rules: Vec<NginxRule>,
+    tls: bool,
+    document: &mut Document,
+    notes: &mut ConversionNotes,
+) {
     let mut names = UniqueNames::default();
-    for rule in rules {
+    let mut written = HashSet::new();
+    let mut rules = rules.into_iter();
+    while let Some(rule) = rules.next() {
         let when = rule.when.simplify(tls);
         if when == RuleCondition::Is(false) {
             continue;
@@ -70,9 +81,15 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
             };
             table.set(key, value, SourcePlace::NONE);
         }
+        written.insert(rule.source.statement());
         document.push(table);
         if always {
-            return;
+            break;
+        }
+    }
+    for hidden in rules.filter(|rule| !written.contains(&rule.source.statement())) {
+        if !notes.ledger.is_settled(hidden.source) {
+            notes.changed(hidden.source, &hidden.text, "a rule before it takes everything", "");
         }
     }
 }

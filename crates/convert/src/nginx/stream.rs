@@ -136,7 +136,7 @@ impl<'t> StreamWriter<'_, 't> {
             let ending = RefusalEnding::Handshake;
             tls::write(&path, first.source, &scopes, ending, document, self.notes);
         }
-        rule::write(&name, rules.rules, tls, document);
+        rule::write(&name, rules.rules, tls, document, self.notes);
     }
 
     /// The rules for the names of the servers that share a listener. `default`: the one that takes all other names.

@@ -114,6 +114,19 @@ fn each_line_of_a_section_has_an_outcome_of_its_own() {
     }
 }
 
+/// Of `defaults` for sections that are not written no line is forgotten.
+#[test]
+fn listeners_of_defaults_have_an_outcome_where_no_section_opens_them() {
+    for line in ["disabled", "mode health"] {
+        let text = format!(
+            "defaults\n bind 127.0.0.1:81\n {line}\nfrontend f\n bind 127.0.0.1:80\n default_backend b\n\
+             backend b\n {SERVER}\nlisten l\n server t 10.0.0.2:80\n"
+        );
+        let result = converted(&text);
+        assert_eq!(worst(&result, 2).map(|note| note.kind), Some(LeftOut), "{text}");
+    }
+}
+
 /// The servers of `defaults` are none of a frontend's.
 #[test]
 fn checks_of_a_frontend_have_an_outcome_beside_servers_of_defaults() {

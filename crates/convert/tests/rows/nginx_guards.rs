@@ -295,3 +295,15 @@ fn no_certificate_is_named_by_a_variable() {
     // Without another certificate nothing is served there.
     assert_eq!(written(&variable, true).matches("[service.").count(), 0);
 }
+
+/// Rules behind a refusal of everybody are not written, and not forgotten either.
+#[test]
+fn what_stands_beside_a_missing_include_of_stream_has_an_outcome() {
+    for list in ["deny 10.0.0.1;", "deny on;", "allow 10.0.0.1; deny all;"] {
+        let text = format!(
+            "stream {{ server {{ listen 127.0.0.1:90; proxy_pass 10.0.0.2:80; {list} include x; }} }}"
+        );
+        let result = convert(&text, "x", Dialect::Nginx);
+        assert_eq!(result.unsettled, 0, "{text}: {:?}", result.notes);
+    }
+}
