@@ -194,8 +194,8 @@ fn global(
         let word = line.word(0);
         let first = line.word(1);
         match word {
-            "maxconn" => table.set("connections", first, line.source),
-            "nbthread" => table.set("workers", first, line.source),
+            "maxconn" => set_last(table, "connections", first, line, notes),
+            "nbthread" => set_last(table, "workers", first, line, notes),
             "crt-base" => {
                 first.clone_into(&mut bases.folders.certificates);
                 line.mark_converted();
@@ -219,11 +219,28 @@ fn global(
             "ssl-server-verify" if first == "required" => line.mark_converted(),
             "ssl-default-bind-options" => bases.versions.read_default(line, notes),
             "hard-stop-after" => match duration::parse_duration(first, 1) {
-                Some(ms) => table.set("drain", duration::format_duration(ms), line.source),
+                Some(ms) => {
+                    set_last(table, "drain", &duration::format_duration(ms), line, notes);
+                }
                 None => notes.left_out(line.source, &line.text(), "not a time", "`[global] drain`"),
             },
             _ if limits.read(line) => line.mark_converted(),
             _ => directives::note_directive(word, line, notes),
         }
     }
+}
+
+/// Sets a key of `[global]`. The last of several lines counts.
+fn set_last(
+    table: &mut TomlTable,
+    key: &'static str,
+    value: &str,
+    line: &ConfigLine,
+    notes: &mut ConversionNotes,
+) {
+    if let Some(earlier) = table.source_of(key) {
+        let text = notes.ledger.text(earlier).to_owned();
+        notes.not_needed(earlier, &text, "a later line takes its place");
+    }
+    table.set(key, value, line.source);
 }

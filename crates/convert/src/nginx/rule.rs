@@ -62,7 +62,7 @@ pub fn write(
     let mut names = UniqueNames::default();
     let mut written = HashSet::new();
     let mut rules = rules.into_iter();
-    while let Some(rule) = rules.next() {
+    for rule in rules.by_ref() {
         let when = rule.when.simplify(tls);
         if when == RuleCondition::Is(false) {
             continue;

@@ -114,6 +114,16 @@ fn each_line_of_a_section_has_an_outcome_of_its_own() {
     }
 }
 
+/// The last of several lines counts, and the others are told.
+#[test]
+fn repeated_lines_of_global_have_an_outcome() {
+    for line in ["maxconn 5", "nbthread 2", "hard-stop-after 5s", "maxconn"] {
+        let text = file(&format!("global\n {line}\n {line}"), "", SERVER);
+        let result = converted(&text);
+        assert_eq!(worst(&result, 2).map(|note| note.kind), Some(NotNeeded), "{text}");
+    }
+}
+
 /// Of `defaults` for sections that are not written no line is forgotten.
 #[test]
 fn listeners_of_defaults_have_an_outcome_where_no_section_opens_them() {
