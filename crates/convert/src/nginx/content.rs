@@ -112,11 +112,15 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
             directives::note_directive(directive, notes);
         }
         let known = known_words::READ.contains(&name) || compression::READ.contains(&name);
+        let text = directive.text();
+        // Read for the servers of a block, all of whose locations have a line of their own.
+        if name.ends_with("_next_upstream") && directive.is_read() && !directive.is_settled() {
+            notes.not_needed(directive.source, &text, "lines within the block take its place");
+        }
         let unused = known && !directive.is_read();
         if !unused || directive.is_settled() {
             continue;
         }
-        let text = directive.text();
         let reason = "nothing here is of its kind, so that it has no effect";
         let guards = ["ssl", "auth", "allow", "deny", "header", "proxy_protocol", "geo"];
         if guards.iter().any(|word| directive.name.contains(word)) {

@@ -307,3 +307,18 @@ fn what_stands_beside_a_missing_include_of_stream_has_an_outcome() {
         assert_eq!(result.unsettled, 0, "{text}: {:?}", result.notes);
     }
 }
+
+/// The line of an outer block whose place inner ones take.
+#[test]
+fn retries_of_an_outer_block_have_an_outcome() {
+    for outer in ["error timeout", "error http_502 non_idempotent", "off", "on"] {
+        for inner in ["off", "error", "error timeout http_503"] {
+            let text = format!(
+                "http {{ proxy_next_upstream {outer}; server {{ listen 127.0.0.1:80; \
+                 location / {{ proxy_pass http://127.0.0.1:9; proxy_next_upstream {inner}; }} }} }}"
+            );
+            let result = convert(&text, "x", Dialect::Nginx);
+            assert_eq!(result.unsettled, 0, "{text}: {:?}", result.notes);
+        }
+    }
+}
