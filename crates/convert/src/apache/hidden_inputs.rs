@@ -3,8 +3,8 @@
 
 use crate::condition::RuleCondition;
 use crate::field_sight::hide_fields;
-use crate::nginx::path_expression::EncodedSight;
 use crate::nginx::path_refusal::sights_of;
+use crate::path_expression::EncodedSight;
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::KeyValue;

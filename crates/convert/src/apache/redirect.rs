@@ -1,9 +1,9 @@
 //! `Redirect` and `RedirectMatch` of a server and of its sections.
 
 use crate::condition::RuleCondition;
-use crate::nginx::path_expression::path_expression;
 use crate::nginx::path_text::encode_path;
 use crate::notes::ConversionNotes;
+use crate::path_expression::path_expression;
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::{self, KeyValue};

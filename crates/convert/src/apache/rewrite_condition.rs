@@ -1,10 +1,10 @@
 //! The pattern of a `RewriteRule` and its conditions, as one condition of a rule.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
-use crate::nginx::constant::search;
-use crate::nginx::path_expression::path_expression;
+use crate::expression_search::search;
 use crate::nginx::path_text::encode_path;
 use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::path_expression::path_expression;
 use crate::statement::ConfigStatement;
 
 use super::client_networks::{ProxyTrust, client_condition};

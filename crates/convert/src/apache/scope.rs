@@ -2,9 +2,9 @@
 
 use crate::condition::{RuleCondition, escape_regex};
 use crate::duration::parse_seconds;
-use crate::nginx::path_expression::path_expression;
 use crate::nginx::path_text::encode_path;
 use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::path_expression::path_expression;
 use crate::statement::ConfigStatement;
 
 /// A virtual host's directives and those around it.

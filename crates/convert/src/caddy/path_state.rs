@@ -1,8 +1,8 @@
 //! What became of a request's path before a matcher looks at it, and path patterns in terms of the path that came.
 
 use crate::condition::{RuleCondition, escape_regex};
-use crate::nginx::path_expression::path_expression;
 use crate::notes::UnsupportedReason;
+use crate::path_expression::path_expression;
 
 /// The path that matchers see.
 #[derive(Clone, Debug, PartialEq, Eq)]

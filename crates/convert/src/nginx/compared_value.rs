@@ -1,10 +1,11 @@
 //! Texts and expressions that variables are compared with.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::expression_search::search;
 use crate::notes::UnsupportedReason;
+use crate::path_expression::path_expression;
 
-use super::constant::{self, search};
-use super::path_expression::path_expression;
+use super::constant;
 use super::path_text::{compared_form, encode_path};
 
 /// What a variable is compared with.

@@ -2,9 +2,9 @@
 //! their order.
 
 use crate::condition::{RuleCondition, escape_regex};
+use crate::path_expression::path_expression;
 
 use super::constant::without_lookahead;
-use super::path_expression::path_expression;
 use super::path_text::{compared_form, encode_path};
 use super::tree::Directive;
 

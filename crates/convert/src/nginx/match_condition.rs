@@ -3,10 +3,11 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::condition::{RuleCondition, escape_regex};
+use crate::expression_search::search;
 use crate::value::escape_glob;
 
 use super::compared_value::{ComparedValue, expression_condition, path_search, path_text, unknown};
-use super::constant::{self, search};
+use super::constant;
 use super::request_uri;
 
 /// Fields of the connection, which rules do not see. `Upgrade` counts with its connection.

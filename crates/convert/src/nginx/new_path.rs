@@ -1,9 +1,9 @@
 //! The path that a `rewrite` gives, and the location that nginx finds for it.
 
 use crate::condition::RuleCondition;
+use crate::expression_search;
 
 use super::compared_value::path_search;
-use super::constant;
 use super::location::{LocationMatch, LocationPath};
 use super::tree::Directive;
 use super::variables::template;
@@ -133,7 +133,7 @@ impl NewPath {
                 let path = read(&directive);
                 let LocationMatch::Regex { ignore_case } = path.kind else { continue };
                 let matches = match self.is_fixed {
-                    true => constant::search(path.text, ignore_case, &self.fixed),
+                    true => expression_search::search(path.text, ignore_case, &self.fixed),
                     false => {
                         Some(false).filter(|_| !may_match(path.text, ignore_case, &self.fixed))
                     }

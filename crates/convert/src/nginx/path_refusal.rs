@@ -2,9 +2,9 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
+use crate::path_expression::{EncodedSight, encoded_sight};
 use crate::source::SourcePlace;
 
-use super::path_expression::{EncodedSight, encoded_sight};
 use super::rule::NginxRule;
 
 /// The rule in front of a service's rules. `source`: its first server.

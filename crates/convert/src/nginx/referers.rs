@@ -1,9 +1,9 @@
 //! `valid_referers`: the pages from which requests may come, as the values of `$invalid_referer`.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
+use crate::expression_search;
 
 use super::compared_value::unknown;
-use super::constant;
 use super::tree::Directive;
 use super::value_branch::{ValueBranch, merge_any};
 
@@ -34,7 +34,7 @@ fn valid(word: &str) -> RuleCondition {
         "blocked" => referer().and(matching(&format!("{SCHEME}.*")).negate()),
         "server_names" => unknown("the names of the server are not compared with the referer"),
         word => match word.strip_prefix('~') {
-            Some(expression) if constant::search(expression, true, "").is_some() => {
+            Some(expression) if expression_search::search(expression, true, "").is_some() => {
                 matching(&format!("{SCHEME}{}", whole_path(expression, false)))
             }
             Some(_) => unknown("the expression of a referer cannot be read"),
@@ -85,7 +85,11 @@ mod tests {
             ("a.example/x/", "http://a.example/y", false),
         ] {
             let whole = format!("^(?:{})$", page(word));
-            assert_eq!(constant::search(&whole, false, referer), Some(fits), "{word} {referer}");
+            assert_eq!(
+                expression_search::search(&whole, false, referer),
+                Some(fits),
+                "{word} {referer}"
+            );
         }
     }
 }

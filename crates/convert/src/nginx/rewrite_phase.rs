@@ -1,13 +1,13 @@
 //! `return`, `rewrite` and `if`, which nginx runs before its access and content phases.
 
 use crate::condition::RuleCondition;
+use crate::path_expression::path_expression;
 use crate::value::{self, KeyValue};
 
 use super::branching::BranchedTexts;
 use super::comparison::{if_condition, if_words};
 use super::content::ContentWriter;
 use super::new_path::{NewPath, certain_condition, is_readable, rewrite_condition};
-use super::path_expression::path_expression;
 use super::path_text::plain_path;
 use super::referers;
 use super::rewrite_kind::{RewritePhase, answers, is_break, is_redirect};

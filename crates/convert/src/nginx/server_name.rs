@@ -1,12 +1,12 @@
 //! Names of servers, and the order in which nginx looks for them.
 
+use crate::expression_search;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 
 use super::compared_value::unknown;
-use super::constant;
 
 /// The kind of a server name. nginx looks for exact names first, then for wildcards from the longest to the shortest, then
 /// for expressions in their order.
@@ -40,7 +40,7 @@ pub fn read(name: &str, place: usize) -> Vec<RankedName> {
         "" | "_" | "$hostname" | "\"\"" => Vec::new(),
         name if name.starts_with('~') => {
             let expression = &name[1..];
-            let is_readable = constant::search(expression, true, "").is_some();
+            let is_readable = expression_search::search(expression, true, "").is_some();
             let text = is_readable.then(|| whole_path(expression, false));
             vec![RankedName { rank: NameRank::Expression, place, key: "host-regex", text }]
         }

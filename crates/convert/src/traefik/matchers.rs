@@ -2,8 +2,8 @@
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::draft_check::RouterLayer;
-use crate::nginx::path_expression::path_expression;
 use crate::notes::UnsupportedReason;
+use crate::path_expression::path_expression;
 use crate::value::{self, escape_glob};
 
 use super::rule_syntax::{MatcherCall, RuleExpression};

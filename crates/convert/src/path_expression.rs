@@ -1,20 +1,23 @@
-//! Expressions that nginx searches in decoded paths, as expressions of whole paths in the form that rules compare.
+//! Expressions that nginx, Apache and others search in decoded paths, as expressions of whole paths in the form that rules compare.
 //!
 //! There, what is not visible has two digits behind a `%`. So each part of an expression that may match such a byte is
 //! written with its encoded form, and no part may begin within one.
 
-use crate::condition::{escape_regex, whole_path};
+mod byte_set;
+mod expression_parts;
 
-use super::byte_set::ByteSet;
-use super::constant;
-use super::expression_parts::{ExpressionPart, group_ends, read_parts};
+use crate::condition::{escape_regex, whole_path};
+use crate::expression_search;
+
+use byte_set::ByteSet;
+use expression_parts::{ExpressionPart, group_ends, read_parts};
 
 /// Whether rules compare a byte as itself.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"%?#".contains(&byte)
 }
 
-/// The expression of the whole path. One whose meaning depends on what is encoded stays as it is: `path_refusal` refuses
+/// The expression of the whole path. One whose meaning depends on what is encoded stays as it is: `path_sight` refuses
 /// the paths on which that matters.
 pub fn path_expression(expression: &str, ignore_case: bool) -> String {
     let exact = whole_path_expression(expression, ignore_case);
@@ -35,7 +38,7 @@ pub fn encoded_sight(whole: &str) -> EncodedSight {
     let text = whole.strip_prefix("(?i)").unwrap_or(whole);
     if read_parts(text, false).is_none_or(|parts| group_ends(&parts).is_none()) {
         // What our expressions cannot read becomes no rule.
-        let is_readable = constant::search(whole, false, "").is_some();
+        let is_readable = expression_search::search(whole, false, "").is_some();
         return if is_readable { EncodedSight::None } else { EncodedSight::All };
     }
     let Some(text) = text.strip_suffix(".*") else { return EncodedSight::NoLineFeed };
