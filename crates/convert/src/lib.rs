@@ -31,6 +31,7 @@ mod names;
 mod nginx;
 mod note_kind;
 mod path_expression;
+mod path_sight;
 mod rule_fallback;
 mod rule_table;
 mod shorten;

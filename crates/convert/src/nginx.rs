@@ -45,7 +45,7 @@ mod more_headers;
 mod new_path;
 mod page_directives;
 mod passive_check;
-pub mod path_refusal;
+mod path_refusal;
 pub mod path_text;
 mod pools;
 mod proxying;

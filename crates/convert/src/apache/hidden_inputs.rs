@@ -1,10 +1,8 @@
 //! What rules do not see as Apache does: characters that stay encoded in paths, fields that change before, and
 //! conditions that cannot be written.
 
-use crate::condition::RuleCondition;
 use crate::field_sight::hide_fields;
-use crate::nginx::path_refusal::sights_of;
-use crate::path_expression::EncodedSight;
+use crate::path_sight::{self, refused_paths};
 use crate::site_rule::SiteRule;
 use crate::statement::ConfigStatement;
 use crate::value::KeyValue;
@@ -19,31 +17,24 @@ impl HostWriter<'_, '_> {
     pub fn close_hidden(&mut self, rules: Vec<SiteRule>, host: &ConfigStatement) -> Vec<SiteRule> {
         let early = self.early_fields();
         let mut out = Vec::with_capacity(rules.len());
-        let mut sights = Vec::new();
         for mut rule in rules {
             if !early.is_empty() {
                 let is_hidden = |name: &str| early.iter().any(|one| one == name);
                 rule.when = hide_fields(rule.when, &is_hidden, EARLY);
             }
-            sights.extend(sights_of(&rule.when));
             // Whom a rule that is not certain would take must not come to a later one.
             let closed = (rule.when.unknown().is_some() && !rule.is_refusal())
                 .then(|| SiteRule::answer(rule.when.clone(), 502, rule.source, &rule.text));
             out.push(rule);
             out.extend(closed);
         }
-        let hidden = if sights.contains(&EncodedSight::None) {
-            let reason = "expressions on paths have `\\b`, or flags within, that mean something else where characters are encoded: paths with such a character are refused";
-            host.leave_out(reason, "classes of characters in place of `\\b`", self.notes);
-            ".*%.*"
-        } else if sights.contains(&EncodedSight::NoLineFeed) {
-            ".*%0A.*"
-        } else {
-            return out;
-        };
-        let when = RuleCondition::texts("path-regex", &[hidden]);
+        let Some(refused) = refused_paths(out.iter().map(|rule| &rule.when)) else { return out };
+        if let Some(reason) = refused.reason {
+            host.leave_out(reason, path_sight::INSTEAD, self.notes);
+        }
+        let when = refused.condition();
         let keys = vec![KeyValue::new("deny", "true")];
-        let text = "what expressions do not see of paths".to_owned();
+        let text = path_sight::DIRECTIVE.to_owned();
         out.insert(0, SiteRule { when, keys, source: host.source, text });
         out
     }
