@@ -12,7 +12,7 @@ mod compared_value;
 mod comparison;
 mod compression;
 mod conditional_content;
-pub mod constant;
+mod constant;
 mod content;
 mod defined;
 mod directives;
