@@ -1,4 +1,4 @@
-//! A lease by one PUT (docs/vrrp.md, "What a witness answers"): another daemon's API, or a server that does the same.
+//! A lease by one PUT (docs/vrrp.md, "The protocol of a witness"): another daemon's API, or a server that does the same.
 
 use std::time::Duration;
 
