@@ -32,7 +32,7 @@ pub struct AnalysisSettings {
     pub filter: CaptureFilter,
     /// Store only the packets of the connection with this number, to draw it.
     pub only: Option<u32>,
-    /// Packets stored at once over all connections; 40 bytes each.
+    /// Packets stored at once over all connections; 48 bytes each.
     pub max_events: usize,
     /// The limit of connections in the report. Packets of further connections are only counted, or with `endless` older
     /// connections are retired.
