@@ -17,19 +17,19 @@ pub(super) fn encode(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result
         })
     });
     let rows = rows.map(|(labels, left)| (labels, left.as_secs() as f64));
-    let help = "When a certificate that a service shows ends, since 1970.";
+    let help = "Expiry time of a service's certificate, since 1970.";
     gauges(to, "steelyard_certificate_expiry", Some(Unit::Seconds), help, rows)?;
     let rows = facts.certificate_orders.iter().flat_map(|row| {
         let name = row.names.first().cloned().unwrap_or_default();
         [("issued", row.done), ("failed", row.failed)]
             .map(|(end, count)| ([("name", name.clone()), ("end", end.to_owned())], count))
     });
-    let help = "Orders of certificates (ACME), by what became of them.";
+    let help = "Certificate orders (ACME) by result.";
     counters(to, "steelyard_acme_orders", None, help, rows)?;
     let rows = facts.certificate_orders.iter().map(|row| {
         let name = row.names.first().cloned().unwrap_or_default();
         ([("name", name)], f64::from(row.failures))
     });
-    let help = "Orders of a certificate that came to nothing since the last that did not.";
+    let help = "Failed orders of a certificate since the last successful one.";
     gauges(to, "steelyard_acme_failures", None, help, rows)
 }

@@ -19,8 +19,8 @@ pub(super) fn encode_services(
             (labels, tally.count(origin))
         })
     });
-    let help = "Requests that failed for their users although nobody denied them, by who caused it; origin client: \
-                clients that left, which are no errors.";
+    let help = "Errors by origin: requests that failed although no rule denied them; origin client: clients that left, \
+                which are no errors.";
     counters(to, "steelyard_service_errors", None, help, rows)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn encode_servers(pools: &[&PoolView], to: &mut DescriptorEncoder) ->
             (count > 0).then_some((labels, count))
         })
     });
-    let help = "Attempts that failed, by who caused it; origin client: clients that left, which are no errors. Origins \
-                that never occurred are left out.";
+    let help = "Failed attempts by origin; origin client: clients that left, which are no errors. Origins without any \
+                are left out.";
     counters(to, "steelyard_server_errors", None, help, rows)
 }

@@ -18,8 +18,8 @@ pub(super) fn encode_services(
         write_groups(slots)
             .map(move |(group, count)| ([("service", name), ("group", group)], count))
     });
-    let help = "Finished handshakes with clients but for HTTP/3, by the group of their key exchange; groups that never \
-                were are left out.";
+    let help = "Finished TLS handshakes with clients, without HTTP/3, by key exchange group; groups without any are \
+                left out.";
     counters(to, "steelyard_service_tls_groups", None, help, rows)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn encode_servers(pools: &[&PoolView], to: &mut DescriptorEncoder) ->
             ([("pool", pool), ("server", server), ("group", group)], count)
         })
     });
-    let help = "Finished handshakes, by the group of their key exchange; groups that never were are left out.";
+    let help = "Finished TLS handshakes by key exchange group; groups without any are left out.";
     counters(to, "steelyard_server_tls_groups", None, help, rows)
 }
 

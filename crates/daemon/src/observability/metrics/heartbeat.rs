@@ -22,17 +22,17 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
             .iter()
             .map(move |beat| ([("peer", beat.peer.as_str())], if value(beat) { 1.0 } else { 0.0 }))
     };
-    let help = "1 while the other member is heard by some path.";
+    let help = "1 while heartbeats of the peer arrive on any path.";
     gauges(to, "steelyard_heartbeat_heard", None, help, each(|beat| beat.is_peer_up))?;
-    let help = "1 while both members' configurations differ.";
+    let help = "1 while the configurations of both members differ.";
     gauges(to, "steelyard_heartbeat_drift", None, help, each(|beat| beat.drift.is_some()))?;
-    let help = "1 while the other member has reached more targets for long enough.";
+    let help = "1 while the peer has reached more targets for long enough.";
     gauges(to, "steelyard_heartbeat_behind", None, help, each(|beat| beat.behind))?;
     let counted = beats.iter().flat_map(|beat| {
         let labels = move |what| [("peer", beat.peer.as_str()), ("what", what)];
         counts(beat).map(|it| (labels(it.name), it.count))
     });
-    let help = "Beats that did not know this process, and processes of the other member.";
+    let help = "Heartbeats that did not know this process yet, and processes of the peer.";
     counters(to, "steelyard_heartbeat", None, help, counted)?;
     replication(beats, to)?;
     witness(beats, to)?;
@@ -46,23 +46,23 @@ fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<()
     let following = all().map(|(peer, view)| {
         ([("peer", peer)], if view.state == ReplicationState::Following { 1.0 } else { 0.0 })
     });
-    let help = "1 while each member has the connections that the other one had when it joined.";
+    let help = "1 while connection replication is in sync in both directions.";
     gauges(to, "steelyard_replication_following", None, help, following)?;
     let counted = all().flat_map(|(peer, view)| {
         replication_counts(view).map(|it| ([("peer", peer), ("what", it.name)], it.count))
     });
-    let help = "What was told of connections and sticky clients: records, packets, bytes.";
+    let help = "Replication of connections and sticky sessions: records, packets, bytes.";
     counters(to, "steelyard_replication", None, help, counted)?;
     let whys = |of: fn(&ReplicationView) -> &BTreeMap<&'static str, u64>| {
         all().flat_map(move |(peer, view)| {
             of(view).iter().map(move |(why, count)| ([("peer", peer), ("why", *why)], *count))
         })
     };
-    let help = "Packets of replication that were refused, by why.";
+    let help = "Replication packets that were refused, by reason.";
     counters(to, "steelyard_replication_refused", None, help, whys(|view| &view.counts.refused))?;
-    let help = "Records that were not applied, by why.";
+    let help = "Replication records that were not applied, by reason.";
     counters(to, "steelyard_replication_rejected", None, help, whys(|view| &view.rejected))?;
-    let help = "Entries that could not be told, by why.";
+    let help = "Entries that could not be replicated, by reason.";
     counters(to, "steelyard_replication_unsent", None, help, whys(|view| &view.unsendable))
 }
 
@@ -78,7 +78,7 @@ fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
     let counted = all().flat_map(|(peer, one)| {
         witness_counts(one).map(|it| ([("peer", peer), ("what", it.name)], it.count))
     });
-    let help = "Leases that the witness gave and refused, and questions that it did not answer.";
+    let help = "Leases that the witness granted and refused, and requests that it did not answer.";
     counters(to, "steelyard_witness_asked", None, help, counted)
 }
 
@@ -96,14 +96,14 @@ fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Erro
             (labels, if path.state == state { 1.0 } else { 0.0 })
         })
     });
-    let help = "1 for the state that this path has.";
+    let help = "1 for the state of the path.";
     gauges(to, "steelyard_heartbeat_path_state", None, help, states)?;
     let loss = all().map(|(beat, path)| (labels(beat, path), path.loss));
-    let help = "Of the last beats, the share that did not come by this path, 0-1.";
+    let help = "Share of the last heartbeats that were lost on the path, 0-1.";
     gauges(to, "steelyard_heartbeat_path_loss", Some(Unit::Ratios), help, loss)?;
     let trips =
         all().filter_map(|(beat, path)| Some((labels(beat, path), path.round_trip?.as_secs_f64())));
-    let help = "The least of the last round trips by this path.";
+    let help = "Minimum of the last round trips on the path.";
     gauges(to, "steelyard_heartbeat_path_round_trip", Some(Unit::Seconds), help, trips)?;
     let beats = all().flat_map(|(beat, path)| {
         let counts =
@@ -112,14 +112,14 @@ fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Erro
             ([("peer", beat.peer.as_str()), ("path", &path.name), ("what", what)], count)
         })
     });
-    let help = "Beats by this path.";
+    let help = "Heartbeats on the path.";
     counters(to, "steelyard_heartbeat_path_beats", None, help, beats)?;
     let refused = all().flat_map(|(beat, path)| {
         path.refused.iter().map(move |(why, count)| {
             ([("peer", beat.peer.as_str()), ("path", path.name.as_str()), ("why", *why)], *count)
         })
     });
-    let help = "Packets by this path that were refused, by why.";
+    let help = "Packets of the path that were refused, by reason.";
     counters(to, "steelyard_heartbeat_path_refused", None, help, refused)
 }
 
@@ -130,7 +130,7 @@ fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
         let labels = [("peer", beat.peer.as_str()), ("target", target.name.as_str())];
         Some((labels, if target.reached? { 1.0 } else { 0.0 }))
     });
-    let help = "1 while this target is reached; absent until it was asked.";
+    let help = "1 while the target is reachable; absent before the first check.";
     gauges(to, "steelyard_heartbeat_target_reached", None, help, reached)?;
     let asked = all().flat_map(|(beat, target)| {
         let counts = [("answered", target.answered), ("unanswered", target.unanswered)];
@@ -138,6 +138,6 @@ fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
             ([("peer", beat.peer.as_str()), ("target", &target.name), ("what", what)], count)
         })
     });
-    let help = "Questions to this target.";
+    let help = "Checks of the target.";
     counters(to, "steelyard_heartbeat_target_asked", None, help, asked)
 }

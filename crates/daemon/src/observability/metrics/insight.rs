@@ -46,7 +46,7 @@ pub(super) fn encode(
             (labels, bar.nanos as f64 / 1e9)
         })
     });
-    let help = "Time that watched connections stood still, by whose it was and why.";
+    let help = "Time that watched connections were stalled, by owner and limit.";
     seconds(to, "steelyard_flow_samples_stalled", Some(Unit::Seconds), help, time)
 }
 
@@ -56,17 +56,17 @@ fn encode_sampling(
     view: &PacketPlaneView,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
-    let help = "Of connections whose packets are forwarded one in so many is watched; 0: none.";
+    let help = "Sampling of forwarded connections: one in this many is watched; 0: none.";
     let sample = f64::from(view.flow_samples.sample.unwrap_or(0));
     gauge(to, "steelyard_flow_samples_one_in", None, help, sample)?;
-    let help = "Connections that are watched now.";
+    let help = "Connections watched now.";
     gauge(to, "steelyard_flow_samples_watched", None, help, view.flow_samples.watched as f64)?;
     let drawn = view.flow_samples.outcomes;
     let missed = [("full", drawn.full), ("evicted", drawn.evicted), ("unread", drawn.unread)];
     let rows = missed.map(|(why, count)| ([("why", why)], count));
-    let help = "Connections that were drawn and not watched to their end, by why.";
+    let help = "Sampled connections that were not watched to their end, by reason.";
     counters(to, "steelyard_flow_samples_missed", None, help, rows)?;
-    let help = "What watched connections showed and explain had no room for.";
+    let help = "Flow samples that were dropped because `explain` had no room.";
     counter(to, "steelyard_flow_samples_dropped", None, help, totals.dropped)
 }
 
@@ -74,7 +74,7 @@ fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(),
     let of = |value: fn(&ServiceFlowTotals) -> u64| {
         rows.iter().map(move |(name, total)| ([("service", *name)], value(total)))
     };
-    let help = "Connections that were watched.";
+    let help = "Watched connections.";
     let name = "steelyard_flow_samples_connections";
     counters(to, name, None, help, of(|total| total.connections))?;
     let help = "Watched connections that a server refused with a reset.";
@@ -83,7 +83,7 @@ fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(),
         let each = HandshakeStall::ALL.iter().zip(total.unfinished).filter(|(_, count)| *count > 0);
         each.map(move |(who, count)| ([("service", *name), ("silent", who.name())], count))
     });
-    let help = "Handshakes of watched connections that were not done, by who was silent.";
+    let help = "Unfinished handshakes of watched connections, by the silent side.";
     counters(to, "steelyard_flow_samples_handshakes_unfinished", None, help, unfinished)?;
     let parts = ["server", "client", "whole"];
     let opened = rows.iter().flat_map(|(name, total)| {
@@ -115,19 +115,19 @@ fn sides(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error
         ("lost-before", |told| told.filled),
         ("reordered", |told| told.reordered),
     ]);
-    let help = "Packets that repair a loss behind or before us, or came in another order, by who sent them.";
+    let help = "Retransmitted and reordered packets of watched connections, by sender and by the side of the loss.";
     let rows = repairs.into_iter().map(|(service, from, how, count)| {
         ([("service", service), ("from", from), ("how", how)], count)
     });
     counters(to, "steelyard_flow_samples_repairs", None, help, rows)?;
     let windows = each(&[("zero", |told| told.zero_window), ("silly", |told| told.silly_window)]);
-    let help = "Packets that say a closed window, or one smaller than a segment, by who sent them.";
+    let help = "Packets that announce a closed window, or one smaller than a segment, by sender.";
     let rows = windows.into_iter().map(|(service, from, window, count)| {
         ([("service", service), ("from", from), ("window", window)], count)
     });
     counters(to, "steelyard_flow_samples_small_windows", None, help, rows)?;
     let resets = each(&[("reset", |told| told.resets)]);
-    let help = "Resets of watched connections by who sent them.";
+    let help = "Resets of watched connections by sender.";
     let rows = resets
         .into_iter()
         .map(|(service, from, _, count)| ([("service", service), ("from", from)], count));

@@ -13,35 +13,35 @@ pub(super) fn encode(view: &LinksView, to: &mut DescriptorEncoder) -> Result<(),
         return Ok(());
     }
     let gauge = |value: fn(&LinkView) -> f64| rows(view, move |link| Some(value(link)));
-    let help = "1 when packets may take the link.";
+    let help = "1 while the link is used for packets.";
     let alive = gauge(|link| if link.alive { 1.0 } else { 0.0 });
     gauges(to, "steelyard_link_alive", None, help, alive)?;
-    let help = "The least of the last round trips to the link's next hop.";
+    let help = "Minimum of the last round trips to the link's next hop.";
     let trips = rows(view, |link| link.round_trip.map(|trip| trip.as_secs_f64()));
     gauges(to, "steelyard_link_round_trip", Some(Unit::Seconds), help, trips)?;
-    let help = "Of the last questions to the link's next hop, the share without an answer.";
+    let help = "Share of the last checks of the link's next hop without a response, 0–1.";
     gauges(to, "steelyard_link_loss", Some(Unit::Ratios), help, gauge(|link| link.loss))?;
-    let help = "How long packets of the link are held, so that longer links are as far.";
+    let help =
+        "Delay added to the link's packets, so that packets of slower links arrive in order.";
     let held = gauge(|link| link.delay.as_secs_f64());
     gauges(to, "steelyard_link_held", Some(Unit::Seconds), help, held)?;
-    let help = "Packets given to the link.";
+    let help = "Packets sent to the link.";
     let packets = rows(view, |link| Some(link.packets));
     counters(to, "steelyard_link_packets", None, help, packets)?;
-    let help = "Bytes of frames given to the link.";
+    let help = "Bytes of frames sent to the link.";
     let bytes = rows(view, |link| Some(link.bytes));
     counters(to, "steelyard_link", Some(Unit::Bytes), help, bytes)?;
     let kinds = view.bundles.iter().flat_map(|(bundle, one)| {
         let labels = move |kind| [("bundle", bundle.as_str()), ("kind", kind)];
         one.kinds.iter().map(move |(kind, count)| (labels(*kind), *count))
     });
-    let help =
-        "Packets held, or not although they should be; fragmented datagrams; flowlets begun.";
+    let help = "Packets delayed, or not delayed although they should have been; fragmented datagrams; flowlets begun.";
     counters(to, "steelyard_bundle", None, help, kinds)?;
     let dropped = view.bundles.iter().flat_map(|(bundle, one)| {
         let labels = move |why| [("bundle", bundle.as_str()), ("why", why)];
         one.dropped.iter().map(move |(why, count)| (labels(*why), *count))
     });
-    let help = "Packets that a bundle dropped, by why.";
+    let help = "Packets that a bundle dropped, by reason.";
     counters(to, "steelyard_bundle_dropped", None, help, dropped)
 }
 

@@ -40,7 +40,7 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
         let labels = [("interface", one.name.as_str()), ("mode", one.mode.unwrap_or("none"))];
         (labels, if one.mode.is_some() { 1.0 } else { 0.0 })
     });
-    let help = "1 where packets are taken; mode is native, generic or none.";
+    let help = "1 for the XDP mode of the interface: native, generic or none.";
     gauges(to, "steelyard_packet_interface_attached", None, help, attached)?;
     let help = "Memory of the tables of the packet plane.";
     gauge(to, "steelyard_packet_tables", Some(Unit::Bytes), help, view.memory as f64)?;
@@ -49,15 +49,15 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
     let one = |to: &mut DescriptorEncoder, name: &str, help: &str, value: u64| {
         counter(to, name, None, help, value)
     };
-    one(to, "steelyard_packets_received", "Packets that arrived.", counts.received)?;
-    let help = "Packets of servers that were gone before the process began.";
+    one(to, "steelyard_packets_received", "Packets received.", counts.received)?;
+    let help = "Packets of servers that were removed before the process started.";
     one(to, "steelyard_packets_earlier", help, counts.removed_before)?;
-    let help = "Packets that arrived and are in no outcome.";
+    let help = "Received packets without an outcome.";
     let unaccounted = counts.received as f64 - counts.accounted() as f64;
     gauge(to, "steelyard_packets_unaccounted", None, help, unaccounted)?;
-    let help = "Living connections given up for new ones.";
+    let help = "Open connections removed from the table for new ones.";
     one(to, "steelyard_packet_flows_evicted", help, counts.evicted)?;
-    let help = "Notices of the datapath that were lost.";
+    let help = "Notices of the datapath to the daemon that were lost.";
     one(to, "steelyard_packet_notices_lost", help, counts.events_lost)?;
     let sums = view.fragments;
     let results = [
@@ -67,8 +67,8 @@ fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error
         ("late", sums.late),
     ];
     let results = results.map(|(result, count)| ([("result", result)], count));
-    let help = "Fragments for tunnels without room: those sent and those that could not be; packets that could not be cut, \
-                and those that nobody took in time.";
+    let help = "Packets fragmented for tunnels: fragments that were sent and that could not be; packets that could not \
+                be cut, and packets that waited too long.";
     counters(to, "steelyard_packet_fragments", None, help, results)
 }
 
@@ -77,13 +77,13 @@ fn services(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Er
         view.flows.iter().map(move |(name, flows)| ([("service", name.as_str())], value(flows)))
     };
     let flows = each(|flows| f64::from(flows.flows));
-    let help = "Connections whose packets are forwarded, under way.";
+    let help = "Open connections whose packets are forwarded.";
     gauges(to, "steelyard_service_packet_flows", None, help, flows)?;
     let half_open = each(|flows| f64::from(flows.half_open));
-    let help = "Those without a complete handshake.";
+    let help = "Half-open connections: without a complete handshake.";
     gauges(to, "steelyard_service_packet_flows_half_open", None, help, half_open)?;
     let alarm = each(|flows| f64::from(u8::from(flows.alarm)));
-    let help = "1 while the alarm for half-open connections stands.";
+    let help = "1 while the alarm for half-open connections is active.";
     gauges(to, "steelyard_service_half_open_alarm", None, help, alarm)
 }
 
@@ -135,12 +135,12 @@ fn servers(
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     let flows = rows.iter().map(|row| (server_labels(row), f64::from(row.server.flows)));
-    let help = "Connections whose packets are forwarded to the server, under way.";
+    let help = "Open connections whose packets are forwarded to the server.";
     gauges(to, "steelyard_server_packet_flows", None, help, flows)?;
     let none = ServerCounts::default();
     let of = |row: &PacketServerRow| counts.servers.get(&row.server.index).unwrap_or(&none).clone();
     let chosen = rows.iter().map(|row| (server_labels(row), of(row).flows));
-    let help = "Connections that chose the server.";
+    let help = "Connections assigned to the server.";
     counters(to, "steelyard_server_packet_connections", None, help, chosen)?;
     let bytes = rows.iter().flat_map(|row| {
         let [service, pool, server] = server_labels(row);

@@ -16,46 +16,40 @@ type PoolCounterFn = fn(&PoolCounters) -> &Count;
 type PoolCounterFamily = CounterFamily<PoolCounterFn>;
 
 pub(super) const FAMILIES: &[PoolCounterFamily] = &[
-    PoolCounterFamily::new("requests", "Requests or tcp connections that came to the pool.", |c| {
+    PoolCounterFamily::new("requests", "Requests or tcp connections for the pool.", |c| {
         &c.requests
     }),
-    PoolCounterFamily::new("retries", "Further attempts that the pool's budget allowed.", |c| {
-        &c.retries
+    PoolCounterFamily::new("retries", "Retries that the retry budget allowed.", |c| &c.retries),
+    PoolCounterFamily::new("retries_refused", "Retries that the retry budget refused.", |c| {
+        &c.retries_refused
     }),
-    PoolCounterFamily::new(
-        "retries_refused",
-        "Further attempts not made: the budget was spent.",
-        |c| &c.retries_refused,
-    ),
-    PoolCounterFamily::new("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
+    PoolCounterFamily::new("backed_off", "Back-off pauses before a retry.", |c| &c.backed_off),
     PoolCounterFamily::new(
         "statuses_retried",
-        "Answers not passed on because of their status.",
+        "Responses that were retried because of their status.",
         |c| &c.statuses_retried,
     ),
     PoolCounterFamily::new(
         "moved",
-        "Requests taken from a server that was judged to be down meanwhile.",
+        "Requests moved to another server because theirs went down while they waited.",
         |c| &c.moved,
     ),
     PoolCounterFamily::new(
         "hedges",
-        "Requests sent to a second server as well, because the first one was silent.",
+        "Hedged requests: sent to a second server while the first one was silent.",
         |c| &c.hedges,
     ),
-    PoolCounterFamily::new("hedges_won", "Of those, answered by the second one first.", |c| {
-        &c.hedges_won
-    }),
+    PoolCounterFamily::new(
+        "hedges_won",
+        "Hedged requests that the second server answered first.",
+        |c| &c.hedges_won,
+    ),
     PoolCounterFamily::new(
         "hedges_lost",
-        "Of those, given up because the first one answered.",
+        "Hedged requests whose second attempt was cancelled because the first server answered.",
         |c| &c.hedges_lost,
     ),
-    PoolCounterFamily::new(
-        "shed",
-        "Requests refused because the queue was held to what servers take in time.",
-        |c| &c.shed,
-    ),
+    PoolCounterFamily::new("shed", "Requests refused by load shedding.", |c| &c.shed),
 ];
 
 pub(super) fn encode(
@@ -81,7 +75,7 @@ fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result
         [("pool", pool.config.name.clone()), ("bound", bound.name().to_owned())]
     };
     let rows = each().map(|(pool, bound)| (labels(pool, bound), refused_count(pool, bound)));
-    let help = "Requests and further attempts that a circuit breaker refused.";
+    let help = "Requests and retries that a circuit breaker refused.";
     counters(to, "steelyard_pool_breaker_refused", None, help, rows)?;
 
     let limited = || {
@@ -92,25 +86,25 @@ fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result
     };
     let rows =
         limited().map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now).is_open()))));
-    let help = "Whether a circuit breaker refuses: 1 until a second passed without a refusal.";
+    let help = "1 while a circuit breaker is open: until a second has passed without a refusal.";
     gauges(to, "steelyard_pool_breaker_open", None, help, rows)?;
     let rows = limited().map(|(labels, it, _)| (labels, f64::from(it.in_use())));
     gauges(
         to,
         "steelyard_pool_breaker_in_use",
         None,
-        "What is under way of what it bounds.",
+        "Current use of a circuit breaker's limit.",
         rows,
     )?;
     let rows = limited().map(|(labels, _, limit)| (labels, f64::from(limit)));
-    gauges(to, "steelyard_pool_breaker_limit", None, "How much of it may be under way.", rows)?;
+    gauges(to, "steelyard_pool_breaker_limit", None, "A circuit breaker's limit.", rows)?;
 
     let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
     let rows = pools.iter().map(|pool| (name(pool), f64::from(queued_count(pool))));
-    gauges(to, "steelyard_pool_waiting", None, "Requests that wait for a server.", rows)?;
+    gauges(to, "steelyard_pool_waiting", None, "Requests in the wait queue.", rows)?;
     let rows = pools
         .iter()
         .map(|pool| (name(pool), f64::from(u8::from(shedding_since(pool, now).is_some()))));
-    let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
+    let help = "1 while load shedding is active: until a second has passed without a refusal.";
     gauges(to, "steelyard_pool_shedding", None, help, rows)
 }

@@ -21,15 +21,21 @@ pub(super) fn encode(
     generation: u64,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
-    to.encode_descriptor("steelyard", "The program that answers.", None, MetricType::Info)?
+    to.encode_descriptor("steelyard", "Version of the program.", None, MetricType::Info)?
         .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
-    gauge(to, "steelyard_generation", None, "The configuration in force.", generation as f64)?;
+    gauge(
+        to,
+        "steelyard_generation",
+        None,
+        "Number of the active configuration.",
+        generation as f64,
+    )?;
     let started = facts.started_unix_ms as f64 / 1000.0;
     gauge(
         to,
         "steelyard_start_time",
         Some(Unit::Seconds),
-        "When the process began, since 1970.",
+        "Start time of the process, since 1970.",
         started,
     )?;
     gauge(to, "steelyard_workers", None, "Worker threads.", facts.workers as f64)?;
@@ -39,40 +45,34 @@ pub(super) fn encode(
         to,
         "steelyard_file_descriptors_open",
         None,
-        "File descriptors open.",
+        "Open file descriptors.",
         files.in_use as f64,
     )?;
     gauge(
         to,
         "steelyard_file_descriptors_limit",
         None,
-        "The most that may be open.",
+        "Limit of open file descriptors.",
         files.limit as f64,
     )?;
     let memory = facts.resident_bytes as f64;
     gauge(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
     let held = facts.open_counts.held_bytes as f64;
-    gauge(
-        to,
-        "steelyard_held",
-        Some(Unit::Bytes),
-        "Kept for receivers that do not take it.",
-        held,
-    )?;
+    gauge(to, "steelyard_held", Some(Unit::Bytes), "Bytes buffered for slow receivers.", held)?;
     let piped = facts.open_counts.piped_bytes as f64;
-    gauge(to, "steelyard_piped", Some(Unit::Bytes), "Waiting in pipes of the kernel.", piped)?;
+    gauge(to, "steelyard_piped", Some(Unit::Bytes), "Bytes in kernel pipes (splice).", piped)?;
     let kernel = facts.kernel_tcp_bytes as f64;
     gauge(
         to,
         "steelyard_kernel_tcp",
         Some(Unit::Bytes),
-        "Memory of all TCP sockets here.",
+        "Memory of all TCP sockets of this machine or container.",
         kernel,
     )?;
-    let help = "Attempts to keep generations or operators' words on disk that failed.";
+    let help = "Failed writes of generations or server commands to disk.";
     counter(to, "steelyard_state_failures", None, help, facts.state_failures)?;
     let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
-    counters(to, "steelyard_events", None, "Events by kind.", rows)?;
+    counters(to, "steelyard_events", None, "Events by name.", rows)?;
     api(facts, to)?;
     log(facts, to)?;
     probes(facts, to)?;
@@ -82,7 +82,7 @@ pub(super) fn encode(
 
 fn predecessor(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let before = facts.before;
-    let help = "Client connections of the process that handed over to this one.";
+    let help = "Client connections still open in the previous process, after a hot restart.";
     gauge(
         to,
         "steelyard_predecessor_connections",
@@ -90,7 +90,8 @@ fn predecessor(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), E
         help,
         before.map_or(0, |it| it.connections) as f64,
     )?;
-    let help = "Exchanges and tcp connections of the process that handed over to this one.";
+    let help =
+        "Exchanges and tcp connections in flight in the previous process, after a hot restart.";
     gauge(
         to,
         "steelyard_predecessor_exchanges",
@@ -106,17 +107,17 @@ fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Erro
         [("resource", row.usage.resource.to_owned()), ("of", row.usage.subject.clone())]
     };
     let used = rows().map(|row| (name(row), row.usage.used as f64 / row.usage.limit as f64));
-    let help = "Part of a limit that is in use, 0 to 1.";
+    let help = "Share of a limit that is in use, 0 to 1.";
     gauges(to, "steelyard_headroom_used", Some(Unit::Ratios), help, used)?;
     let ends = rows().filter_map(|row| Some((name(row), row.exhausted_in?.as_secs_f64())));
-    let help = "When a limit is met if its use goes on growing; only of those that grow.";
+    let help = "Time until a limit is reached at the current growth; only limits whose use grows.";
     gauges(to, "steelyard_headroom_exhaustion", Some(Unit::Seconds), help, ends)
 }
 
 fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
     let rows = served.refused.iter().map(|row| ([("why", row.reason.name())], row.count));
-    let help = "Requests to the API that were refused before they reached a route: over TCP, malformed ones also over the unix socket; and streams.";
+    let help = "Requests to the API that were refused before they reached a route, by reason; malformed ones also of the Unix socket.";
     counters(to, "steelyard_api_refused", None, help, rows)?;
     let closed = [("evicted", &served.evicted), ("refused", &served.rejected)];
     let rows = closed.iter().flat_map(|(reason, counts)| {
@@ -124,10 +125,16 @@ fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
             ([("listener", row.listener.name()), ("reason", *reason)], row.connections)
         })
     });
-    let help = "Connections to the API and the metrics closed for newcomers, or refused because all places were in use.";
+    let help = "Connections to the API and the metrics endpoint that were closed for new ones, or refused at the limit.";
     counters(to, "steelyard_control_connections_closed", None, help, rows)?;
-    gauge(to, "steelyard_api_streams", None, "Streams of state open.", served.streams as f64)?;
-    let help = "Updates of state that readers of streams were too slow for.";
+    gauge(
+        to,
+        "steelyard_api_streams",
+        None,
+        "Open state streams of the API.",
+        served.streams as f64,
+    )?;
+    let help = "State updates that slow readers of streams missed.";
     counter(to, "steelyard_api_updates_lost", None, help, served.lost_updates)
 }
 
@@ -138,20 +145,14 @@ fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
         ([("fate", "dropped-queue")], access.dropped_queue),
         ([("fate", "dropped-target")], access.dropped_target),
     ];
-    counters(
-        to,
-        "steelyard_access_log_lines",
-        None,
-        "Access log lines by what became of them.",
-        rows,
-    )?;
+    counters(to, "steelyard_access_log_lines", None, "Access log lines by result.", rows)?;
     let help = "Failed attempts to open or write the access log.";
     counter(to, "steelyard_access_log_errors", None, help, access.errors)?;
-    let help = "Lines about the daemon itself that were not written because too many were waiting.";
+    let help = "Lines of the daemon's own log that were dropped because the queue was full.";
     counter(to, "steelyard_event_lines_dropped", None, help, facts.events_dropped)?;
     let lost = facts.refused_lost;
     let rows = [([("why", "room")], lost.evicted), ([("why", "client-share")], lost.over_share)];
-    let help = "Refused requests that `report refused` shows no more, by what took their places.";
+    let help = "Refused requests that were removed from `report refused`, by what replaced them.";
     counters(to, "steelyard_refused_requests_lost", None, help, rows)
 }
 
@@ -162,12 +163,11 @@ fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error>
         ([("result", "failed")], probes.failed),
         ([("result", "not-made")], probes.not_made),
     ];
-    let help = "Probes by result; those not made failed for want of something of ours.";
+    let help = "Health checks by result; `not-made`: the check could not run because of a local resource limit.";
     counters(to, "steelyard_probes", None, help, rows)?;
-    let help = "Probes that waited because too many were under way.";
+    let help = "Health checks that waited because too many were in flight.";
     counter(to, "steelyard_probes_late", None, help, probes.late)?;
-    let help =
-        "Reports of connections about servers that were dropped because too many were waiting.";
+    let help = "Results of connections to servers that were dropped because the queue was full.";
     counter(to, "steelyard_observations_dropped", None, help, probes.observations_dropped)?;
     let rows = [
         ([("problem", "silent")], probes.agents_silent),
@@ -175,7 +175,8 @@ fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error>
         ([("problem", "clamped")], probes.agents_clamped),
         ([("problem", "not-understood")], probes.agents_unknown),
     ];
-    let help = "Trouble with agents: no answer, last report too old, out of range, not understood.";
+    let help =
+        "Problems with agents: no response, last report too old, value out of range, not readable.";
     counters(to, "steelyard_agent_trouble", None, help, rows)
 }
 
@@ -189,15 +190,15 @@ fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> 
     };
     let used = rows.iter().map(|row| (name(row), f64::from(row.in_use)));
     let help =
-        "Source ports in use, by source address and destination: of open connections, and resting.";
+        "Source ports in use, by source address and destination: open connections and TIME_WAIT.";
     gauges(to, "steelyard_source_ports_in_use", None, help, used)?;
     let resting = rows.iter().map(|row| (name(row), f64::from(row.resting)));
-    let help = "Of the source ports in use those that rest in TIME_WAIT, by source address and destination.";
+    let help = "Source ports in TIME_WAIT, by source address and destination.";
     gauges(to, "steelyard_source_ports_resting", None, help, resting)?;
     let left = rows.iter().map(|row| (name(row), f64::from(row.left)));
-    let help = "Source ports left, by source address and destination.";
+    let help = "Free source ports, by source address and destination.";
     gauges(to, "steelyard_source_ports_left", None, help, left)?;
-    let help = "Connections that found no source port, by source address and destination.";
+    let help = "Connections that failed because no source port was free, by source address and destination.";
     counters(
         to,
         "steelyard_source_ports_exhausted",

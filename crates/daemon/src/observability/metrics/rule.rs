@@ -20,18 +20,20 @@ type AffinityCounterFn = fn(&AffinityCounts) -> u64;
 type RuleCounterFamily = CounterFamily<RuleCounterFn>;
 
 pub(super) const FAMILIES: &[RuleCounterFamily] = &[
-    RuleCounterFamily::new("hits", "Requests or connections that a rule took.", |c| &c.hits),
-    RuleCounterFamily::new("limited", "Of those, refused because of the rule's rate limit.", |c| {
+    RuleCounterFamily::new("hits", "Requests or connections that matched a rule.", |c| &c.hits),
+    RuleCounterFamily::new("limited", "Matches that the rule's rate limit refused.", |c| {
         &c.limited
     }),
     RuleCounterFamily::new(
         "passed_over",
-        "A rule fitted, and no server of its pool could take work.",
+        "Matches that were skipped because no server of the rule's pool was available.",
         |c| &c.passed_over,
     ),
-    RuleCounterFamily::new("mirrored", "Copies sent to a rule's mirror.", |c| &c.mirrored),
-    RuleCounterFamily::new("mirror_dropped", "Copies that were not sent.", |c| &c.mirror_dropped),
-    RuleCounterFamily::new("answer_bytes", "Bytes of answers to what a rule took.", |c| &c.bytes),
+    RuleCounterFamily::new("mirrored", "Mirrored requests sent.", |c| &c.mirrored),
+    RuleCounterFamily::new("mirror_dropped", "Mirrored requests that were dropped.", |c| {
+        &c.mirror_dropped
+    }),
+    RuleCounterFamily::new("answer_bytes", "Bytes of responses to a rule's matches.", |c| &c.bytes),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -51,7 +53,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
             Some(([("service", view.config.name.as_str()), ("rule", rule)], last(live)?))
         })
     });
-    let help = "When a rule last took something, seconds since 1970.";
+    let help = "Time of a rule's last match, seconds since 1970.";
     gauges(to, "steelyard_rule_last_match_time", None, help, rows)?;
     affinity(services, to)
 }
@@ -73,12 +75,14 @@ fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(),
         .filter_map(|view| Some((view.config.name.as_str(), view.affinity.as_ref()?.counts())))
         .collect();
     let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.entries as f64));
-    let help = "Clients whose server is remembered.";
+    let help = "Clients in the sticky session table.";
     gauges(to, "steelyard_affinity_held", None, help, rows)?;
     let each: [(&str, &str, AffinityCounterFn); 3] = [
-        ("found", "How often a client was known.", |counts| counts.hits),
-        ("put", "How often a client was put to a server.", |counts| counts.assigned),
-        ("evicted", "Clients that had to be forgotten before their time.", |counts| counts.evicted),
+        ("found", "Lookups that found the client's server.", |counts| counts.hits),
+        ("put", "Clients that were assigned to a server.", |counts| counts.assigned),
+        ("evicted", "Clients that were evicted early because the table was full.", |counts| {
+            counts.evicted
+        }),
     ];
     for (name, help, field) in each {
         let rows = counts.iter().map(|(service, counts)| ([("service", *service)], field(counts)));

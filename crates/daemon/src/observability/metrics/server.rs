@@ -38,37 +38,45 @@ struct ServerViewRow<'a> {
 
 /// Families without a label.
 pub(super) const PLAIN: &[ServerCounterFamily] = &[
-    ServerCounterFamily::new("connects", "Connections tried.", |c| &c.connects),
-    ServerCounterFamily::new("connect_failures", "Connections that failed to establish.", |c| {
+    ServerCounterFamily::new("connects", "Connection attempts.", |c| &c.connects),
+    ServerCounterFamily::new("connect_failures", "Failed connection attempts.", |c| {
         &c.connect_failed
     }),
     ServerCounterFamily::new("requests", "Requests or tcp connections sent.", |c| &c.requests),
-    ServerCounterFamily::new("answered", "Requests answered whole.", |c| &c.answered),
-    ServerCounterFamily::new("reused", "Requests sent on a kept connection.", |c| &c.reused),
-    ServerCounterFamily::new("stale", "Kept connections that the server closed first.", |c| {
+    ServerCounterFamily::new("answered", "Requests that were answered completely.", |c| {
+        &c.answered
+    }),
+    ServerCounterFamily::new("reused", "Requests sent on an idle connection of the pool.", |c| {
+        &c.reused
+    }),
+    ServerCounterFamily::new("stale", "Idle connections that the server closed first.", |c| {
         &c.stale
     }),
-    ServerCounterFamily::new("retired", "Kept connections that we closed.", |c| &c.retired),
+    ServerCounterFamily::new("retired", "Idle connections that the balancer closed.", |c| {
+        &c.retired
+    }),
     ServerCounterFamily::new(
         "load_reports_refused",
-        "Load reports in answers that were not understood, or clamped.",
+        "Load reports in responses that were not readable, or were clamped.",
         |c| &c.load_refused,
     ),
     ServerCounterFamily::new(
         "judged_good",
-        "Answers that speak for it, where its pool ejects.",
+        "Responses that count as successes for outlier detection.",
         |c| &c.judged_good,
     ),
-    ServerCounterFamily::new("judged_bad", "Answers and failures that speak against it.", |c| {
-        &c.judged_bad
-    }),
-    ServerCounterFamily::new("judged_cut", "Of those, answers that were cut in the middle.", |c| {
-        &c.judged_cut
-    }),
-    ServerCounterFamily::new("tls_handshakes", "Handshakes that were finished.", |c| {
-        &c.tls_handshakes
-    }),
-    ServerCounterFamily::new("tls_resumed", "Of those, sessions that were resumed.", |c| {
+    ServerCounterFamily::new(
+        "judged_bad",
+        "Responses and failures that count against the server for outlier detection.",
+        |c| &c.judged_bad,
+    ),
+    ServerCounterFamily::new(
+        "judged_cut",
+        "Responses cut in the middle, a part of the failures for outlier detection.",
+        |c| &c.judged_cut,
+    ),
+    ServerCounterFamily::new("tls_handshakes", "Finished TLS handshakes.", |c| &c.tls_handshakes),
+    ServerCounterFamily::new("tls_resumed", "TLS handshakes that resumed a session.", |c| {
         &c.tls_resumed
     }),
 ];
@@ -110,11 +118,11 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
             rows.iter().map(|row| (server_labels(row), sum(row.view, *counter))),
         )?;
     }
-    let help = "Final answers by class of status.";
+    let help = "Final responses by status class.";
     counters(to, "steelyard_server_answers", None, help, by_label(&rows, "class", CLASSES))?;
-    let help = "Heads of answers that were mended as its pool's `lenient-answers` allows, by what was wrong.";
+    let help = "Response heads that were repaired as `lenient-answers` allows, by fault.";
     counters(to, "steelyard_server_mended_answers", None, help, by_label(&rows, "what", MENDED))?;
-    let help = "Bytes on the server's side.";
+    let help = "Bytes to and from the server.";
     counters(
         to,
         "steelyard_server_traffic",
@@ -139,13 +147,13 @@ fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
         rows.iter().map(move |row| (server_labels(row), value(row.view)))
     };
     let weight = gauge(|view| f64::from(view.weight.get()));
-    gauges(to, "steelyard_server_weight", None, "Its share now.", weight)?;
+    gauges(to, "steelyard_server_weight", None, "The server's current weight.", weight)?;
     let in_flight = gauge(|view| f64::from(view.stats.in_flight.get()));
     gauges(
         to,
         "steelyard_server_in_flight",
         None,
-        "Exchanges or tcp connections under way.",
+        "Exchanges or tcp connections in flight.",
         in_flight,
     )?;
     let open = gauge(|view| f64::from(view.stats.connections.get()));
@@ -153,7 +161,7 @@ fn states(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
         to,
         "steelyard_server_connections_open",
         None,
-        "Connections open, idle ones included.",
+        "Open connections, idle ones included.",
         open,
     )
 }
@@ -179,7 +187,7 @@ fn causes(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
             (count > 0).then_some(([pool, server, ("cause", cause.name())], count))
         })
     });
-    let help = "Ends other than well, by cause; causes that never happened are left out.";
+    let help = "Attempts that did not end well, by cause; causes without any are left out.";
     counters(to, "steelyard_server_causes", None, help, all)
 }
 
@@ -196,7 +204,7 @@ fn phases(rows: &[ServerViewRow], to: &mut DescriptorEncoder) -> Result<(), Erro
                 (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
             })
     });
-    let help = "Time of exchanges with this server by phase; phases never recorded are left out.";
+    let help = "Duration of exchanges with the server by phase; phases without any are left out.";
     histograms(to, "steelyard_server_phase", help, &EDGES, all)
 }
 

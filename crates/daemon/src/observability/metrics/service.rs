@@ -33,22 +33,22 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "connections_refused",
-        "Client connections refused at once because of a limit, accepted ones all.",
+        "Accepted client connections that were closed at once because of a limit.",
         &[ServiceCounterRow::new("", |c| &c.refused)],
     ),
     plain(
         "connections_closed",
-        "Client connections ended, for whatever reason.",
+        "Client connections closed, for any reason.",
         &[ServiceCounterRow::new("", |c| &c.closed)],
     ),
     plain(
         "requests",
-        "Requests whose head was read, or tcp connections given to a server.",
+        "Requests whose head was read, or tcp connections passed to a server.",
         &[ServiceCounterRow::new("", |c| &c.requests)],
     ),
     labelled(
         "ended",
-        "How requests ended.",
+        "Requests that ended, by kind of end.",
         "end",
         &[
             ServiceCounterRow::new("answered", |c| &c.answered),
@@ -59,7 +59,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     labelled(
         "answers",
-        "Answers of servers by class of status.",
+        "Responses of servers by status class.",
         "class",
         &[
             ServiceCounterRow::new("1xx", |c| &c.informational),
@@ -73,7 +73,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         bytes: true,
         ..labelled(
             "client",
-            "Bytes on the clients' side.",
+            "Bytes from and to clients.",
             "direction",
             &[
                 ServiceCounterRow::new("in", |c| &c.client_in),
@@ -85,24 +85,28 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         bytes: true,
         ..plain(
             "spliced",
-            "Of the clients' bytes, those moved within the kernel.",
+            "Bytes from and to clients that were moved within the kernel (splice).",
             &[ServiceCounterRow::new("", |c| &c.spliced)],
         )
     },
-    plain("retries", "Attempts after the first.", &[ServiceCounterRow::new("", |c| &c.retried)]),
+    plain(
+        "retries",
+        "Retries: attempts after the first.",
+        &[ServiceCounterRow::new("", |c| &c.retried)],
+    ),
     plain(
         "replays",
-        "Replays because a kept connection was stale.",
+        "Requests sent again because an idle connection was stale.",
         &[ServiceCounterRow::new("", |c| &c.replayed)],
     ),
     plain(
         "trailers_dropped",
-        "Trailers that were dropped: not allowed there, or reserved to Steelyard.",
+        "Trailers that were dropped: not allowed in trailers, or reserved for Steelyard.",
         &[ServiceCounterRow::new("", |c| &c.trailers_dropped)],
     ),
     plain(
         "fields_dropped",
-        "Fields of requests that were dropped for unusual characters in their names.",
+        "Header fields of requests that were dropped because of unusual characters in their names.",
         &[ServiceCounterRow::new("", |c| &c.fields_dropped)],
     ),
     labelled(
@@ -116,22 +120,22 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "edits_ambiguous",
-        "Edits that were made although they fit some readings of the request and not others.",
+        "Edits that were applied although only some readings of the request match.",
         &[ServiceCounterRow::new("", |c| &c.edits_ambiguous)],
     ),
     plain(
         "auth_admitted",
-        "Requests whose client was let in after it had proven who it is.",
+        "Authenticated requests.",
         &[ServiceCounterRow::new("", |c| &c.auth_admitted)],
     ),
     plain(
         "auth_cached",
-        "Requests let in because their client had proven who it is a short time before.",
+        "Requests authenticated from the cache.",
         &[ServiceCounterRow::new("", |c| &c.auth_cached)],
     ),
     labelled(
         "auth_questions",
-        "Questions to servers of `[auth]`, by what came of them.",
+        "Requests to authentication servers of `[auth]`, by outcome.",
         "outcome",
         &[
             ServiceCounterRow::new("passed", |c| &c.question_passed),
@@ -142,17 +146,17 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "auth_answers_evicted",
-        "Answers of servers of `[auth]` that were forgotten before their time, for lack of room.",
+        "Cached responses of authentication servers that were evicted early because the cache was full.",
         &[ServiceCounterRow::new("", |c| &c.answers_evicted)],
     ),
     plain(
         "auth_bodies_dropped",
-        "Bodies of refusals of servers of `[auth]` that were too long for clients.",
+        "Bodies of authentication servers' refusals that were dropped because they were too long.",
         &[ServiceCounterRow::new("", |c| &c.question_bodies_dropped)],
     ),
     labelled(
         "tokens_refused",
-        "Requests refused for their token, by what was wrong with it.",
+        "Requests refused for their token (JWT), by reason.",
         "reason",
         &[
             ServiceCounterRow::new("absent", |c| &c.token_absent),
@@ -169,17 +173,17 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "log_lines_dropped",
-        "Access log lines that the queue did not take.",
+        "Access log lines that were dropped because the queue was full.",
         &[ServiceCounterRow::new("", |c| &c.log_dropped)],
     ),
     plain(
         "idle_closed",
-        "Idle client connections closed at their limit.",
+        "Idle client connections closed at their timeout.",
         &[ServiceCounterRow::new("", |c| &c.idle_closed)],
     ),
     labelled(
         "connections_evicted",
-        "Client connections closed so that newcomers had a place, by what they did.",
+        "Client connections closed to make room for new ones, by what they were doing.",
         "phase",
         &[
             ServiceCounterRow::new("silent", |c| &c.evicted_silent),
@@ -198,7 +202,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     labelled(
         "tls_handshakes",
-        "Handshakes with clients; resumed ones are part of the finished.",
+        "TLS handshakes with clients; `finished` includes resumed ones.",
         "end",
         &[
             ServiceCounterRow::new("finished", |c| &c.tls_handshakes),
@@ -208,19 +212,19 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "proxy_headers",
-        "Headers of the PROXY protocol that client connections began with.",
+        "PROXY protocol headers received from clients.",
         &[ServiceCounterRow::new("", |c| &c.proxy_headers)],
     ),
     plain(
         "compressed",
-        "Answers of which a compressed form was begun.",
+        "Responses that were compressed.",
         &[ServiceCounterRow::new("", |c| &c.compressed)],
     ),
     LabelledFamily {
         bytes: true,
         ..labelled(
             "compress",
-            "Bytes of compressed answers, as they came and as they went.",
+            "Bytes of compressed responses, before (`in`) and after (`out`) compression.",
             "direction",
             &[
                 ServiceCounterRow::new("in", |c| &c.compress_in),
@@ -230,7 +234,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     },
     labelled(
         "compress_skipped",
-        "Answers left as they are where compressing is on.",
+        "Responses that were not compressed although compression is on, by reason.",
         "reason",
         &[
             ServiceCounterRow::new("coded", |c| &c.compress_coded),
@@ -245,7 +249,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     labelled(
         "buffered",
-        "Bodies that were kept: of requests, and of answers whose server was free first.",
+        "Bodies that were buffered: of requests, and of responses, whose server was then free.",
         "direction",
         &[
             ServiceCounterRow::new("request", |c| &c.buffered_requests),
@@ -254,7 +258,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     labelled(
         "buffer_limits",
-        "Bodies that were not kept, or not further, by limit.",
+        "Bodies that were not buffered, or only in part, by limit.",
         "limit",
         &[
             ServiceCounterRow::new("length", |c| &c.buffer_beyond),
@@ -263,12 +267,12 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "http2_connections",
-        "Client connections in HTTP/2.",
+        "HTTP/2 client connections.",
         &[ServiceCounterRow::new("", |c| &c.http2_connections)],
     ),
     labelled(
         "http2_limits",
-        "Connections in HTTP/2 ended by a limit, and streams refused by one.",
+        "HTTP/2 connections closed and streams refused by a limit.",
         "limit",
         &[
             ServiceCounterRow::new("age", |c| &c.http2_aged),
@@ -281,12 +285,12 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "http3_connections",
-        "Client connections in HTTP/3.",
+        "HTTP/3 client connections.",
         &[ServiceCounterRow::new("", |c| &c.http3_connections)],
     ),
     labelled(
         "http3_limits",
-        "Connections in HTTP/3 ended by a limit, and clients that had to prove their address first.",
+        "HTTP/3 connections closed by a limit, and clients that had to validate their address first (Retry).",
         "limit",
         &[
             ServiceCounterRow::new("age", |c| &c.http3_aged),
@@ -296,18 +300,18 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     plain(
         "sticky_unkeyed",
-        "Requests with a cookie of ours that was made without a secret, by an older version.",
+        "Requests with a sticky session cookie that an older version made without a secret.",
         &[ServiceCounterRow::new("", |c| &c.sticky_unkeyed)],
     ),
     plain(
         "http3_moved",
-        "Connections in HTTP/3 whose client has moved to another address or port.",
+        "HTTP/3 connections whose client migrated to another address or port.",
         &[ServiceCounterRow::new("", |c| &c.http3_moved)],
     ),
     labelled(
         "quic_packets",
-        "Reads of packets of QUIC that were another endpoint's, packets that were lost here, packets withheld from an \
-         address that is not validated, and packets refused since another user's process handed them to us.",
+        "QUIC packets by result: read for another endpoint, lost here, withheld from an address that is not \
+         validated, refused because another user's process passed them.",
         "result",
         &[
             ServiceCounterRow::new("forwarded", |c| &c.quic_forwarded),
@@ -334,12 +338,12 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
         });
         counters(to, &name, unit, family.help, rows)?;
     }
-    gauge(services, to, "connections_open", "Client connections open.", |view| {
+    gauge(services, to, "connections_open", "Open client connections.", |view| {
         f64::from(view.stats.open_connections.get())
     })?;
-    let help = "Exchanges or tcp connections under way.";
+    let help = "Exchanges or tcp connections in flight.";
     gauge(services, to, "in_flight", help, |view| f64::from(view.stats.in_flight.get()))?;
-    let help = "Requests of the busiest worker over the mean of all workers; 1 is even.";
+    let help = "Requests of the busiest worker divided by the mean of all workers; 1 is even.";
     gauge(services, to, "worker_skew_ratio", help, skew)?;
     handshake_groups::encode_services(services, to)?;
     error_origins::encode_services(services, to)?;

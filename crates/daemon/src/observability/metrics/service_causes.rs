@@ -22,7 +22,7 @@ pub(super) fn encode_services(
             (labels, view.stats.slots.iter().map(|slot| slot.causes[at].get()).sum())
         })
     });
-    let help = "Ends other than well, by cause and who moved first.";
+    let help = "Requests that did not end well, by cause and by the side that acted first.";
     counters(to, "steelyard_service_causes", None, help, rows)?;
 
     let rows = services.iter().flat_map(|view| {
@@ -32,7 +32,7 @@ pub(super) fn encode_services(
             (count > 0).then_some((labels, count))
         })
     });
-    let help = "Refused requests by the rule of grammar or framing that they broke; rules never broken are left out.";
+    let help = "Malformed requests by the rule of grammar or framing that they broke; rules without any are left out.";
     counters(to, "steelyard_service_defects", None, help, rows)
 }
 

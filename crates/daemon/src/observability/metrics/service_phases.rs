@@ -34,5 +34,5 @@ pub(super) fn encode_services(
         })
     });
     let rows = before.chain(rows);
-    histograms(to, "steelyard_exchange_phase", "Time of exchanges by phase.", &EDGES, rows)
+    histograms(to, "steelyard_exchange_phase", "Duration of exchanges by phase.", &EDGES, rows)
 }

@@ -46,19 +46,19 @@ pub(super) fn encode(
         ENDS.iter()
             .map(move |end| ([("service", *service), ("outcome", end.value)], (end.counter)(tally)))
     });
-    let help = "Operations of users by how they ended; fast, slow and failed count for or against promises.";
+    let help = "Operations of users by outcome; fast, slow and failed ones count for the SLO.";
     counters(to, "steelyard_slo_operations", None, help, rows)?;
     let rows = totals
         .iter()
         .map(|(service, tally)| ([("service", *service)], tally.client_aborted_late()));
-    let help = "Operations that their clients left after longer than what is fast.";
+    let help = "Operations that clients aborted after the SLO's threshold of fast.";
     counters(to, "steelyard_slo_aborted_late", None, help, rows)?;
     let rows = totals.iter().flat_map(|(service, tally)| {
         TcpError::ALL
             .iter()
             .map(move |kind| ([("service", *service), ("kind", kind.name())], tally.error(*kind)))
     });
-    let help = "Errors of TCP that ended operations of users, by kind.";
+    let help = "TCP errors that ended operations of users, by kind.";
     counters(to, "steelyard_slo_tcp_errors", None, help, rows)?;
     let mine: Vec<ServiceSloRow<'_>> = services
         .iter()
@@ -86,7 +86,7 @@ fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Resul
         })
     });
     let help =
-        "Operations of users by network of clients; those that are not told apart are `other`.";
+        "Operations of users by client network and outcome; networks beyond the limit are `other`.";
     counters(
         to,
         "steelyard_slo_network_operations",
@@ -100,7 +100,7 @@ fn networks(services: &[ServiceSloRow<'_>], to: &mut DescriptorEncoder) -> Resul
             (labels, tally.error(*kind))
         })
     });
-    let help = "Errors of TCP that ended operations, by network of clients; kinds that never came are left out.";
+    let help = "TCP errors that ended operations, by client network and kind; kinds without any are left out.";
     counters(
         to,
         "steelyard_slo_network_tcp_errors",
@@ -124,11 +124,11 @@ fn encode_objectives(
         let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
         gauges(to, name, None, help, rows)
     };
-    let help = "Share of operations that is promised to be good.";
+    let help = "Target share of good operations (SLO).";
     ratio("steelyard_slo_target_ratio", help, |it| Some(it.target_percent))?;
-    let help = "Share of operations of the window that was good.";
+    let help = "Share of good operations in the window (SLI).";
     ratio("steelyard_slo_good_ratio", help, |it| it.percent)?;
-    let help = "Share of the operations that may be bad which is left; below 0 it is overdrawn.";
+    let help = "Share of the error budget that is left; below 0 it is overspent.";
     ratio("steelyard_slo_budget_remaining_ratio", help, |it| Some(it.budget_left_percent))?;
     let rows = each().flat_map(|([service, what], promise)| {
         let spans = promise.alarms.iter().flat_map(|alarm| [&alarm.short, &alarm.long]);
@@ -137,7 +137,7 @@ fn encode_objectives(
             Some(([service, what, seconds], span.burn?))
         })
     });
-    let help = "How many times as many operations are bad as may be, over the span that ends now.";
+    let help = "Burn rate of the error budget over the span that ends now; 1 spends the budget exactly in its window.";
     gauges(to, "steelyard_slo_burn_rate", None, help, rows)?;
     let rows = each().flat_map(|([service, what], promise)| {
         promise.alarms.iter().map(move |alarm| {
@@ -145,7 +145,7 @@ fn encode_objectives(
             ([service, what, ("alarm", alarm.name.as_str())], stands)
         })
     });
-    let help = "Whether a promise's budget burns too quickly over both spans of the alarm: 1 or 0.";
+    let help = "1 while the error budget burns too quickly over both spans of the alarm, else 0.";
     gauges(to, "steelyard_slo_alarm", None, help, rows)
 }
 

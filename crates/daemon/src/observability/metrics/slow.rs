@@ -27,10 +27,9 @@ pub(super) fn encode(
             (labels, time(bar))
         })
     });
-    let help =
-        "Time of exchanges by whose it was and why, estimated from those that were measured.";
+    let help = "Time of exchanges by owner and limit, estimated from the measured ones.";
     seconds(to, "steelyard_service_time", Some(Unit::Seconds), help, rows)?;
-    let help = "Measured exchanges that were dropped because too many were waiting.";
+    let help = "Measured exchanges that were dropped because the queue was full.";
     counter(to, "steelyard_measured_dropped", None, help, totals.dropped)
 }
 

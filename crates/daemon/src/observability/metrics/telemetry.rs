@@ -10,6 +10,6 @@ use crate::observability::telemetry::ExportCounts;
 pub(super) fn encode(counts: ExportCounts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let ExportCounts { sent, dropped } = counts;
     let rows = [("sent", sent), ("dropped", dropped)].map(|(what, n)| ([("result", what)], n));
-    let help = "Spans and log records for a collector: taken by it, or dropped.";
+    let help = "Spans and log records for the OpenTelemetry collector: accepted, or dropped.";
     counters(to, "steelyard_telemetry", None, help, rows)
 }

@@ -12,16 +12,16 @@ pub(super) fn encode(view: &UplinksView, to: &mut DescriptorEncoder) -> Result<(
     if view.paths.is_empty() {
         return Ok(());
     }
-    let help = "1 when new connections may take the uplink.";
+    let help = "1 while new connections may use the uplink.";
     let up = rows(view, |path| Some(if path.up { 1.0 } else { 0.0 }));
     gauges(to, "steelyard_uplink_up", None, help, up)?;
     let help = "The uplink's share of new connections.";
     let share = rows(view, |path| Some(path.share));
     gauges(to, "steelyard_uplink_share", Some(Unit::Ratios), help, share)?;
-    let help = "The least of the last round trips to a target beyond the uplink.";
+    let help = "Minimum of the last round trips to a target beyond the uplink.";
     let trips = rows(view, |path| path.round_trip.map(|trip| trip.as_secs_f64()));
     gauges(to, "steelyard_uplink_round_trip", Some(Unit::Seconds), help, trips)?;
-    let help = "Of the last questions to the uplink's best target, the share without an answer.";
+    let help = "Share of the last checks of the uplink's best target without a response, 0–1.";
     let loss = rows(view, |path| Some(path.loss));
     gauges(to, "steelyard_uplink_loss", Some(Unit::Ratios), help, loss)?;
     let mut names: Vec<&UplinkPathView> = view.paths.iter().collect();
@@ -32,7 +32,7 @@ pub(super) fn encode(view: &UplinksView, to: &mut DescriptorEncoder) -> Result<(
         [of("own", counts.own), of("forwarded", counts.forwarded), of("moved", counts.rerouted)]
     });
     let help =
-        "Connections that took the uplink: begun by this machine, forwarded, or moved to it.";
+        "Connections that used the uplink: begun by this machine, forwarded, or moved to it.";
     counters(to, "steelyard_uplink_connections", None, help, counts)
 }
 

@@ -19,18 +19,18 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
             (labels, if one.state == state { 1.0 } else { 0.0 })
         })
     });
-    let help = "1 for the state that this member of the group has.";
+    let help = "1 for this member's state in the group.";
     gauges(to, "steelyard_vrrp_state", None, help, states)?;
     let each = |value: fn(&VrrpGroupView) -> f64| {
         view.groups.iter().map(move |(group, one)| ([("group", group.as_str())], value(one)))
     };
-    let help = "The priority that this member has now.";
+    let help = "This member's current priority in the group.";
     gauges(to, "steelyard_vrrp_priority", None, help, each(|one| f64::from(one.priority)))?;
     let counted = view.groups.iter().flat_map(|(group, one)| {
         let labels = move |what| [("group", group.as_str()), ("what", what)];
         counts(&one.counts).map(|it| (labels(it.name), it.count))
     });
-    let help = "Advertisements, announcements and changes of this member.";
+    let help = "Advertisements, gratuitous ARP or neighbour announcements, and state changes of this member.";
     counters(to, "steelyard_vrrp", None, help, counted)?;
     let of_groups = view.groups.iter().flat_map(|(group, one)| {
         one.dropped
@@ -38,11 +38,12 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
             .map(move |(why, count)| ([("group", group.as_str()), ("why", why)], *count))
     });
     let of_none = view.dropped.iter().map(|(why, count)| ([("group", ""), ("why", *why)], *count));
-    let help = "Packets of protocol 112 that were dropped, or not sent, by why.";
+    let help = "VRRP packets (protocol 112) that were dropped, or not sent, by reason.";
     counters(to, "steelyard_vrrp_dropped", None, help, of_groups.chain(of_none))?;
     let Some(shut) = view.blocked_packets else { return Ok(()) };
     let kinds = [("resolution", shut.resolution), ("in", shut.inbound), ("out", shut.outbound)];
-    let help = "Packets kept from passing because the shared address was not held any more.";
+    let help =
+        "Packets that fencing dropped because this member no longer held the virtual address.";
     let rows = kinds.map(|(kind, count)| ([("kind", kind)], count));
     counters(to, "steelyard_vrrp_fenced", None, help, rows)
 }
