@@ -16,14 +16,16 @@ pub struct ShownCommand {
 }
 
 /// Programs that pages call.
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 14] = [
     "apt-get",
     "cargo",
     "curl",
+    "dig",
     "editor",
     "ip",
     "make",
     "nginx",
+    "pg_isready",
     "python3",
     "steelyard",
     "sysctl",

@@ -31,7 +31,7 @@ const ADDRESSES: [&str; 8] = [
     "10.0.0.12/24",
     "10.0.0.13/24",
 ];
-const HOSTS: &str = "127.0.0.1 localhost\n203.0.113.10 shop.example\n192.0.2.5 lb.example\n10.0.0.13 mail.internal\n";
+const HOSTS: &str = "127.0.0.1 localhost\n203.0.113.10 shop.example admin.shop.example red.example blue.example\n192.0.2.5 lb.example\n10.0.0.13 mail.internal\n";
 
 #[derive(Debug)]
 pub struct DocumentHost {

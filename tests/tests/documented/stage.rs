@@ -152,6 +152,40 @@ const CURL: &str = "fail\nsilent\nshow-error\ncacert = /etc/steelyard/ca.pem\n";
 /// Networks of a CDN, in the file that pages name.
 const CDN: &str = "192.0.2.0/24     # the edge\n2001:db8:cd::/48\n";
 
+/// Files of certificates below `/etc/steelyard`, and the name of each.
+const CERTIFICATES: [(&str, &str); 5] = [
+    ("control", "lb.example"),
+    ("shop", "shop.example"),
+    ("admin", "admin.shop.example"),
+    ("certs/red", "red.example"),
+    ("certs/blue", "blue.example"),
+];
+
+/// Keys for signed tokens: the example of RFC 7517, appendix A.1.
+const JWK_SET: &str = r#"{"keys":[{"kty":"EC","crv":"P-256","use":"sig","kid":"1",
+"x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
+
+/// A server that wants a certificate of the balancer.
+const TLS_SERVER: &str = "openssl s_server -accept 10.0.0.11:8443 -cert /etc/steelyard/shop.pem -key /etc/steelyard/shop.pem \
+    -CAfile /etc/steelyard/ca.pem -Verify 1 -www";
+const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+const POSTGRES: &str = "-D /tmp/data -c unix_socket_directories= -c fsync=off \
+    -c listen_addresses=10.0.0.11,10.0.0.12,10.0.0.13";
+const EXIM: &str = "\
+exim_user = nobody
+exim_group = nogroup
+tls_advertise_hosts =
+spool_directory = /tmp/spool
+log_file_path = /tmp/spool/%slog
+pid_file_path = /tmp/spool/pid
+primary_hostname = mail.example
+local_interfaces = <; 10.0.0.11 ; 10.0.0.12
+daemon_smtp_ports = 25 : 587
+rfc1413_query_timeout = 0s
+keep_environment =
+acl_smtp_rcpt = accept
+";
+
 pub struct DocumentStage<'w> {
     world: &'w DocumentHost,
     tree: &'w SourceTree,
@@ -199,10 +233,17 @@ impl<'w> DocumentStage<'w> {
         let world = self.world;
         let authority = CertificateAuthority::new("the shop's own");
         authority.write(world.place("/etc/steelyard/ca.pem"));
-        for (name, host) in [("control", "lb.example"), ("shop", "shop.example")] {
+        for (name, host) in CERTIFICATES {
             let file = world.place(&format!("/etc/steelyard/{name}.pem"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             authority.pair(file, &certificate_for(&[host]));
         }
+        for name in ["alice", "balancer"] {
+            let file = world.place(&format!("/etc/steelyard/{name}.pem"));
+            authority.pair(file, &certificate_for(&[]).client(name));
+        }
+        world.write("/etc/steelyard/jwks.json", JWK_SET);
+        world.done("chmod 600 /etc/steelyard/jwks.json");
         world.done("mkdir -p -m 700 ~/.config/steelyard");
         world.done(
             "umask 077; steelyard token view docs --into /etc/steelyard/tokens | head -n 1 > ~/.config/steelyard/token",
@@ -248,15 +289,47 @@ impl<'w> DocumentStage<'w> {
                 ]
             }
             "docs/guides/direct-server-return.md" | "docs/guides/high-availability.md" => {
-                world.done("ip link set eth0 up && ip link set eth1 up");
-                world.done("ip address replace 10.9.9.1/24 dev eth0");
+                self.interfaces();
                 self.guide(page)
+            }
+            "docs/examples/dns.md" | "docs/examples/tunnel.md" => {
+                self.interfaces();
+                self.guide(page)
+            }
+            "docs/examples/mutual-tls.md" => {
+                self.guide(page);
+                vec![world.start(TLS_SERVER, None, "ACCEPT")]
+            }
+            "docs/examples/postgres.md" => {
+                self.guide(page);
+                self.world.done("install -d -o nobody /tmp/data");
+                self.world.done(&format!("{AS_NOBODY} \"$(ls /usr/lib/postgresql/*/bin/initdb | tail -n 1)\" -N -A trust -D /tmp/data"));
+                let server = format!(
+                    "{AS_NOBODY} $(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1) {POSTGRES}"
+                );
+                vec![world.start(&server, None, "ready to accept connections")]
+            }
+            "docs/examples/mail.md" => {
+                self.guide(page);
+                world.done("install -d -o nobody /tmp/spool");
+                world.write("/etc/exim.conf", EXIM);
+                let server = world.start("exim4 -bdf -C /etc/exim.conf", None, "");
+                world.done(
+                    "curl --retry 60 --retry-connrefused --retry-delay 1 smtp://10.0.0.11/ -X NOOP",
+                );
+                vec![server]
             }
             _ => self.guide(page),
         }
     }
 
-    /// Writes the first configuration of a guide into the daemon's file, below the machine's own `[global]`.
+    /// The interfaces of pages that forward packets or share an address.
+    fn interfaces(&self) {
+        self.world.done("ip link set eth0 up && ip link set eth1 up");
+        self.world.done("ip address replace 10.9.9.1/24 dev eth0");
+    }
+
+    /// Writes the first configuration of a guide or an example into the daemon's file, below the machine's own `[global]`.
     fn guide(&self, page: &str) -> Vec<ChildProcess> {
         if let Some(text) = self.guide_configuration(page) {
             let global = INSTALLED.split("[service.").next().unwrap();
@@ -274,7 +347,8 @@ impl<'w> DocumentStage<'w> {
     }
 
     fn guide_configuration(&self, page: &str) -> Option<String> {
-        page.starts_with("docs/guides/").then(|| configuration(self.tree, page)).flatten()
+        let is_whole = page.starts_with("docs/guides/") || page.starts_with("docs/examples/");
+        is_whole.then(|| configuration(self.tree, page)).flatten()
     }
 }
 

@@ -53,6 +53,13 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
         "steelyard doctor cores --undo",
         Skipped("nothing was applied; tests/tests/steering.rs does both"),
     ),
+    ("docs/examples/api-gateway.md", "curl https://shop.example/v1/orders", ExitCodes(&[22])),
+    (
+        "docs/examples/mutual-tls.md",
+        "curl https://admin.shop.example/ -o /dev/null",
+        // However curl sees the end of the handshake.
+        ExitCodes(&[35, 55, 56]),
+    ),
     (
         "docs/explain.md",
         "steelyard explain trace --watch eth0 --filter port=443",
