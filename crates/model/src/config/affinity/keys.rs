@@ -15,7 +15,8 @@ pub const STICKY: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::unset("off"),
-    "A client keeps its server: it comes after rules and before the pool's `balance`. Short form: the time, by address.",
+    "Sticky sessions (session affinity): a client keeps its server. Applies after rules and before the pool's \
+     `balance`. Short form: the time, by address.",
 );
 
 static STICKY_TABLE: TableSchema = TableSchema {
@@ -33,15 +34,15 @@ static STICKY_TABLE: TableSchema = TableSchema {
                 Keyword::new("tls-session"),
             ]),
             DefaultValue::keyword("address"),
-            "What tells clients apart: the network of their address, a cookie, a field, the path, a parameter of the query, or \
-             the TLS session that they resume.",
+            "What identifies a client: the network of its address, a cookie, a header, the path, a query parameter, \
+             or the TLS session that it resumes.",
         )
         .proxy_only(),
         KeySchema::new(
             "name",
             ValueKind::Text { form: TextFormat::Token, unset: None },
             DefaultValue::Absent,
-            "Name of the cookie, field or parameter.",
+            "Name of the cookie, header or parameter.",
         )
         .http_only(),
         // 30 days are longer than any session; where room is short, a table's oldest entries leave earlier.
@@ -49,8 +50,8 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "time",
             ValueKind::time(1_000, 30 * DAY),
             DefaultValue::Absent,
-            "How long after its last connection or request a client keeps its server; required but for cookies of ours, \
-             which without it last as long as the browser runs.",
+            "How long a client keeps its server after its last connection or request. Required, except for cookies \
+             of the balancer: without it these last until the browser closes.",
         ),
         // A client's whole address by default; a shorter mask makes one client of a network.
         KeySchema::new(
@@ -75,24 +76,25 @@ static STICKY_TABLE: TableSchema = TableSchema {
                 Keyword::new("passive"),
             ]),
             DefaultValue::Derived("`insert` for `by = \"cookie\"`"),
-            "Whose cookie it is. `insert`: ours, beside the application's. `rewrite`: ours, in the place of the value that a \
-             server sets. The others are the application's. `learn`: its value is learned from answers. `prefix`: clients get \
-             it with the server's `cookie-value` and `~` in front, which servers do not see. `passive`: its value is a \
-             server's `cookie-value`, or begins with it and `~`, and nothing is changed.",
+            "Which cookie. `insert`: one of the balancer, beside the application's. `rewrite`: the balancer's value \
+             in place of the one that a server sets. The others use the application's cookie. `learn`: its value is \
+             learned from responses. `prefix`: clients get it with the server's `cookie-value` and `~` in front, \
+             which servers do not see. `passive`: its value is a server's `cookie-value`, or begins with it and \
+             `~`, and nothing is changed.",
         )
         .http_only(),
         KeySchema::new(
             "secure",
             ValueKind::Flag,
             DefaultValue::Derived("true where the service speaks TLS"),
-            "`insert`: only over TLS.",
+            "`insert`: the cookie's `Secure` attribute: sent over TLS only.",
         )
         .http_only(),
         KeySchema::new(
             "http-only",
             ValueKind::Flag,
             DefaultValue::Derived("true"),
-            "`insert`: not for scripts.",
+            "`insert`: the cookie's `HttpOnly` attribute: not readable by scripts.",
         )
         .http_only(),
         KeySchema::new(
@@ -104,44 +106,44 @@ static STICKY_TABLE: TableSchema = TableSchema {
                 Keyword::new("omit"),
             ]),
             DefaultValue::Derived("`lax`"),
-            "`insert`: from which sites' pages it is sent. `omit`: the browser decides.",
+            "`insert`: the cookie's `SameSite` attribute. `omit`: none, the browser decides.",
         )
         .http_only(),
         KeySchema::new(
             "domain",
             ValueKind::Text { form: TextFormat::Domain, unset: None },
             DefaultValue::Absent,
-            "`insert`: also sent to hosts below this domain.",
+            "`insert`: the cookie's `Domain` attribute: also sent to hosts below this domain.",
         )
         .http_only(),
         KeySchema::new(
             "hide",
             ValueKind::Flag,
             DefaultValue::Derived("false"),
-            "`insert`: servers do not see it, and a cookie of its name that a server sets is dropped.",
+            "`insert`: remove the cookie from requests to servers, and drop a cookie of its name that a server sets.",
         )
         .http_only(),
         KeySchema::new(
             "no-cache",
             ValueKind::Flag,
             DefaultValue::Derived("false"),
-            "`insert`, `rewrite` and `prefix`: an answer that sets the cookie gets `Cache-Control: private`, so that no shared \
-             cache gives one client's server to another.",
+            "`insert`, `rewrite` and `prefix`: a response that sets the cookie gets `Cache-Control: private`, so \
+             that no shared cache gives one client's cookie to another.",
         )
         .http_only(),
         KeySchema::new(
             "entries",
             ValueKind::count(64, 16_777_216),
             DefaultValue::count(131_072),
-            "Clients that are remembered at a time, about 64 bytes each; the oldest goes first and is counted.",
+            "Clients in the table, about 64 bytes each. The least recently seen client is evicted first and counted.",
         )
         .proxy_only(),
         KeySchema::new(
             "when-down",
             ValueKind::Keyword(&[Keyword::new("choose"), Keyword::new("wait"), Keyword::new("refuse")]),
             DefaultValue::keyword("choose"),
-            "When its server may take no work: another one, wait for it as long as `timeout.queue` of the pool says, or \
-             503.",
+            "When its server is not available: `choose` another one, `wait` for at most `timeout.queue` of the \
+             pool, or `refuse` with 503.",
         )
         .proxy_only()
         .formerly(&["gone"]),
@@ -149,7 +151,8 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "when-full",
             ValueKind::Keyword(&[Keyword::new("wait"), Keyword::new("spill")]),
             DefaultValue::keyword("wait"),
-            "When its server is at its connection cap: wait in the queue, or another one for this time.",
+            "When its server is at its connection limit: `wait` in the queue, or `spill` to another server this \
+             time.",
         )
         .proxy_only()
         .formerly(&["full"]),
@@ -157,14 +160,14 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "drain",
             ValueKind::time(0, 30 * DAY),
             DefaultValue::millis(0),
-            "How long a draining server keeps the clients that it has.",
+            "How long a draining server keeps its clients.",
         )
         .proxy_only(),
         KeySchema::new(
             "share",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "Services with the same word here keep a client on the server of the same name.",
+            "Services with the same word here share a table: a client keeps the server of the same name.",
         )
         .proxy_only(),
     ],

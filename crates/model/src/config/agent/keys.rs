@@ -27,7 +27,7 @@ pub const AGENT: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::unset("off"),
-    "How servers tell their own load and wishes. Short form: the kind alone.",
+    "Agent check: servers report their own load and state. Short form: the kind alone.",
 );
 
 static AGENT_TABLE: TableSchema = TableSchema {
@@ -42,8 +42,9 @@ static AGENT_TABLE: TableSchema = TableSchema {
                 Keyword::new("answers"),
             ]),
             DefaultValue::keyword("text"),
-            "`text`: one line as HAProxy's agent-check (`steelyard agent` serves it); `orca`: a report is fetched over \
-             HTTP; `answers`: it stands in the field `endpoint-load-metrics` of answers (`http` services).",
+            "`text`: one line as in HAProxy's agent-check (`steelyard agent` serves it). `orca`: a report is \
+             fetched over HTTP. `answers`: the report is in the header `endpoint-load-metrics` of responses (`http` \
+             services).",
         ),
         KeySchema::new(
             "port",
@@ -68,20 +69,20 @@ static AGENT_TABLE: TableSchema = TableSchema {
             "every",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
-            "Between two questions.",
+            "Time between two checks.",
         ),
         // Half of `every`: a late report is followed by the next one in time.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),
             DefaultValue::millis(1_000),
-            "One question; at most `every`.",
+            "Timeout of one check; at most `every`.",
         ),
         KeySchema::new(
             "age",
             ValueKind::time(100, DAY),
             DefaultValue::millis(10_000),
-            "A report that is older counts no more: the load is not known, which is not the same as none.",
+            "An older report expires: the load is then unknown, which is not the same as none.",
         ),
     ],
 };

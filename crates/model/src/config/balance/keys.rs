@@ -11,7 +11,7 @@ pub const BALANCE: KeySchema = KeySchema::new(
     "balance",
     ValueKind::Table { table: &BALANCE_TABLE, short: TableShorthand::Key("by"), unset: None },
     DefaultValue::Inner,
-    "How a server is chosen. Short form: the word alone.",
+    "Load balancing policy: how a server is chosen. Short form: the policy alone.",
 );
 
 pub const HASH_ON: KeySchema = KeySchema::new(
@@ -34,7 +34,7 @@ pub const SLOW_START: KeySchema = KeySchema::new(
     "slow-start",
     ValueKind::time_or_keyword(1_000, DAY, "off"),
     DefaultValue::unset("off"),
-    "How long a server that is new or was down takes from a tenth of its share to the whole.",
+    "Slow start: how long a server that is new or was down takes from a tenth of its share to the whole.",
 );
 
 /// A share in percent. 0 would be `off`.
@@ -42,8 +42,8 @@ pub const SPILL_OVER: KeySchema = KeySchema::new(
     "spill-over",
     ValueKind::count_or_keyword(1, 100, "off"),
     DefaultValue::unset("off"),
-    "Percent of the first priority's capacity: while less is up, servers of the next priority help. `off`: they help \
-     when nothing of it is up.",
+    "Percent of the first priority's capacity: while less is up, servers of the next priority get requests too. \
+     `off`: only when no server of the first is up.",
 );
 
 /// `locality` of a pool or of the whole process.
@@ -51,7 +51,8 @@ pub const POOL_LOCALITY: KeySchema = KeySchema::new(
     "locality",
     ValueKind::Text { form: TextFormat::Name, unset: Some("off") },
     DefaultValue::unset("off"),
-    "Where this balancer is: within a priority, servers of this locality come first; servers without one are near.",
+    "Locality (zone) of this balancer: within a priority, servers of this locality come first. Servers without one \
+     are near.",
 )
 .inherited();
 
@@ -60,7 +61,7 @@ pub const LOCALITY: KeySchema = KeySchema::new(
     "locality",
     ValueKind::Text { form: TextFormat::Name, unset: Some("off") },
     DefaultValue::unset("off"),
-    "Where it is; `off`: near.",
+    "Its locality (zone); `off`: near.",
 );
 
 /// Nine ranks, before those of backups and of last resort.
@@ -68,7 +69,7 @@ pub const PRIORITY: KeySchema = KeySchema::new(
     "priority",
     ValueKind::count(1, 9),
     DefaultValue::Derived("`1`, unless it is a backup or of last resort"),
-    "Its rank: work goes to the lowest number that has enough capacity up.",
+    "Requests go to the lowest number that has enough capacity up.",
 );
 
 pub const BACKUP: KeySchema = KeySchema::new(
@@ -82,7 +83,7 @@ pub const LAST_RESORT: KeySchema = KeySchema::new(
     "last-resort",
     ValueKind::Flag,
     DefaultValue::Literal(crate::config::value::ConfigValue::Flag(false)),
-    "Takes work only when no other server may, whatever `spill-over` says.",
+    "Gets requests only when no other server is available, whatever `spill-over` is.",
 );
 
 /// Keys of `balance` that apply to some policies only.
@@ -116,7 +117,7 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "`least-request` when an `http` service uses the pool, else `round-robin`",
             ),
-            "The policy; the guide to the choice says which is for what.",
+            "The policy; the page on load balancing policies says which is for what.",
         ),
         // Envoy's bound as well. The default is the largest prime below 2^14, which has a hundred entries for each of
         // 163 servers.

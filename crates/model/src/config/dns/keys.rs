@@ -28,13 +28,14 @@ pub static SERVER: TableSchema = TableSchema {
             "listen",
             ValueKind::Listen,
             DefaultValue::Absent,
-            "Where queries are answered, over UDP and TCP, each an address of its own. None: names are not served.",
+            "Where DNS queries are answered, over UDP and TCP. Each address is listed by itself. None: names are \
+             not served.",
         ),
         KeySchema::new(
             "threads",
             ValueKind::count(1, 64),
             DefaultValue::count(1),
-            "Threads that answer over UDP, each with a socket of its own at every address. Takes a restart.",
+            "Threads that answer over UDP, each with its own socket at every address. A change needs a restart.",
         ),
         // From what every resolver accepts (RFC 1035 §4.2.1) to the size that RFC 6891 §6.2.5 suggests to start with.
         // 1,232 bytes fit the least MTU of IPv6, 1,280 bytes with 48 bytes of headers.
@@ -42,47 +43,48 @@ pub static SERVER: TableSchema = TableSchema {
             "udp-size",
             ValueKind::size(512, 4_096),
             DefaultValue::Literal(ConfigValue::Size(1_232)),
-            "The largest answer over UDP, and what we say that we take (RFC 6891 §6.2.5).",
+            "Largest answer over UDP, and the UDP size that is announced (RFC 6891 §6.2.5).",
         ),
         KeySchema::new(
             "rate",
             ValueKind::count_or_keyword(1, 10_000_000, "off"),
             DefaultValue::count(500),
-            "Answers of one kind a second to one network of clients (IPv4 /24, IPv6 /56) over UDP without a cookie; \
-             `off`: as many as are asked for.",
+            "Response rate limit: answers of one kind a second to one client network (IPv4 /24, IPv6 /56) over UDP \
+             without a cookie. `off`: no limit.",
         ),
         // The range of BIND's `slip`, without 0.
         KeySchema::new(
             "slip",
             ValueKind::count_or_keyword(1, 10, "off"),
             DefaultValue::count(1),
-            "One query in so many above the rate is told to come over TCP, the others get no answer: with 1 all are told, \
-             in no more bytes than they sent; `off`: none is told.",
+            "Above the rate, one query in this many gets a truncated answer, so that the resolver comes over TCP. \
+             The others get no answer. The answer is no longer than the query. `off`: no query gets one.",
         ),
         KeySchema::new(
             "client-subnet",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "A resolver's word about its client's network (RFC 7871) is believed.",
+            "Use the client network that a resolver sends (EDNS client subnet, RFC 7871).",
         ),
         KeySchema::new(
             "cookies",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "Who sends a cookie gets one back (RFC 7873), and is not limited while it shows that.",
+            "DNS cookies (RFC 7873): a client that returns its cookie is not rate-limited.",
         ),
         KeySchema::new(
             "connections",
             ValueKind::count(1, 65_535),
             DefaultValue::count(256),
-            "TCP connections at a time; one client may have a quarter of them.",
+            "TCP connections at a time. One client may have a quarter of them.",
         ),
         // RFC 7766 §6.2.3 recommends an idle time in the order of seconds.
         KeySchema::new(
             "idle",
             ValueKind::time(100, 600_000),
             DefaultValue::millis(10_000),
-            "A TCP connection without a whole query, or that does not take its answers, ends after so long.",
+            "A TCP connection without a complete query, or that does not read its answers, is closed after this \
+             time.",
         ),
     ],
 };
@@ -95,32 +97,32 @@ pub static ZONE: TableSchema = TableSchema {
             "nameservers",
             ValueKind::Texts { form: TextFormat::Domain, unset: None },
             DefaultValue::Required,
-            "Names of the machines that answer for the zone, as the zone above delegates it; the first one stands in SOA.",
+            "Name servers of the zone, as in the delegation of the parent zone. The first one is in the SOA record.",
         ),
         KeySchema::new(
             "contact",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Derived("`hostmaster` at the zone"),
-            "Mail address of who is responsible, for SOA.",
+            "Mail address of the person responsible, for the SOA record.",
         ),
         // Short, so that clients soon leave a server that went down. A week is longer than changing addresses allow.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
             DefaultValue::millis(5_000),
-            "How long resolvers keep an answer, in whole seconds.",
+            "How long resolvers cache an answer, in whole seconds.",
         ),
         KeySchema::new(
             "negative-ttl",
             ValueKind::time(0, 86_400_000),
             DefaultValue::millis(5_000),
-            "How long they keep that there is none (RFC 2308), in whole seconds.",
+            "How long resolvers cache a negative answer (RFC 2308), in whole seconds.",
         ),
         KeySchema::new(
             "text",
             ValueKind::Lines { form: TextFormat::VisibleText, most: 16 },
             DefaultValue::Absent,
-            "TXT records of the zone's own name, one a string of at most 255 bytes.",
+            "TXT records of the zone's own name, each a string of at most 255 bytes.",
         ),
     ],
 };
@@ -139,7 +141,8 @@ pub static NAME: TableSchema = TableSchema {
             "services",
             ValueKind::Texts { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "Answers with the addresses that these services listen on; one is up while a server of its pool takes work.",
+            "Answers with the addresses that these services listen on. An address is up while a server of the \
+             service's pool takes requests.",
         ),
         KeySchema::new(
             "addresses",
@@ -149,13 +152,13 @@ pub static NAME: TableSchema = TableSchema {
                 most: ADDRESSES,
             },
             DefaultValue::Absent,
-            "Answers with these addresses; nobody judges them.",
+            "Answers with these addresses, which have no health check.",
         ),
         KeySchema::new(
             "cname",
             ValueKind::Text { form: TextFormat::Domain, unset: None },
             DefaultValue::Absent,
-            "It is another name for this one.",
+            "CNAME: the name is an alias of this one.",
         ),
         KeySchema::new(
             "policy",
@@ -167,46 +170,47 @@ pub static NAME: TableSchema = TableSchema {
                 Keyword::new("failover"),
             ]),
             DefaultValue::keyword("round-robin"),
-            "Which comes first in an answer: each in turn; in proportion to weights; one that the client's network prefers \
-             (`near`); the same for a network; the first that is up.",
+            "Which address comes first in an answer. `round-robin`: each in turn. `weighted`: in proportion to \
+             weights. `nearest`: one that the client's network prefers (`near`). `sticky`: the same for a client's \
+             network. `failover`: the first that is up.",
         ),
         KeySchema::new(
             "near",
             ValueKind::List { table: &NEAR, short: TableShorthand::None, most: REGIONS },
             DefaultValue::Absent,
-            "For `nearest`: which networks prefer which. The longest network counts.",
+            "For `nearest`: client networks and the candidates they prefer. The longest matching network decides.",
         ),
         // 32 records of AAAA have 896 bytes and fit the default `udp-size`.
         KeySchema::new(
             "answers",
             ValueKind::count(1, 32),
             DefaultValue::count(1),
-            "Addresses in one answer at most.",
+            "Limit of addresses in one answer.",
         ),
         // Bounded like the `ttl` of a zone.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
             DefaultValue::Derived("`ttl` of its zone"),
-            "How long resolvers keep an answer, in whole seconds.",
+            "How long resolvers cache an answer, in whole seconds.",
         ),
         KeySchema::new(
             "fallback",
             ValueKind::Keyword(&[Keyword::new("all"), Keyword::new("none")]),
             DefaultValue::keyword("all"),
-            "While none is up, and there is no `last-resort`: all as if they were up, or no address.",
+            "While no candidate is up, and without `last-resort`: `all` as if they were up, or no address (`none`).",
         ),
         KeySchema::new(
             "last-resort",
             ValueKind::Addresses,
             DefaultValue::Absent,
-            "While none is up: these.",
+            "Addresses to answer with while no candidate is up.",
         ),
         KeySchema::new(
             "srv",
             ValueKind::Texts { form: TextFormat::Domain, unset: None },
             DefaultValue::Absent,
-            "SRV records below the name, such as `_http._tcp`, and a name of its own below it for each target.",
+            "SRV records below the name, such as `_http._tcp`, with a name below it for each target.",
         ),
         KeySchema::new(
             "https",
@@ -249,14 +253,14 @@ static ADDRESS: TableSchema = TableSchema {
             "name",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Derived("`a1`, `a2`, … by its position"),
-            "Its name, for `near` and where it is told of.",
+            "Its name, for `near`, status and metrics.",
         ),
         // The range of weights of servers.
         KeySchema::new(
             "weight",
             ValueKind::count(0, 256),
             DefaultValue::count(1),
-            "Its weight; 0: it takes none.",
+            "Its weight; 0: it is never chosen.",
         ),
     ],
 };
@@ -275,7 +279,8 @@ static NEAR: TableSchema = TableSchema {
             "prefer",
             ValueKind::Texts { form: TextFormat::Name, unset: None },
             DefaultValue::Required,
-            "Servers, services or addresses by name: by their weights while one is up, the others otherwise.",
+            "Preferred servers, services or addresses by name, chosen by weight while one is up. Otherwise the \
+             others are used.",
         ),
     ],
 };

@@ -24,53 +24,54 @@ pub static HEARTBEAT: TableSchema = TableSchema {
             "name",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Required,
-            "The name of this member, by which the table of the other one is called.",
+            "Name of this member: the other member's table is called `[heartbeat.NAME]` after it.",
         ),
         KeySchema::new(
             "secret",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Required,
-            "The file of keys, the same on both members: lines `ID SECRET`, the first signs, a second is accepted too. Only \
-             the daemon's user may read it. It is read again when it changes.",
+            "Key file, the same on both members: lines `ID SECRET`. The first key signs, and a second one is \
+             accepted too. Only the daemon's user may read the file. It is read again when it changes.",
         ),
         KeySchema::new(
             "paths",
             ValueKind::List { table: &PATH, short: TableShorthand::None, most: PEERS * PATHS },
             DefaultValue::Required,
-            "The ways between both members, one to eight, best over different links. The other member counts as dead when \
-             all of them are silent.",
+            "Paths between both members, one to eight, best over different links. The other member counts as dead \
+             when all paths are silent.",
         ),
         KeySchema::new(
             "port",
             ValueKind::count(1, 65_535),
             DefaultValue::count(7_694),
-            "Port of UDP, the same on both members.",
+            "UDP port, the same on both members.",
         ),
         // Below 10 ms a late timer looks like a loss. Beyond 10 s VRRP alone notices sooner.
         KeySchema::new(
             "every",
             ValueKind::time(10, 10_000),
             DefaultValue::Derived("the shortest `advertise` of the groups; `1s` without groups"),
-            "Between two beats on each path.",
+            "Time between two heartbeats on each path.",
         ),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 120_000),
             DefaultValue::Derived("three times `every`"),
-            "A path by which nothing comes for so long is down.",
+            "A path without heartbeats for this long is down.",
         ),
         KeySchema::new(
             "reach",
             ValueKind::Table { table: &REACH, short: TableShorthand::Key("echo"), unset: None },
             DefaultValue::Absent,
-            "Targets that both members ask; whoever reaches more becomes active. Equal numbers move nothing.",
+            "Reachability targets that both members check. The member that reaches more becomes active. Equal \
+             numbers change nothing.",
         ),
         KeySchema::new(
             "witness",
             ValueKind::Table { table: &WITNESS, short: TableShorthand::Key("http"), unset: None },
             DefaultValue::Absent,
-            "A third machine, for addresses that must never be at both members: an active member needs its agreement or the \
-             other member's. The same on both.",
+            "Witness (quorum device): a third machine, for addresses that must never be on both members. An active \
+             member needs its agreement or the other member's. The same on both.",
         ),
     ],
 };
@@ -84,19 +85,19 @@ pub static PATH: TableSchema = TableSchema {
             "local",
             ValueKind::Addresses,
             DefaultValue::Required,
-            "Our address, one, which is no shared one.",
+            "Address of this member, not a shared one.",
         ),
         KeySchema::new(
             "peer",
             ValueKind::Addresses,
             DefaultValue::Required,
-            "The other member's address, one.",
+            "Address of the other member.",
         ),
         KeySchema::new(
             "interface",
             ValueKind::Text { form: TextFormat::Interface, unset: None },
             DefaultValue::Derived("as the kernel routes"),
-            "Beats of this path go and come by this interface alone.",
+            "Heartbeats of this path use this interface only.",
         ),
     ],
 };
@@ -109,34 +110,33 @@ pub static WITNESS: TableSchema = TableSchema {
             "http",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Absent,
-            "Where leases are asked for: another steelyard's API, `https://HOST:9443/v1/leases`, or a server that does the same.",
+            "URL for leases: the API of another Steelyard, `https://HOST:9443/v1/leases`, or a server with the same \
+             protocol.",
         ),
         KeySchema::new(
             "etcd",
             ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Absent,
-            "Or the members of an etcd, one to nine: `http://HOST:2379`.",
+            "Or the members of an etcd cluster, one to nine: `http://HOST:2379`.",
         ),
         // Long against a round trip to the witness, and users wait no longer after a failure.
         KeySchema::new(
             "lease",
             ValueKind::time(500, 30_000),
             DefaultValue::millis(3_000),
-            "For how long both agree at a time: when a member is gone, so long passes before the other one takes over. etcd \
-             counts whole seconds.",
+            "Duration of a lease and of a vote: how long failover takes after a crash. etcd counts whole seconds.",
         ),
         KeySchema::new(
             "token",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Absent,
-            "The file of the token that is shown there; for steelyard one with the role `lease`. Only the daemon's user may \
-             read it.",
+            "Token file; for Steelyard a token with the role `lease`. Only the daemon's user may read the file.",
         ),
         KeySchema::new(
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: Some("system") },
             DefaultValue::unset("system"),
-            "PEM file of who may have signed its certificate; `system`: whom this machine trusts.",
+            "PEM file of the authorities for its certificate; `system`: those that this machine trusts.",
         ),
     ],
 };
@@ -149,45 +149,45 @@ pub static REACH: TableSchema = TableSchema {
             "echo",
             ValueKind::Addresses,
             DefaultValue::Absent,
-            "Targets that are asked by ICMP echo, such as the router.",
+            "Targets to check by ICMP echo, such as the router.",
         ),
         KeySchema::new(
             "connect",
             ValueKind::Listen,
             DefaultValue::Absent,
-            "Targets that are asked by a TCP connection, addresses with ports.",
+            "Targets to check by a TCP connection, addresses with ports.",
         ),
         // A router that is busy answers late: a second needs three losses for a verdict.
         KeySchema::new(
             "every",
             ValueKind::time(50, 60_000),
             DefaultValue::millis(1_000),
-            "Between two questions.",
+            "Time between two checks.",
         ),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),
             DefaultValue::millis(1_000),
-            "An answer that takes longer is none.",
+            "Timeout of a check.",
         ),
         KeySchema::new(
             "rise",
             ValueKind::count(1, 100),
             DefaultValue::count(2),
-            "Answers in a row after which a target is reached again.",
+            "Successful checks in a row until a target is reached again.",
         ),
         KeySchema::new(
             "fall",
             ValueKind::count(1, 100),
             DefaultValue::count(3),
-            "Questions in a row without an answer after which it is not.",
+            "Failed checks in a row until a target is not reached.",
         ),
         // A link that came up needs seconds for spanning tree and neighbours.
         KeySchema::new(
             "settle",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(3_000),
-            "The other member must have reached more, or not more any longer, for so long before anything follows.",
+            "How long the other member must have reached more, or no longer more, before anything changes.",
         ),
     ],
 };

@@ -16,7 +16,7 @@ pub const SERVICE_HTTP2: KeySchema = KeySchema::new(
     "http2",
     ValueKind::Table { table: &SERVICE, short: TableShorthand::Key("offer"), unset: None },
     DefaultValue::Inner,
-    "HTTP/2 towards clients. Short form: where it is spoken.",
+    "HTTP/2 with clients. Short form: where it is offered.",
 )
 .http_only();
 
@@ -25,7 +25,7 @@ pub const POOL_HTTP2: KeySchema = KeySchema::new(
     "http2",
     ValueKind::Table { table: &POOL, short: TableShorthand::Key("speak"), unset: None },
     DefaultValue::Inner,
-    "HTTP/2 towards servers. Short form: whether it is spoken.",
+    "HTTP/2 with servers. Short form: whether it is used.",
 )
 .http_only();
 
@@ -37,8 +37,8 @@ static SERVICE: TableSchema = TableSchema {
             "offer",
             ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("tls"), Keyword::new("always")]),
             DefaultValue::keyword("tls"),
-            "Spoken nowhere; over TLS (ALPN `h2`); or also without TLS, with clients that begin with its preface \
-             (prior knowledge).",
+            "`off`: nowhere. `tls`: over TLS (ALPN `h2`). `always`: also without TLS, with clients that begin with \
+             its preface (prior knowledge).",
         ),
         STREAMS,
         WINDOW_FIRST,
@@ -48,46 +48,46 @@ static SERVICE: TableSchema = TableSchema {
             "send-buffer",
             ValueKind::size(16 * 1_024, 16 * 1_024 * 1_024),
             DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
-            "Bytes of one answer that wait for its client.",
+            "Bytes of one response that wait for its client.",
         ),
         // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
             DefaultValue::millis(3_600_000),
-            "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
-             one, and what is under way ends in order.",
+            "Maximum age of a connection, randomly a tenth more or less. Then a GOAWAY is sent, and requests in \
+             flight are finished.",
         ),
         // Fifty a second: a user who leaves pages early stays below, a rapid reset exceeds it within a second.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(500),
-            "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
-             ended beyond.",
+            "Requests that a client may cancel in ten seconds (rapid reset, CVE-2023-44487). Above that its \
+             connection is closed.",
         ),
         // A hundred a second: far above what PINGs for liveness and changes of settings need.
         KeySchema::new(
             "control-frames",
             ValueKind::count(10, 1_000_000),
             DefaultValue::count(1_000),
-            "Frames in ten seconds that carry nothing: PING, SETTINGS, PRIORITY, empty and unknown ones. The connection \
-             is ended beyond.",
+            "Frames without data in ten seconds: PING, SETTINGS, PRIORITY, empty and unknown ones. Above that the \
+             connection is closed.",
         ),
         // A hundred a second: a client that opens its window in useful steps stays below.
         KeySchema::new(
             "tiny-frames",
             ValueKind::count(10, 1_000_000),
             DefaultValue::count(1_000),
-            "Pieces of less than 64 bytes in ten seconds that a client's windows cut its answers into. The connection \
-             is ended beyond.",
+            "Pieces of less than 64 bytes in ten seconds that a client's windows cut its responses into. Above that \
+             the connection is closed.",
         ),
         // Ten a second: a correct client sends none.
         KeySchema::new(
             "malformed",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(100),
-            "Requests in ten seconds that break a rule of HTTP/2's own. The connection is ended beyond.",
+            "Malformed HTTP/2 requests in ten seconds. Above that the connection is closed.",
         ),
     ],
 };
@@ -104,8 +104,8 @@ static POOL: TableSchema = TableSchema {
                 Keyword::new("only"),
             ]),
             DefaultValue::keyword("off"),
-            "`prefer`: where a server takes it up under TLS (ALPN `h2`), and always without TLS. `only`: a server under \
-             TLS that does not take it up is not used.",
+            "`prefer`: if a server negotiates it over TLS (ALPN `h2`), and always without TLS. `only`: a server \
+             over TLS that does not negotiate it is not used.",
         ),
         STREAMS,
         WINDOW_FIRST,
@@ -115,8 +115,8 @@ static POOL: TableSchema = TableSchema {
             "ping",
             ValueKind::time_or_keyword(100, DAY, "off"),
             DefaultValue::millis(330_000),
-            "Silence of a connection after which the server is asked for a sign of life (PING). It has 20 s to give one, \
-             or the connection is given up. Servers of gRPC take more than one in five minutes for abuse.",
+            "Silence of a connection after which a PING is sent. The connection is closed after 20 s without a \
+             response. gRPC servers treat more than one PING in five minutes as abuse.",
         ),
     ],
 };
@@ -134,7 +134,7 @@ const WINDOW_FIRST: KeySchema = KeySchema::new(
     "window",
     ValueKind::size(65_535, WINDOW),
     DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
-    "Bytes of one body that may be on their way to us at first.",
+    "Initial flow control window: bytes of one body that the peer may have in flight.",
 );
 
 /// 4 MiB carry about 330 Mbit/s over 100 ms. It is memory that one connection may take.
@@ -142,6 +142,6 @@ const WINDOW_MOST: KeySchema = KeySchema::new(
     "window-most",
     ValueKind::size(65_535, WINDOW),
     DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
-    "What that may grow to as the path is seen to hold more, and what all bodies of one connection together may: the \
-     most that is kept of them.",
+    "Maximum of that window, which grows with the path, and of all bodies of one connection together: the most \
+     memory for them.",
 );

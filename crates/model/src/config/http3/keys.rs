@@ -16,7 +16,7 @@ pub const SERVICE_HTTP3: KeySchema = KeySchema::new(
     "http3",
     ValueKind::Table { table: &SERVICE, short: TableShorthand::Key("offer"), unset: None },
     DefaultValue::Inner,
-    "HTTP/3 towards clients. Short form: whether it is spoken.",
+    "HTTP/3 with clients. Short form: whether it is offered.",
 )
 .http_only();
 
@@ -28,14 +28,15 @@ static SERVICE: TableSchema = TableSchema {
             "offer",
             ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("on")]),
             DefaultValue::keyword("off"),
-            "`on`: it is also spoken over UDP at the addresses of `listen`, which takes `tls`.",
+            "`on`: HTTP/3 is also offered over UDP at the addresses of `listen`; requires `tls`.",
         ),
         // One day, the default of `ma` in RFC 7838 §3.1.
         KeySchema::new(
             "announce",
             ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
             DefaultValue::millis(DAY),
-            "How long clients of HTTP/1 and HTTP/2, which answers tell of it (Alt-Svc), may remember that.",
+            "How long clients of HTTP/1 and HTTP/2 may remember the `Alt-Svc` header of responses. `off`: no such \
+             header.",
         ),
         // RFC 9114 §6.1 recommends no fewer than 100.
         KeySchema::new(
@@ -49,43 +50,43 @@ static SERVICE: TableSchema = TableSchema {
             "window",
             ValueKind::size(65_535, WINDOW),
             DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
-            "Bytes of one body that may be on their way to us.",
+            "Flow control window: bytes of one body that the client may have in flight.",
         ),
         // As for HTTP/2.
         KeySchema::new(
             "window-most",
             ValueKind::size(65_535, WINDOW),
             DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
-            "The same of all bodies of one connection together: the most that is kept of them.",
+            "The same for all bodies of one connection together: the most memory for them.",
         ),
         KeySchema::new(
             "send-buffer",
             ValueKind::size(65_536, 64 * 1_024 * 1_024),
             DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
-            "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
+            "Bytes of all responses of one connection that are not acknowledged or wait to be sent.",
         ),
         // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
             DefaultValue::millis(3_600_000),
-            "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
-             one, and what is under way ends in order.",
+            "Maximum age of a connection, randomly a tenth more or less. Then a GOAWAY is sent, and requests in \
+             flight are finished.",
         ),
         // A worker completes many more handshakes a second; a hundred under way mean a flood or a slow path.
         KeySchema::new(
             "prove",
             ValueKind::count(0, 1_000_000),
             DefaultValue::count(100),
-            "Handshakes under way at a worker from which on a client must first prove that its address is its own \
-             (Retry). How many there may be at all is `tls.handshakes`.",
+            "Handshakes in progress at a worker above which a client must first prove its address (Retry). \
+             `tls.handshakes` limits all handshakes.",
         ),
         // As for HTTP/2.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(500),
-            "Requests that a client may take back in ten seconds. Its connection is ended beyond.",
+            "Requests that a client may cancel in ten seconds (rapid reset). Above that its connection is closed.",
         ),
     ],
 };

@@ -28,8 +28,8 @@ pub static LINK: TableSchema = TableSchema {
                 Keyword::new("failover"),
             ]),
             DefaultValue::keyword("hash"),
-            "Which link a packet takes: by addresses and ports, the same after silence only (`flowlet`), one after the \
-             other, or the first that lives.",
+            "Which link a packet takes. `hash`: by addresses and ports. `flowlet`: the same link, which may change \
+             after silence. `round-robin`: each in turn. `failover`: the first that is up.",
         ),
         KeySchema::new(
             "links",
@@ -39,8 +39,8 @@ pub static LINK: TableSchema = TableSchema {
                 most: BUNDLES * LINKS,
             },
             DefaultValue::Required,
-            "Its links, two to eight, all to the same far end; with `failover` in the order of preference. \
-             Short form: the next hop.",
+            "The links, two to eight, all to the same far end; with `failover` in order of preference. Short form: \
+             the next hop.",
         ),
         KeySchema::new(
             "addresses",
@@ -52,7 +52,7 @@ pub static LINK: TableSchema = TableSchema {
             "routes",
             ValueKind::Prefixes,
             DefaultValue::Absent,
-            "Networks that are sent over the bundle; routes to its device may be set by others as well.",
+            "Networks that are routed over the bundle. Others may set routes to its device too.",
         ),
         KeySchema::new(
             "gap",
@@ -60,27 +60,28 @@ pub static LINK: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "a quarter more than the links' delays differ, and half a millisecond",
             ),
-            "`flowlet`: silence after which a flow may change links. Longer than the delays differ, it keeps order.",
+            "`flowlet`: silence after which a flow may change links. Order is kept if it is longer than the \
+             difference of the delays.",
         ),
         KeySchema::new(
             "equalise",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "`round-robin`: hold packets of shorter links, so that all links take equally long and order is kept.",
+            "`round-robin`: hold packets of shorter links, so that all links have the same delay and order is kept.",
         ),
         KeySchema::new(
             "burst",
             ValueKind::count(1, 64),
             DefaultValue::count(16),
-            "`round-robin`: packets of one stream that may take a link together. With 1 each is chosen for. More cost less of \
-             the processor, and let packets overtake each other by as many.",
+            "`round-robin`: packets of one stream that may take a link together. 1: a link is chosen for each \
+             packet. More cost less processor time, and let packets overtake each other by as many.",
         ),
         KeySchema::new(
             "probe",
             ValueKind::Table { table: &PROBE, short: TableShorthand::None, unset: Some("off") },
             DefaultValue::Inner,
-            "How next hops are asked by ICMP echo whether their link lives, and how long it is. `off`: the carrier alone \
-             says so, and delays are as written.",
+            "Health check of the next hops by ICMP echo, which also measures delays. `off`: the carrier alone \
+             decides, and delays are as written.",
         ),
     ],
 };
@@ -94,7 +95,7 @@ pub static MEMBER: TableSchema = TableSchema {
             "interface",
             ValueKind::Text { form: TextFormat::Interface, unset: None },
             DefaultValue::Derived("the one by which `via` is reached without a router"),
-            "Where it begins. An interface belongs to one bundle.",
+            "Its interface, which belongs to one bundle only.",
         ),
         KeySchema::new(
             "via",
@@ -106,13 +107,13 @@ pub static MEMBER: TableSchema = TableSchema {
             "capacity",
             ValueKind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
             DefaultValue::Derived("all links alike"),
-            "Its share goes by this; for all links of a bundle or for none.",
+            "Its share of packets; for all links of a bundle or for none.",
         ),
         KeySchema::new(
             "delay",
             ValueKind::time(0, 1_000),
             DefaultValue::Derived("half the least round trip that is measured"),
-            "How long a packet travels to the far end, where both directions differ.",
+            "One-way delay to the far end, if the two directions differ.",
         ),
     ],
 };
@@ -126,25 +127,25 @@ pub static PROBE: TableSchema = TableSchema {
             "every",
             ValueKind::time(20, 60_000),
             DefaultValue::millis(100),
-            "Between two questions.",
+            "Time between two checks.",
         ),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),
             DefaultValue::millis(300),
-            "An answer that takes longer is none.",
+            "Timeout of a check.",
         ),
         KeySchema::new(
             "rise",
             ValueKind::count(1, 100),
             DefaultValue::count(2),
-            "Answers in a row after which a dead link lives.",
+            "Successful checks in a row until a link is up.",
         ),
         KeySchema::new(
             "fall",
             ValueKind::count(1, 100),
             DefaultValue::count(3),
-            "Questions in a row without an answer after which a link is dead.",
+            "Failed checks in a row until a link is down.",
         ),
     ],
 };

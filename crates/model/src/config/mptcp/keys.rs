@@ -16,7 +16,7 @@ pub static MPTCP: TableSchema = TableSchema {
             "bundle",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "A bundle of links: the addresses that the interfaces of its links have are endpoints as well.",
+            "A bundle: the addresses of its links' interfaces are endpoints too.",
         ),
         KeySchema::new(
             "endpoints",
@@ -36,15 +36,15 @@ pub static MPTCP: TableSchema = TableSchema {
                 Keyword::new("both"),
             ]),
             DefaultValue::keyword("both"),
-            "What endpoints are for that say nothing themselves: connections that begin here open a subflow from them, \
-             the far end is told of them, or both as a connection's side allows.",
+            "Use of endpoints without a `use` of their own. `subflow`: connections that begin here open a subflow \
+             from them. `signal`: they are announced to the far end. `both`: as the side of a connection allows.",
         ),
         // The kernel's bound (MPTCP_PM_ADDR_MAX).
         KeySchema::new(
             "subflows",
             ValueKind::count(1, 8),
             DefaultValue::count(4),
-            "Further subflows of one connection, and addresses of the far end that are taken up, at most.",
+            "Limit of further subflows of a connection, and of accepted addresses of the far end.",
         ),
     ],
 };
@@ -74,7 +74,7 @@ pub static ENDPOINT: TableSchema = TableSchema {
                 Keyword::new("both"),
             ]),
             DefaultValue::Derived("the `use` of the table"),
-            "What it is for.",
+            "Its use.",
         ),
         KeySchema::new(
             "backup",

@@ -83,8 +83,8 @@ pub const PROBE: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::Derived("a TLS handshake in a pool with `tls`, else `off`"),
-    "The active check. Short form: a kind that needs nothing further, such as `\"tcp\"` or `\"redis\"`. A server \
-     overrides single keys of its pool's.",
+    "Health check. Short form: a kind that needs no other key, such as `\"tcp\"` or `\"redis\"`. A server overrides \
+     single keys of its pool's.",
 );
 
 const fn flag_key(name: &'static str, doc: &'static str) -> KeySchema {
@@ -123,7 +123,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
     keys: &[
         flag_key(
             "tcp",
-            "`true`: the server accepts a connection; with `expect`, it says something.",
+            "`true`: the server accepts a connection; with `expect`, it sends something that matches.",
         ),
         text_key(
             "http",
@@ -138,19 +138,22 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
         text_key(
             "grpc",
             TextFormat::FreeText,
-            "`grpc.health.v1` says SERVING of this service; `\"\"`: of the server.",
+            "`grpc.health.v1` returns SERVING for this service; `\"\"`: for the server.",
         ),
-        text_key("dns", TextFormat::Domain, "A question for this name over UDP has an answer."),
+        text_key("dns", TextFormat::Domain, "A query for this name over UDP has an answer."),
         flag_key("smtp", "`true`: greeting 220 and EHLO answered 250."),
         flag_key("imap", "`true`: greeting and NOOP answered OK."),
         flag_key("pop3", "`true`: greeting +OK."),
         flag_key("ftp", "`true`: greeting 220 and SYST answered."),
-        flag_key("telnet", "`true`: text comes after options were refused; `expect` says which."),
+        flag_key(
+            "telnet",
+            "`true`: text arrives after options were refused; with `expect`, it matches.",
+        ),
         flag_key("nntp", "`true`: greeting 200 or 201."),
         flag_key("ldap", "`true`: a simple bind succeeds, anonymous unless `user` is set."),
         flag_key(
             "redis",
-            "`true`: PING is answered PONG, or a password is asked for; not while loading.",
+            "`true`: PING is answered PONG, or a password is required; not while loading.",
         ),
         flag_key("mysql", "`true`: the server greets and answers a log-in without password."),
         flag_key(
@@ -187,7 +190,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "headers",
             ValueKind::Lines { form: TextFormat::Field, most: 32 },
             DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
-            "`http`, `http2`: further fields, each `\"name: value\"`.",
+            "`http`, `http2`: further headers, each `\"name: value\"`.",
         ),
         KeySchema::new(
             "status",
@@ -218,7 +221,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "body",
             ValueKind::size(1, 16 * 1024 * 1024),
             DefaultValue::Literal(ConfigValue::Size(64 * 1024)),
-            "`http`, `http2`: a body is read so far for `expect`; one that `digest` wants must not be longer.",
+            "`http`, `http2`: how much of a body is read for `expect`. A body for `digest` must not be longer.",
         ),
         KeySchema::new(
             "record",
@@ -270,22 +273,22 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "tls",
             ValueKind::Table { table: &TLS, short: TableShorthand::Switch, unset: Some("off") },
             DefaultValue::unset("off"),
-            "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
-             nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
+            "TLS below the health check; `true`: with all defaults. Alone or with `tcp`: the handshake is the \
+             check. Without this key a check of the server's own port has the `tls` of its pool.",
         ),
         // Here and below: `every`, `rise` and `fall` have the defaults of HAProxy's `inter`, `rise` and `fall`.
         KeySchema::new(
             "every",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
-            "Between two probes.",
+            "Time between two checks.",
         ),
         // A verdict after `fall` results comes within a second once a server is in doubt.
         KeySchema::new(
             "fast-interval",
             ValueKind::time(10, DAY),
             DefaultValue::millis(250),
-            "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
+            "Time between two checks while a server changes its state; at most `every`.",
         )
         .formerly(&["doubt"]),
         // Half of `every`: a probe ends before the next one begins.
@@ -293,7 +296,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "timeout",
             ValueKind::time(1, DAY),
             DefaultValue::millis(1_000),
-            "One probe; at most `every`.",
+            "Timeout of one check; at most `every`.",
         ),
         KeySchema::new(
             "rise",
@@ -318,19 +321,19 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "port",
             ValueKind::count_or_keyword(1, 65_535, "server"),
             DefaultValue::unset("server"),
-            "Another port than the server's.",
+            "Port to check, if it is not the server's own.",
         ),
         KeySchema::new(
             "grace",
             ValueKind::time(0, DAY),
             DefaultValue::millis(0),
-            "For how long failures of a server that has never answered do not take it down.",
+            "How long failures of a server that has never answered do not take it down.",
         ),
         KeySchema::new(
             "on-down",
             ValueKind::Keyword(&[Keyword::new("keep"), Keyword::new("cut")]),
             DefaultValue::keyword("keep"),
-            "When the server goes down: open connections stay until they end, or are cut.",
+            "Open connections when the server goes down: `keep` them until they end, or `cut` (reset) them.",
         ),
     ],
 };
@@ -344,19 +347,19 @@ pub static TLS: TableSchema = TableSchema {
             "name",
             ValueKind::Text { form: TextFormat::Domain, unset: Some("auto") },
             DefaultValue::unset("auto"),
-            "The name that is asked for and that the certificate must bear; `auto`: the server's name or address.",
+            "The server name (SNI) to send, which the certificate must have; `auto`: the server's name or address.",
         ),
         KeySchema::new(
             "verify",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "`false`: any certificate will do.",
+            "`false`: accept any certificate.",
         ),
         KeySchema::new(
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: Some("system") },
             DefaultValue::unset("system"),
-            "Who signs certificates: a PEM file, or whom the system trusts.",
+            "Authorities of certificates: a PEM file, or those that the system trusts.",
         ),
         CRL,
         EXPIRED_CRL,
@@ -364,7 +367,7 @@ pub static TLS: TableSchema = TableSchema {
             "certificate",
             ValueKind::Text { form: TextFormat::File, unset: Some("none") },
             DefaultValue::unset("none"),
-            "PEM file of our certificate; its key is found as that of a service's.",
+            "PEM file of the client certificate; its key is found as that of a service's.",
         ),
         MINIMUM,
     ],

@@ -15,7 +15,7 @@ pub const TIMEOUT: KeySchema = KeySchema::new(
     "timeout",
     ValueKind::Table { table: &TIMEOUT_TABLE, short: TableShorthand::None, unset: None },
     DefaultValue::Absent,
-    "Times of what the rule takes, in place of those of its pool and service.",
+    "Timeouts of matching requests, in place of those of the pool and the service.",
 )
 .proxy_only();
 
@@ -23,7 +23,7 @@ pub const RETRIES: KeySchema = KeySchema::new(
     "retries",
     ValueKind::count(0, 10),
     OF_POOL,
-    "Further attempts of what the rule takes, in place of the pool's `retries`.",
+    "Retries of matching requests, in place of the pool's `retries`.",
 )
 .proxy_only();
 
@@ -31,7 +31,7 @@ pub const RETRY: KeySchema = KeySchema::new(
     "retry",
     ValueKind::Table { table: &RETRY_TABLE, short: TableShorthand::None, unset: None },
     DefaultValue::Absent,
-    "Which failures ask for a further attempt, in place of the pool's `retry`. The budget and the back-off stay the pool's.",
+    "Which failures are retried, in place of the pool's `retry`. The budget and the back-off stay the pool's.",
 )
 .http_only();
 
@@ -39,7 +39,7 @@ pub const BUFFER: KeySchema = KeySchema::new(
     "buffer",
     ValueKind::Table { table: &BUFFER_TABLE, short: TableShorthand::None, unset: None },
     DefaultValue::Absent,
-    "Bodies that are read ahead, in place of the service's `buffer`, whose `memory` is shared.",
+    "Buffering of bodies, in place of the service's `buffer`, whose `memory` is shared.",
 )
 .http_only();
 

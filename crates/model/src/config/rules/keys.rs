@@ -18,8 +18,8 @@ pub const RULE: KeySchema = KeySchema::new(
     "rule",
     ValueKind::List { table: &RULE_TABLE, short: TableShorthand::None, most: RULES },
     DefaultValue::Absent,
-    "What is done with some requests or connections, in order; the first rule that fits counts, else the service's pool. \
-     At most 1024 where packets are forwarded.",
+    "Routing rules, tried in order: the first rule that matches decides, else the service's pool. At most 1024 for \
+     services that forward packets.",
 );
 
 pub static RULE_TABLE: TableSchema = TableSchema {
@@ -30,40 +30,40 @@ pub static RULE_TABLE: TableSchema = TableSchema {
             "name",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Derived("`rule-N` by its place, from 1"),
-            "Its name in status, report and metrics. Counts stay with a rule that is the same after a change.",
+            "Its name in status, report and metrics. Counters stay with a rule that is unchanged after a reload.",
         )
         .proxy_only(),
         KeySchema::new(
             "when",
             ValueKind::table(&WHEN_TABLE),
             DefaultValue::Inner,
-            "What must hold: each key that is written, of several values of a key one. Nothing: always.",
+            "Conditions: every key must match, with one of its values. Without keys the rule always matches.",
         ),
         KeySchema::new(
             "pool",
             ValueKind::Text { form: TextFormat::Name, unset: None },
-            DefaultValue::Derived("the service's pool; required where packets are forwarded"),
-            "Name of the pool that takes it.",
+            DefaultValue::Derived("the service's pool; required for services that forward packets"),
+            "The pool for matching requests.",
         ),
         KeySchema::new(
             "split",
             ValueKind::List { table: &SPLIT_TABLE, short: TableShorthand::None, most: RULES },
             DefaultValue::Absent,
-            "Pools that share it by weight.",
+            "Pools that share matching requests by weight.",
         )
         .proxy_only(),
         KeySchema::new(
             "redirect",
             ValueKind::Table { table: &REDIRECT_TABLE, short: TableShorthand::Key("to"), unset: None },
             DefaultValue::Absent,
-            "The client is sent elsewhere. Short form: where to.",
+            "Redirect the client. Short form: the target.",
         )
         .http_only(),
         KeySchema::new(
             "answer",
             ValueKind::Table { table: &ANSWER_TABLE, short: TableShorthand::Key("status"), unset: None },
             DefaultValue::Absent,
-            "A fixed answer. Short form: its status.",
+            "A fixed response. Short form: its status.",
         )
         .http_only(),
         KeySchema::new(
@@ -77,22 +77,23 @@ pub static RULE_TABLE: TableSchema = TableSchema {
             "mirror",
             ValueKind::Table { table: &MIRROR_TABLE, short: TableShorthand::Key("pool"), unset: None },
             DefaultValue::Absent,
-            "Copies of requests go to a further pool, whose answers are dropped. Short form: the pool.",
+            "Mirroring (traffic shadowing): copies of requests go to another pool, whose responses are dropped. \
+             Short form: the pool.",
         )
         .http_only(),
         KeySchema::new(
             "rewrite",
             ValueKind::Table { table: &TABLE, short: TableShorthand::None, unset: None },
             DefaultValue::Absent,
-            "What is changed in the request and its answer.",
+            "Changes of the request and its response.",
         )
         .http_only(),
         KeySchema::new(
             "limit",
             ValueKind::Table { table: &super::rate_limit::LIMIT_TABLE, short: TableShorthand::Key("rate"), unset: None },
             DefaultValue::Absent,
-            "At most so many a second; what comes above is refused: 429 with the cause `rate-limited` (`http`), a reset \
-             (`tcp`). Short form: the rate.",
+            "Rate limit: requests above the rate are refused with 429 and the cause `rate-limited` (`http`), or a \
+             reset (`tcp`). Short form: the rate.",
         )
         .proxy_only(),
         auth::OF_RULE,
@@ -106,8 +107,8 @@ pub static RULE_TABLE: TableSchema = TableSchema {
             "without-servers",
             ValueKind::Keyword(&[Keyword::new("pool"), Keyword::new("next"), Keyword::new("answer")]),
             DefaultValue::keyword("pool"),
-            "When no server of its pool may take work: as the pool's `all-down` says, on to the next rule, or 503 at \
-             once.",
+            "When no server of the rule's pool is available: `pool`: as the pool's `all-down` says; `next`: try the \
+             next rule; `answer`: 503 at once.",
         )
         .proxy_only(),
     ],
@@ -197,14 +198,14 @@ static MIRROR_TABLE: TableSchema = TableSchema {
             "percent",
             ValueKind::count(1, 100),
             DefaultValue::count(100),
-            "Of how many requests.",
+            "Percentage of requests to copy.",
         ),
         // A mirror that hangs holds no more than this many copies.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 10_000),
             DefaultValue::count(64),
-            "Copies under way per worker; further ones are dropped and counted.",
+            "Copies in flight per worker; further ones are dropped and counted.",
         ),
     ],
 };
@@ -219,7 +220,7 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "hours",
             ValueKind::DailyWindow,
             DefaultValue::Absent,
-            "A part of the day, local time as in `schedule`; it may pass midnight.",
+            "Time of day, local time as in `schedule`; it may pass midnight.",
         ),
         KeySchema::new(
             "days",
@@ -240,32 +241,31 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "rate",
             ValueKind::count(1, 100_000_000),
             DefaultValue::Absent,
-            "At most so many new connections (`http`: requests) a second; those beyond go on to the next rule.",
+            "Matches at most this many new connections (`http`: requests) a second; further ones go to the next \
+             rule.",
         ),
-        texts_key("host", TextFormat::HostPattern, "The host asked for, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for \
-             every name below.")
+        texts_key("host", TextFormat::HostPattern, "The requested host, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for every name below.")
         .http_only(),
-        texts_key("host-part", TextFormat::HostPart, "Whole labels anywhere in the host: `\"api\"` fits `api.shop.example` and \
-             `x.api.example`, `\"shop.example\"` also `www.shop.example.org`.")
+        texts_key("host-part", TextFormat::HostPart, "Whole labels anywhere in the host: `\"api\"` matches `api.shop.example` and `x.api.example`, \
+         `\"shop.example\"` also `www.shop.example.org`.")
         .http_only(),
-        texts_key("host-regex", TextFormat::Pattern, "A regular expression that the whole host fits, in any letter case and without its port.")
+        texts_key("host-regex", TextFormat::Pattern, "A regular expression that matches the whole host, in any letter case and without its port.")
             .http_only(),
-        texts_key("path", TextFormat::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
-             over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
+        texts_key("path", TextFormat::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` as a prefix, or with `*` (not over a `/`), `**` \
+         and `?` in it. See the service's `path-normalization`.")
         .http_only(),
-        texts_key("path-regex", TextFormat::Pattern, "A regular expression that the whole path fits.").http_only(),
+        texts_key("path-regex", TextFormat::Pattern, "A regular expression that matches the whole path.").http_only(),
         texts_key("method", TextFormat::Method, "The method.").http_only(),
-        texts_key("header", TextFormat::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
-             anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
+        texts_key("header", TextFormat::Match, "A header: `\"name\"` if it is there, `\"name: value\"` if it has the value. `*` stands for anything, `?` \
+         for one character except `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
         .http_only(),
-        texts_key("header-list", TextFormat::Match, "An element of a field that is a list with commas, over all its lines: `\"name: value\"` as in `header`. \
-             Commas within quotes separate nothing.")
+        texts_key("header-list", TextFormat::Match, "An element of a header that is a comma-separated list, over all its lines: `\"name: value\"` as in \
+         `header`. Commas within quotes do not separate.")
         .http_only(),
-        texts_key("header-regex", TextFormat::FieldPattern, "A field, `\"name: expression\"`: a regular expression that the whole value of one of its lines fits.")
+        texts_key("header-regex", TextFormat::FieldPattern, "A header, `\"name: expression\"`: a regular expression that matches the whole value of one of its lines.")
             .http_only(),
         texts_key("cookie", TextFormat::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http_only(),
-        texts_key("query", TextFormat::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
-             or decoded is one.")
+        texts_key("query", TextFormat::Pair, "A query parameter: `\"name\"` or `\"name=value\"`, likewise; the value matches as it stands or decoded.")
             .http_only(),
         KeySchema::new(
             "value-case",
@@ -274,17 +274,18 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "Whether letter case counts in the values of this condition's `header`, `header-list`, `cookie` and `query`.",
         )
         .http_only(),
-        texts_key("sni", TextFormat::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
-             beginning of the connection is read for it and passed on.")
+        texts_key("sni", TextFormat::HostPattern, "The server name (SNI) that a TLS client requests. A `tcp` service without `tls` reads it from the \
+         ClientHello and passes the bytes on (TLS passthrough).")
         .proxy_only(),
-        range_key("active", "Requests or connections under way: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. Whose, `count` says.")
+        range_key("active", "Requests or connections in flight: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. `count` sets which \
+         ones.")
             .proxy_only(),
         KeySchema::new(
             "count",
             ValueKind::Keyword(&[Keyword::new("rule"), Keyword::new("pool"), Keyword::new("service")]),
             DefaultValue::Derived("`rule`"),
-            "`active`: what this rule itself sent on, what is under way at the servers of its pool, or all of the service, \
-             also what other rules sent elsewhere.",
+            "`active` counts those that this rule sent on, those in flight at the servers of its pool, or all of \
+             the service, including those of other rules.",
         )
         .proxy_only(),
         range_key("arrivals", "Connections that the service accepted in the last whole second.").proxy_only(),
@@ -292,7 +293,7 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "bandwidth",
             ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
             DefaultValue::Absent,
-            "Holds while the answers that this rule let through stayed below it in the last whole second: bandwidth \
+            "Matches while the responses of this rule were below this rate in the last whole second: bandwidth \
              reserved for the rule.",
         )
         .proxy_only(),
@@ -300,8 +301,8 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "shared-bandwidth",
             ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
             DefaultValue::Absent,
-            "Holds while all answers of the service together stayed below it in the last whole second: bandwidth that \
-             rules share.",
+            "Matches while all responses of the service together were below this rate in the last whole second: \
+             bandwidth that rules share.",
         )
         .proxy_only(),
         KeySchema::new(
@@ -311,13 +312,13 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "The state of a pool. Short form: how many servers are up.",
         )
         .proxy_only(),
-        nested_key("all", "Conditions that all hold."),
-        nested_key("any", "Conditions of which one holds."),
+        nested_key("all", "Conditions that must all match."),
+        nested_key("any", "Conditions of which one must match."),
         KeySchema::new(
             "not",
             ValueKind::Table { table: &WHEN_TABLE, short: TableShorthand::None, unset: None },
             DefaultValue::Absent,
-            "A condition that does not hold.",
+            "A condition that must not match.",
         )
         .proxy_only(),
     ],
@@ -351,12 +352,9 @@ static SERVERS_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived("the rule's pool"),
             "Name of the pool.",
         ),
-        range_key("up", "Servers that are up and take work."),
-        range_key("busy", "Under way at each server that is up, on average."),
-        range_key(
-            "load",
-            "The load that servers tell of themselves, percent, on average over those that tell.",
-        ),
-        range_key("each-load", "The same, of every server that tells."),
+        range_key("up", "Servers that are up and take requests."),
+        range_key("busy", "Requests in flight at each server that is up, on average."),
+        range_key("load", "Reported load of servers, percent, on average over those that report."),
+        range_key("each-load", "The same for every server that reports."),
     ],
 };

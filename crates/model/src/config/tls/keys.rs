@@ -199,7 +199,7 @@ static POOL: TableSchema = TableSchema {
             "certificate",
             ValueKind::Text { form: TextFormat::File, unset: Some("none") },
             DefaultValue::unset("none"),
-            "PEM file of our certificate; its key is found as that of a service's.",
+            "PEM file of the client certificate; its key is found as that of a service's.",
         ),
         CRL,
         EXPIRED_CRL,

@@ -21,35 +21,35 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             "inside",
             ValueKind::Texts { form: TextFormat::Interface, unset: None },
             DefaultValue::Absent,
-            "Interfaces by which packets come in that this machine forwards: their connections are shared among the \
-             uplinks too.",
+            "Interfaces of forwarded traffic: connections that arrive here are shared among the uplinks too.",
         ),
         KeySchema::new(
             "translate",
             ValueKind::Keyword(&[Keyword::new("ipv4"), Keyword::new("both"), Keyword::new("off")]),
             DefaultValue::keyword("ipv4"),
-            "Which forwarded connections have the uplink's own address as their source; `off`: somebody else sees to \
-             that, or the addresses are known beyond every uplink.",
+            "Source NAT of forwarded connections to their uplink's address. `off`: another program does it, or the \
+             addresses are routed beyond every uplink.",
         ),
         // The mark takes five bits from here on, of 32.
         KeySchema::new(
             "mark-bit",
             ValueKind::count(0, 27),
             DefaultValue::count(24),
-            "The lowest of five bits of a packet's mark that say which uplink it takes; nobody else may use them.",
+            "The lowest of five bits of the packet mark that select the uplink. No other program may use them.",
         ),
         KeySchema::new(
             "table",
             ValueKind::count(TABLES, 4_000_000_000),
             DefaultValue::count(7_800),
-            "The routing table of all uplinks together; those of the single ones follow it. Nobody else may use them.",
+            "Number of the routing table of all uplinks. The tables of single uplinks follow it. No other program \
+             may use them.",
         ),
         // Below the kernel's rule of the main table (32,766), which would answer first.
         KeySchema::new(
             "rule",
             ValueKind::count(1, 32_000),
             DefaultValue::count(30_000),
-            "The priority of the first of five kinds of routing rules; rules of others before it come first.",
+            "Priority of the first of five kinds of routing rules. Rules of others before it come first.",
         ),
     ],
 };
@@ -62,7 +62,7 @@ pub static UPLINK: TableSchema = TableSchema {
             "interface",
             ValueKind::Text { form: TextFormat::Interface, unset: None },
             DefaultValue::Required,
-            "Where it begins. Several uplinks may share one.",
+            "Its interface. Several uplinks may share one.",
         ),
         KeySchema::new(
             "via",
@@ -74,7 +74,7 @@ pub static UPLINK: TableSchema = TableSchema {
             "source",
             ValueKind::Addresses,
             DefaultValue::Derived("the interface's address in the gateway's network"),
-            "What leaves by it has this address of this machine: one, or one of each family.",
+            "Source address of packets that leave by this uplink: one, or one of each family.",
         ),
         // The kernel holds a weight in one byte, less one (rtnexthop of linux/rtnetlink.h).
         KeySchema::new(
@@ -87,13 +87,13 @@ pub static UPLINK: TableSchema = TableSchema {
             "priority",
             ValueKind::count(1, 9),
             DefaultValue::count(1),
-            "Its rank: new connections go to the lowest number of which one is up.",
+            "New connections take the lowest number of which an uplink is up.",
         ),
         KeySchema::new(
             "probe",
             ValueKind::Table { table: &PROBE, short: TableShorthand::None, unset: Some("off") },
             DefaultValue::Inner,
-            "What is asked through it to learn whether it leads anywhere. `off`: the carrier alone says so.",
+            "Health check through the uplink. `off`: the carrier alone decides.",
         ),
     ],
 };
@@ -106,45 +106,46 @@ pub static PROBE: TableSchema = TableSchema {
             "echo",
             ValueKind::Addresses,
             DefaultValue::Absent,
-            "Targets beyond the gateway that are asked by ICMP echo. A family without a target asks its gateway, which \
-             says nothing of what lies beyond.",
+            "Targets beyond the gateway to check by ICMP echo. A family without targets checks its gateway, which \
+             proves nothing about the path beyond.",
         ),
         KeySchema::new(
             "connect",
             ValueKind::Listen,
             DefaultValue::Absent,
-            "Targets beyond it that are asked by a TCP connection, addresses with ports; a refusal is an answer.",
+            "Targets beyond the gateway to check by a TCP connection, addresses with ports. A refusal counts as an \
+             answer.",
         ),
         KeySchema::new(
             "need",
             ValueKind::count(1, TARGETS as u64),
             DefaultValue::count(1),
-            "So many targets of a family must answer; all of them where there are fewer.",
+            "How many targets of a family must answer; all of them if there are fewer.",
         ),
         // Below 20 ms probes would be a load on the provider's router.
         KeySchema::new(
             "every",
             ValueKind::time(20, 600_000),
             DefaultValue::millis(1_000),
-            "Between two questions to a target.",
+            "Time between two checks of a target.",
         ),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),
             DefaultValue::millis(1_000),
-            "An answer that takes longer is none.",
+            "Timeout of a check.",
         ),
         KeySchema::new(
             "rise",
             ValueKind::count(1, 100),
             DefaultValue::count(2),
-            "Answers in a row after which a target counts as reached again.",
+            "Successful checks in a row until a target is reached.",
         ),
         KeySchema::new(
             "fall",
             ValueKind::count(1, 100),
             DefaultValue::count(3),
-            "Questions in a row without an answer after which it does not.",
+            "Failed checks in a row until a target is not reached.",
         ),
     ],
 };

@@ -20,74 +20,77 @@ pub static VRRP: TableSchema = TableSchema {
             "interface",
             ValueKind::Text { form: TextFormat::Interface, unset: None },
             DefaultValue::Required,
-            "Where the addresses are shared, and where advertisements go and come from.",
+            "The interface of the shared addresses and of advertisements.",
         ),
         // A virtual router id is one byte without 0 (RFC 9568 §5.2.3).
         KeySchema::new(
             "id",
             ValueKind::count(1, 255),
             DefaultValue::Required,
-            "The virtual router's number, the same on every member.",
+            "Virtual router ID (VRID), the same on every member.",
         ),
         KeySchema::new(
             "addresses",
             ValueKind::Addresses,
             DefaultValue::Required,
-            "What is shared, all of one family; the active member has them as `/32` or `/128`.",
+            "The shared virtual addresses (VIPs), all of one family. The active member has them as `/32` or `/128`.",
         ),
         KeySchema::new(
             "also",
             ValueKind::List { table: &ALSO, short: TableShorthand::None, most: GROUPS },
             DefaultValue::Absent,
-            "Addresses that move with the group and that advertisements do not name, of either family and at any \
-             interface: return addresses of `nat`, where servers find whoever is active.",
+            "More addresses that move with the group, of either family and at any interface. Advertisements do not \
+             name them. Return addresses of `nat` belong here.",
         ),
         // RFC 3768 and RFC 9568.
         KeySchema::new(
             "version",
             ValueKind::count(2, 3),
             DefaultValue::count(3),
-            "VRRP's version, the same on every member: 3, or 2 for old peers, with IPv4 and whole seconds.",
+            "VRRP version, the same on every member: 3, or 2 for old peers, with IPv4 and whole seconds.",
         ),
         // 255 is for the owner of the address; 100 is the default of RFC 9568 §5.2.4.
         KeySchema::new(
             "priority",
             ValueKind::count(1, 255),
             DefaultValue::count(100),
-            "The highest is active; of equal ones that with the higher address. 255: the address is our own, and we are \
-             active at once.",
+            "The member of the highest priority becomes active; of equal ones the one with the higher address. 255: \
+             this machine owns the address and is active at once.",
         ),
         // The field has 12 bits of centiseconds (RFC 9568 §5.2.7); 10 ms is its unit, 1 s its default (§6.1).
         KeySchema::new(
             "advertise",
             ValueKind::time(10, 40_950),
             DefaultValue::millis(1_000),
-            "Between two advertisements, in steps of 10 ms; the others take over after three and a bit.",
+            "Time between two advertisements, in steps of 10 ms. Other members take over after three times this and \
+             the skew time.",
         ),
         KeySchema::new(
             "preempt",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "Take over from a lower priority. `false`: whoever is active stays, until it fails or `steelyard takeover`.",
+            "Take over from an active member of lower priority. `false`: the active member stays until it fails, or \
+             until `steelyard takeover`.",
         ),
         // By default a better member takes over at once (RFC 9568 §6.1, Preempt_Mode).
         KeySchema::new(
             "preempt-delay",
             ValueKind::time(0, 3_600_000),
             DefaultValue::millis(0),
-            "How long a lower priority is borne before that.",
+            "How long to wait before taking over from a lower priority.",
         ),
         KeySchema::new(
             "peers",
             ValueKind::Addresses,
             DefaultValue::Absent,
-            "Send to these members and not to the multicast group, where a network carries none. Only they are heard.",
+            "Unicast: send to these members instead of the multicast group, and accept advertisements from them \
+             only.",
         ),
         KeySchema::new(
             "allow",
             ValueKind::Prefixes,
-            DefaultValue::Derived("`peers`; without them everybody on the link"),
-            "Whose advertisements are heard; those of others are counted and dropped.",
+            DefaultValue::Derived("`peers`; without them every sender on the link"),
+            "Whose advertisements are accepted; others are dropped and counted.",
         ),
         KeySchema::new(
             "source",
@@ -95,37 +98,38 @@ pub static VRRP: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "the interface's first address of that family; IPv6: its link-local one",
             ),
-            "Our address in advertisements, one.",
+            "Source address of advertisements.",
         ),
         KeySchema::new(
             "link-address",
             ValueKind::Keyword(&[Keyword::new("own"), Keyword::new("virtual")]),
             DefaultValue::keyword("own"),
-            "The link address of `addresses`: the interface's `own`, so that neighbours are told of another one when they \
-             move; or the `virtual` router's, 00:00:5e:00:01 or, with IPv6, 00:00:5e:00:02, and `id`, which stays the same. \
-             The addresses are then on a link of their own that the daemon makes at the interface (macvlan).",
+            "MAC address of `addresses`. `own`: the interface's, which changes with a failover. `virtual`: the \
+             virtual router's, which stays the same: 00:00:5e:00:01 (IPv6: 00:00:5e:00:02) and `id`. The addresses \
+             are then on a macvlan link that the daemon makes at the interface.",
         ),
         KeySchema::new(
             "fencing-timeout",
             ValueKind::time_or_keyword(20, 120_000, "off"),
             DefaultValue::Derived("two and a half times `advertise`"),
-            "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
-             has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
+            "Fencing (dead-man timer): when the daemon has sent no advertisement for this long, the kernel drops \
+             packets to and from the addresses. Shorter than the failover time, longer than a restart. `off`: a \
+             daemon that hangs keeps the addresses.",
         )
         .formerly(&["dead-man"]),
         KeySchema::new(
             "self-check",
             ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
             DefaultValue::millis(10_000),
-            "While active, so often it is asked whether an address answers elsewhere; who announces one is heard at any time. \
-             `off`: neither.",
+            "Duplicate address detection: how often the active member checks whether another host answers for an \
+             address. Announcements of others are noticed at any time. `off`: neither.",
         ),
         KeySchema::new(
             "announce-every",
             ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
             DefaultValue::millis(60_000),
-            "While active, so often the addresses are announced to neighbours although nothing changed, for those that \
-             missed the announcements of a change. `off`: only after a change.",
+            "How often the active member repeats gratuitous ARP or neighbour advertisements, for neighbours that \
+             missed those of a failover. `off`: only after a failover.",
         ),
     ],
 };
@@ -139,13 +143,13 @@ pub static ALSO: TableSchema = TableSchema {
             "addresses",
             ValueKind::Addresses,
             DefaultValue::Required,
-            "What moves; the active member has them as `/32` or `/128`.",
+            "The addresses. The active member has them as `/32` or `/128`.",
         ),
         KeySchema::new(
             "interface",
             ValueKind::Text { form: TextFormat::Interface, unset: None },
             DefaultValue::Derived("the group's"),
-            "Where they are. When its link is down the member gives up.",
+            "Their interface. When its link is down the member gives up.",
         ),
     ],
 };
