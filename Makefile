@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: help try test bench prove package fmt lint setup
+.PHONY: help try test bench docs prove package fmt lint setup
 
 help:
 	@echo "make try    watch real requests being balanced, and a server being killed"
 	@echo "make test   the whole suite, end-to-end included"
 	@echo "make bench  side by side with HAProxy, nginx and others (minutes)"
+	@echo "make docs   the documentation as a site with search, in target/site"
 	@echo "make prove  the long runs; writes docs/proof/ (hours)"
 	@echo "make package  a Debian package and a tarball with checksums, in target/package"
 	@echo "make lint   what the gate says about form; make fmt mends the formatting"
@@ -28,6 +29,10 @@ bench:
 	$(CARGO) build --locked --release -p steelyard
 	$(CARGO) build --locked --release -p lab -p l7 --examples
 	bench/run
+
+docs:
+	@tests/setup site
+	site/build
 
 prove:
 	@tests/setup build test bench

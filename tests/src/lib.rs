@@ -25,6 +25,7 @@ pub mod path_uses;
 pub mod promise_tests;
 pub mod purity;
 pub mod sentences;
+pub mod site_pages;
 pub mod sizes;
 pub mod skip;
 pub mod tree;

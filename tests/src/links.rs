@@ -1,26 +1,39 @@
 //! Relative links in Markdown lead to existing files, and so do the paths in the repository's maps.
 //!
-//! Links to the web are not followed, and anchors within a page are not checked.
+//! Links to the web are not followed. Anchors are checked in [`crate::site_pages`].
 
 use std::path::{Component, Path};
 
 use crate::tree::{RuleBreach, SourceTree};
 
+/// A relative link in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLink<'t> {
+    /// The line, from 1.
+    pub line: usize,
+    /// The target as it is written, without the anchor; empty for a place of the same page.
+    pub path: &'t str,
+    /// What stands after `#`.
+    pub anchor: Option<&'t str>,
+}
+
 /// Relative links to files that do not exist.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
-        for (at, line) in file.text.lines().enumerate() {
-            for target in targets(line) {
-                let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
-                if !leads_somewhere(tree, &normal(&folder.join(target))) {
-                    let text = format!("the link to `{target}` leads nowhere");
-                    out.push(RuleBreach::new(&file.path, at + 1, text));
-                }
+        for link in links_of(&file.text).into_iter().filter(|link| !link.path.is_empty()) {
+            if !leads_somewhere(tree, &resolve(&file.path, link.path)) {
+                let text = format!("the link to `{}` leads nowhere", link.path);
+                out.push(RuleBreach::new(&file.path, link.line, text));
             }
         }
     }
     out
+}
+
+/// The path that a link of a page leads to.
+pub fn resolve(page: &str, path: &str) -> String {
+    normal(&Path::new(page).parent().unwrap_or(Path::new("")).join(path))
 }
 
 /// Pages that serve as a map of the source.
@@ -61,13 +74,21 @@ fn leads_somewhere(tree: &SourceTree, path: &str) -> bool {
     tree.files.iter().any(|file| file.path == path || file.path.starts_with(&prefix))
 }
 
-/// The targets of `[text](target)` in a line, without external links.
-fn targets(line: &str) -> Vec<&str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target.split('#').next().unwrap_or(target))
+/// The relative links `[text](path#anchor)` of a page.
+pub fn links_of(page: &str) -> Vec<PageLink<'_>> {
+    let numbered = page.lines().enumerate();
+    numbered.flat_map(|(at, line)| targets_of(line, at + 1)).collect()
+}
+
+fn targets_of(text: &str, line: usize) -> Vec<PageLink<'_>> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets
+        .map(|(target, _)| target)
         .filter(|target| !target.is_empty() && !target.contains(':'))
+        .map(|target| match target.split_once('#') {
+            Some((path, anchor)) => PageLink { line, path, anchor: Some(anchor) },
+            None => PageLink { line, path: target, anchor: None },
+        })
         .collect()
 }
 

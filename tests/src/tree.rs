@@ -1,4 +1,4 @@
-//! A source tree in memory: every text file of the repository with its path, or invented files for a rule's test.
+//! A source tree in memory: every file of the repository with its path, or invented files for a rule's test.
 //!
 //! `.git` and the top-level names of `.gitignore` are left out. Symbolic links are not followed. This module checks
 //! nothing; the rules do.
@@ -13,6 +13,7 @@ use crate::lexer::{self, RustToken};
 pub struct SourceFile {
     /// Path from the top of the tree, with forward slashes.
     pub path: String,
+    /// Empty for a file that is not UTF-8, such as a picture.
     pub text: String,
 }
 
@@ -60,7 +61,7 @@ impl SourceTree {
         SourceTree { files }
     }
 
-    /// Reads the tree under `top`; files that are not UTF-8 are left out.
+    /// Reads the tree under `top`.
     ///
     /// # Errors
     ///
@@ -117,10 +118,8 @@ impl SourceTree {
             read => read?,
         };
         let relative = path.strip_prefix(top).unwrap_or(path);
-        if let Ok(text) = String::from_utf8(bytes) {
-            self.files
-                .push(SourceFile { path: relative.to_string_lossy().replace('\\', "/"), text });
-        }
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        self.files.push(SourceFile { path: relative.to_string_lossy().replace('\\', "/"), text });
         Ok(())
     }
 }

@@ -15,6 +15,8 @@ use tests::{
 
 #[path = "tidy/shape.rs"]
 mod shape;
+#[path = "tidy/site.rs"]
+mod site;
 
 type TidyRule = fn(&SourceTree) -> Vec<RuleBreach>;
 
