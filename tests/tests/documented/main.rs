@@ -1,7 +1,7 @@
 //! Every command of the README and the pages below `docs/` is run as written, on a separate machine.
 //!
 //! `table` lists the commands that are run differently or not at all, each with its reason. Only the exit code of a
-//! command is checked; its output is covered by other tests. `STEELYARD_PAGES=docs/tls.md,docs/users.md` runs the
+//! command is checked; its output is covered by other tests. `STEELYARD_PAGES=docs/tls.md,docs/slo.md` runs the
 //! commands of these pages alone.
 
 #![allow(
