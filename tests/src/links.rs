@@ -37,7 +37,7 @@ pub fn resolve(page: &str, path: &str) -> String {
 }
 
 /// Pages that serve as a map of the source.
-const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/glossary.md"];
+const MAPS: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md"];
 /// How a path in backticks begins.
 const FOLDERS: [&str; 3] = ["crates/", "tests/", "docs/"];
 

@@ -304,7 +304,7 @@ fn a_path_on_a_map_that_does_not_exist_is_found() {
     let files = [("crates/x/src/a.rs", ""), ("crates/x/src/b/c.rs", "")];
     let page =
         "See `crates/x/src/{a.rs,b}`, `crates/x/src/`, `crates/x/src/a.rs::f` and `crates/*/y`.";
-    for map in ["ARCHITECTURE.md", "docs/glossary.md"] {
+    for map in ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md"] {
         let good = [files[0], files[1], (map, page)];
         let bad = [files[0], files[1], (map, "See `crates/x/src/{a,b}.rs`.")];
         finds(links::path_offences, &bad, "`crates/x/src/b.rs` leads nowhere", &good);
