@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod document;
+pub mod markdown;
 pub mod schema;
 pub mod source;
 pub mod typescript;

@@ -93,7 +93,8 @@ fn heading_anchors(page: &str) -> HashSet<String> {
     out
 }
 
-fn anchor_of(heading: &str) -> String {
+/// The anchor of a heading, as GitHub and mdBook make it.
+pub fn anchor_of(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let text = heading_text(heading);
     text.chars()

@@ -9,6 +9,7 @@ use model::cause::Cause;
 use model::config::load;
 use model::slo::outcome::{self, SloOutcome};
 use tests::contract::document::document;
+use tests::contract::markdown::markdown;
 use tests::contract::source::TypeIndex;
 use tests::contract::typescript::typescript;
 use tests::tree::{SourceFile, SourceTree, top};
@@ -101,6 +102,7 @@ fn the_contract_is_written_from_the_types() {
     let json = serde_json::to_string_pretty(&document).unwrap() + "\n";
     for (path, fresh) in [
         ("docs/reference/openapi.json", json),
+        ("docs/reference/api.md", markdown(&document)),
         ("crates/api/web/src/contract.ts", typescript(&document)),
     ] {
         if std::env::var_os("UPDATE_EXPECT").is_some() {
