@@ -1,10 +1,12 @@
-//! The reference of commands is generated from the built program's help.
+//! The reference of commands is generated from the built program's help, and the manual pages are well formed.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
 use std::process::Command;
 
 use tests::e2e::balancer::program;
+use tests::e2e::dir::TestDir;
+use tests::skip::skip;
 use tests::tree::top;
 
 const PAGE: &str = "docs/reference/commands.md";
@@ -62,4 +64,28 @@ fn the_reference_of_commands_is_what_the_program_says() {
         "{PAGE} is not what the program says: UPDATE_EXPECT=1 cargo test -p tests --test commands; first at {differs:?}"
     );
     assert!(fresh.matches("\n## ").count() > 50, "commands are missing");
+}
+
+#[test]
+fn manual_pages_of_commands_and_of_the_configuration_are_well_formed() {
+    if Command::new("mandoc").arg("-Tlint").arg("/dev/null").output().is_err() {
+        return skip("mandoc is not installed: tests/setup test");
+    }
+    let place = TestDir::new();
+    let written = Command::new(program()).arg("man").arg(place.path()).output().unwrap();
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let mut pages: Vec<_> =
+        std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    assert!(pages.len() > 50, "{pages:?}");
+    let mut linted = Command::new("mandoc");
+    let linted = linted.args(["-Tlint", "-W", "warning"]).args(&pages).output().unwrap();
+    assert!(linted.stdout.is_empty(), "{}", String::from_utf8_lossy(&linted.stdout));
+    assert!(linted.stderr.is_empty(), "{}", String::from_utf8_lossy(&linted.stderr));
+    let configuration = std::fs::read_to_string(place.path().join("steelyard.toml.5")).unwrap();
+    let reference = std::fs::read_to_string(top().join("docs/reference/configuration.md")).unwrap();
+    for header in reference.lines().filter_map(|line| line.strip_prefix("## `")) {
+        let header = header.trim_end_matches('`').replace('-', "\\-");
+        assert!(configuration.contains(&format!(".SH \\fB{header}\\fR\n")), "{header} is missing");
+    }
 }
