@@ -15,7 +15,7 @@ pub static ROOT: TableSchema = TableSchema {
             "global",
             ValueKind::table(&global::GLOBAL),
             DefaultValue::Inner,
-            "What belongs to the process, and defaults for services and pools.",
+            "Settings of the process, and defaults for services and pools.",
         ),
         KeySchema::new(
             "packets",
@@ -31,19 +31,20 @@ pub static ROOT: TableSchema = TableSchema {
                 most: MAX_OBJECTS,
             },
             DefaultValue::Absent,
-            "Virtual addresses and what is done with what arrives there, by name.",
+            "Services (frontends) by name: addresses to listen on, and where their traffic goes.",
         ),
         KeySchema::new(
             "pool",
             ValueKind::Named { table: &pool::POOL, form: TextFormat::Name, most: MAX_OBJECTS },
             DefaultValue::Absent,
-            "Servers and how to choose among them, by name.",
+            "Pools (backends) by name: servers and how to choose among them.",
         ),
         KeySchema::new(
             "vrrp",
             ValueKind::Named { table: &vrrp::VRRP, form: TextFormat::Name, most: vrrp::GROUPS },
             DefaultValue::Absent,
-            "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
+            "VRRP groups by name (RFC 9568): virtual addresses (VIPs) that several machines share, one of them \
+             active.",
         ),
         KeySchema::new(
             "heartbeat",
@@ -53,7 +54,7 @@ pub static ROOT: TableSchema = TableSchema {
                 most: heartbeat::PEERS,
             },
             DefaultValue::Absent,
-            "The other member that shares them, by its name: what both tell each other beside VRRP, by several paths.",
+            "Heartbeat with the other member of a pair, by its name, over several paths beside VRRP.",
         ),
         KeySchema::new(
             "auth",
@@ -75,19 +76,19 @@ pub static ROOT: TableSchema = TableSchema {
             "link",
             ValueKind::Named { table: &link::LINK, form: TextFormat::Name, most: link::BUNDLES },
             DefaultValue::Absent,
-            "Bundles of links, each used as one link by a device of the same name.",
+            "Bundles (link aggregation) by name: several links used as one network device of that name.",
         ),
         KeySchema::new(
             "mptcp",
             ValueKind::table(&mptcp::MPTCP),
             DefaultValue::Inner,
-            "By which addresses connections of Multipath TCP (`socket.mptcp`) take further paths.",
+            "Multipath TCP: the addresses by which connections with `socket.mptcp` take further paths.",
         ),
         KeySchema::new(
             "uplinks",
             ValueKind::table(&uplink::UPLINKS_TABLE),
             DefaultValue::Inner,
-            "What belongs to all uplinks below.",
+            "Settings of all uplinks below.",
         ),
         KeySchema::new(
             "uplink",
@@ -97,13 +98,13 @@ pub static ROOT: TableSchema = TableSchema {
                 most: uplink::UPLINKS,
             },
             DefaultValue::Absent,
-            "Gateways out of this machine's network, used side by side, by name.",
+            "Uplinks by name (multi-WAN): gateways to the internet that are used side by side.",
         ),
         KeySchema::new(
             "names",
             ValueKind::table(&dns::SERVER),
             DefaultValue::Inner,
-            "The name server: answers DNS queries for the zones below.",
+            "The authoritative name server (GSLB): answers DNS queries for the zones below.",
         ),
         KeySchema::new(
             "zone",
@@ -115,7 +116,7 @@ pub static ROOT: TableSchema = TableSchema {
             "name",
             ValueKind::Named { table: &dns::NAME, form: TextFormat::Domain, most: dns::NAMES },
             DefaultValue::Absent,
-            "Names in these zones and what they stand for: `[name.\"www.gslb.example.org\"]`.",
+            "Names in these zones and what they resolve to: `[name.\"www.gslb.example.org\"]`.",
         ),
     ],
 };

@@ -34,7 +34,8 @@ pub static POOL: TableSchema = TableSchema {
                 Keyword::new("down"),
             ]),
             DefaultValue::Derived("`unknown` when every server has a probe, else `up`"),
-            "What a server is before its first evidence; `unknown` takes work only while no server is up.",
+            "State of a server before its first health check; `unknown` servers get requests only while no server \
+             is up.",
         ),
         KeySchema::new(
             "all-down",
@@ -42,7 +43,8 @@ pub static POOL: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "`spread` when only packets are forwarded to the pool, else `refuse`",
             ),
-            "When no server may take work: refuse with the cause, or use every enabled server.",
+            "When no server is available: `refuse` requests with the cause, or `spread` them over every enabled \
+             server.",
         ),
         PROBE,
         AGENT,
@@ -54,7 +56,7 @@ pub static POOL: TableSchema = TableSchema {
                 most: MAX_SERVERS,
             },
             DefaultValue::Derived("required where `servers-from` is not written"),
-            "Its servers, at least one: tables, or in short their addresses.",
+            "Its servers, at least one: tables, or their addresses as a short form.",
         )
         .elements_inherit(),
         discovery::SERVERS_FROM,
@@ -65,7 +67,7 @@ pub static POOL: TableSchema = TableSchema {
             "timeout",
             ValueKind::table(&TIMEOUT),
             DefaultValue::Inner,
-            "Times towards servers.",
+            "Timeouts towards servers.",
         )
         .inherited()
         .proxy_only(),
@@ -81,14 +83,15 @@ pub static POOL: TableSchema = TableSchema {
             "source",
             ValueKind::AddressesOr("client"),
             DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
-            "Source addresses towards servers, used in turn; none: the kernel chooses. For `nat` services the return \
-             addresses, or `client`: servers see the client's own address and route back through this machine.",
+            "Source addresses for connections to servers, used in turn; none: the kernel chooses. For `nat` \
+             services the return addresses, or `client`: servers see the client's own address and route back \
+             through this machine.",
         ),
         KeySchema::new(
             "socket",
             ValueKind::table(&socket::POOL),
             DefaultValue::Inner,
-            "What is set on connections to servers.",
+            "Socket options of connections to servers.",
         )
         .inherited()
         .proxy_only(),
@@ -96,7 +99,7 @@ pub static POOL: TableSchema = TableSchema {
             "retries",
             ValueKind::count(0, 10),
             DefaultValue::count(2),
-            "Further attempts after a failed one that may be repeated.",
+            "Retries of failed requests that may be repeated.",
         )
         .proxy_only(),
         retry::RETRY,
@@ -136,7 +139,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "between-bytes",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::millis(30_000),
-            "Between two bytes of an answer, and between two reads by a server of its request.",
+            "Between two bytes of a response, and between two reads by a server of its request.",
         )
         .http_only(),
         // An hour without a message: streams of events send a comment or a ping more often.
@@ -144,8 +147,8 @@ static TIMEOUT: TableSchema = TableSchema {
             "stream",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::millis(3_600_000),
-            "The same in a stream of events (`text/event-stream`) or of gRPC messages (`application/grpc`), which may say \
-             nothing for long; at least `between-bytes`. Of a request of gRPC also between two bytes of the client.",
+            "The same in event streams (`text/event-stream`) and gRPC (`application/grpc`), which may be silent for \
+             long; at least `between-bytes`. For a gRPC request also between two bytes of the client.",
         )
         .http_only(),
         QUEUE_TIME,
@@ -154,7 +157,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "idle",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::millis(60_000),
-            "A kept connection, unless the server's own limit, once learned, is shorter.",
+            "An idle connection to a server, unless the server's own limit, once learned, is shorter.",
         )
         .http_only(),
         KeySchema::refused(
@@ -210,7 +213,7 @@ pub const FIRST_BYTE: KeySchema = KeySchema::new(
     "first-byte",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::millis(60_000),
-    "From the request's last byte to the answer's first.",
+    "From the request's last byte to the response's first.",
 )
 .http_only();
 
@@ -219,7 +222,7 @@ pub const ATTEMPTS: KeySchema = KeySchema::new(
     "attempts",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::Derived("`connect` and `first-byte` together, or with `retry.on-timeout` twice `first-byte`"),
-    "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way ends.",
+    "From the start of the first attempt to a response: after that no retry starts, and an attempt in progress ends.",
 )
 .http_only();
 
@@ -228,7 +231,7 @@ pub const QUEUE_TIME: KeySchema = KeySchema::new(
     "queue",
     ValueKind::time(0, DAY),
     DefaultValue::millis(1_000),
-    "Waiting for a server below its connection cap.",
+    "Waiting in the queue for a server below its connection limit.",
 );
 
 /// Per worker. Each costs a descriptor and the server's memory; without any, every request opens a connection.
@@ -236,7 +239,8 @@ pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
     "idle",
     ValueKind::count(0, 65_535),
     DefaultValue::count(256),
-    "Kept connections per server and worker. A server whose connection is not kept is told so (`Connection: close`).",
+    "Idle connection pool: idle connections per server and worker. A connection that is not to stay open is \
+     announced with `Connection: close`.",
 )
 .http_only();
 
@@ -245,5 +249,5 @@ pub const QUEUE_LENGTH: KeySchema = KeySchema::new(
     "queue",
     ValueKind::count(0, 1_000_000),
     DefaultValue::count(1_024),
-    "Exchanges waiting for a server, per worker.",
+    "Wait queue: requests waiting for a server, per worker.",
 );

@@ -57,7 +57,7 @@ static TIMEOUT_TABLE: TableSchema = TableSchema {
             "first-byte",
             ValueKind::time(1, 7 * DAY),
             OF_POOL,
-            "From the request's last byte to the answer's first.",
+            "From the request's last byte to the response's first.",
         )
         .http_only(),
         KeySchema::new(
@@ -66,35 +66,35 @@ static TIMEOUT_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "the pool's; at least what the rule's own times need for two attempts, if they need more than the pool's",
             ),
-            "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way \
-             ends.",
+            "From the start of the first attempt to a response: after that no retry starts, and an attempt in \
+             progress ends.",
         )
         .http_only(),
         KeySchema::new(
             "between-bytes",
             ValueKind::time(1, 7 * DAY),
             OF_POOL,
-            "Between two bytes of an answer, and between two reads by a server of its request.",
+            "Between two bytes of a response, and between two reads by a server of its request.",
         )
         .http_only(),
         KeySchema::new(
             "stream",
             ValueKind::time(1, 7 * DAY),
             OF_POOL,
-            "The same in a stream of events or of gRPC messages; at least `between-bytes`.",
+            "The same in event streams and gRPC; at least `between-bytes`.",
         )
         .http_only(),
         KeySchema::new(
             "queue",
             ValueKind::time(0, DAY),
             OF_POOL,
-            "Waiting for a server below its connection cap.",
+            "Waiting in the queue for a server below its connection limit.",
         ),
         KeySchema::new(
             "client-between-bytes",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::Derived("`timeout.between-bytes` of the service"),
-            "Between two bytes of a request's body, and between two reads by a client of its answer.",
+            "Between two bytes of a request's body, and between two reads by a client of its response.",
         )
         .http_only(),
         KeySchema::new(
@@ -114,25 +114,25 @@ static RETRY_TABLE: TableSchema = TableSchema {
             "on",
             ValueKind::Status,
             OF_POOL,
-            "Answers that are not passed on while another attempt may be made.",
+            "Response statuses that are retried instead of passed on.",
         ),
         KeySchema::new(
             "on-timeout",
             ValueKind::Flag,
             OF_POOL,
-            "Another attempt for a request that a server took and did not begin to answer in time.",
+            "Retry a request that a server received and did not begin to answer in time.",
         ),
         KeySchema::new(
             "on-malformed",
             ValueKind::Flag,
             OF_POOL,
-            "Another attempt for a request whose answer breaks the rules of HTTP.",
+            "Retry a request whose response breaks the rules of HTTP.",
         ),
         KeySchema::new(
             "unsent-only",
             ValueKind::Flag,
             OF_POOL,
-            "Otherwise another attempt only if no server can have received a byte of the request.",
+            "Otherwise retry only if no server can have received a byte of the request.",
         ),
     ],
 };
@@ -145,19 +145,19 @@ static BUFFER_TABLE: TableSchema = TableSchema {
             "request",
             REQUEST_KIND,
             OF_SERVICE,
-            "A request's body of up to so many bytes is read whole before a server is chosen.",
+            "A request's body of up to this size is read completely before a server is chosen.",
         ),
         KeySchema::new(
             "beyond",
             ValueKind::Keyword(BEYOND_WORDS),
             OF_SERVICE,
-            "A longer one: goes on to a server while it comes, or is refused with 413.",
+            "A longer body: `stream` it to a server as it arrives, or `refuse` it with 413.",
         ),
         KeySchema::new(
             "response",
             RESPONSE_KIND,
             OF_SERVICE,
-            "An answer's body is read so many bytes ahead of its client.",
+            "How many bytes of a response's body are read ahead of its client.",
         ),
     ],
 };

@@ -26,7 +26,7 @@ pub static SERVER: TableSchema = TableSchema {
             "cookie-value",
             ValueKind::Text { form: TextFormat::CookieValue, unset: None },
             DefaultValue::Derived("its name"),
-            "What names it in cookies of services with `sticky.cookie` `prefix` or `passive`.",
+            "Its value in cookies of services with `sticky.cookie` `prefix` or `passive`.",
         ),
         WEIGHT.inherited(),
         balance::PRIORITY,
@@ -41,7 +41,8 @@ pub static SERVER: TableSchema = TableSchema {
                 Keyword::new("disabled"),
             ]),
             DefaultValue::keyword("enabled"),
-            "What the operator wants of it: judged by its health, finish what it has, or take nothing.",
+            "Administrative state. `enabled`: the health check decides. `drain`: finish what it has. `disabled`: \
+             take nothing.",
         ),
         schedule::SCHEDULE.inherited(),
         CONNECTIONS.inherited(),
@@ -54,7 +55,7 @@ pub const WEIGHT: KeySchema = KeySchema::new(
     "weight",
     ValueKind::count(0, 256),
     DefaultValue::count(1),
-    "A server's share; 0 takes no new work. In a pool: for its servers that set none.",
+    "A server's share of the work; 0: no new requests. In a pool: the default of its servers.",
 );
 
 /// More than the 65,535 ports of one source address allow; further source addresses add to them.
@@ -62,5 +63,5 @@ pub const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
     ValueKind::count_or_keyword(1, 1_000_000, "off"),
     DefaultValue::unset("off"),
-    "Connections at a time to one server. In a pool: for each of its servers that set none.",
+    "Connection limit of one server. In a pool: the default of its servers.",
 );

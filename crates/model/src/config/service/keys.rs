@@ -35,8 +35,8 @@ pub static SERVICE: TableSchema = TableSchema {
                 Keyword::new("tunnel"),
             ]),
             DefaultValue::Required,
-            "The method: proxied requests, proxied bytes, or packets: sent on with another MAC address, translated \
-             both ways, or put into a tunnel.",
+            "Forwarding method: `http` proxies requests, `tcp` proxies bytes. The others forward packets: `mac` \
+             with another MAC address (direct server return), `nat` translated both ways, `tunnel` in a tunnel.",
         ),
         KeySchema::new(
             "pool",
@@ -48,7 +48,7 @@ pub static SERVICE: TableSchema = TableSchema {
             "timeout",
             ValueKind::table(&TIMEOUT),
             DefaultValue::Inner,
-            "Times towards clients.",
+            "Timeouts towards clients.",
         )
         .inherited(),
         KeySchema::new(
@@ -63,7 +63,7 @@ pub static SERVICE: TableSchema = TableSchema {
             "socket",
             ValueKind::table(&socket::ALL),
             DefaultValue::Inner,
-            "What is set on listeners and client connections.",
+            "Socket options of listeners and client connections.",
         )
         .inherited()
         .proxy_only(),
@@ -119,7 +119,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "between-bytes",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::millis(30_000),
-            "Between two bytes of a request's body, and between two reads by a client of its answer.",
+            "Between two bytes of a request's body, and between two reads by a client of its response.",
         )
         .http_only(),
         WHOLE,
@@ -127,7 +127,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "drain",
             ValueKind::time(0, DAY),
             DefaultValue::Derived("global.drain"),
-            "How long exchanges of a removed or changed service may finish.",
+            "How long requests in flight of a removed or changed service may finish.",
         )
         .proxy_only(),
         TUNNEL,
@@ -149,8 +149,8 @@ static LIMIT: TableSchema = TableSchema {
             "connections",
             ValueKind::count_or_keyword(1, 100_000_000, "off"),
             DefaultValue::unset("off"),
-            "Client connections at a time; `off`: the global limit alone. At the limit a connection without a request is \
-             closed for a newcomer.",
+            "Client connections at a time; `off`: the global limit alone. At the limit an idle connection is closed \
+             for a new one.",
         ),
         KeySchema::new(
             "connections-per-client",
@@ -189,7 +189,7 @@ pub const HEADER: KeySchema = KeySchema::new(
     "header",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::millis(10_000),
-    "A whole head, from the connection's first byte or the end of the previous exchange.",
+    "Complete request headers, from the connection's first byte or the end of the previous exchange.",
 )
 .http_only();
 
@@ -198,7 +198,7 @@ pub const IDLE_BOTH: KeySchema = KeySchema::new(
     "idle",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::millis(60_000),
-    "A keep-alive connection without a request: a client's, and a kept one towards a server.",
+    "A keep-alive connection without a request: a client's, and an idle one to a server.",
 );
 
 /// Timeout for silence within a message on both sides.
@@ -206,7 +206,7 @@ pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
     "between-bytes",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::millis(30_000),
-    "Between two bytes or two reads within a message, of a client and of a server.",
+    "Between two bytes or two reads within a message, for clients and servers.",
 );
 
 /// Off: the length of a good download or stream is unknown, and the times between bytes bound a stalled one.
@@ -232,7 +232,7 @@ pub const HEADER_BYTES: KeySchema = KeySchema::new(
     "header-bytes",
     ValueKind::size(1_024, 60 * 1_024),
     DefaultValue::Literal(ConfigValue::Size(32 * 1_024)),
-    "Bytes of a head.",
+    "Bytes of request headers.",
 )
 .http_only();
 
@@ -241,7 +241,7 @@ pub const HEADER_COUNT: KeySchema = KeySchema::new(
     "header-count",
     ValueKind::count(1, 256),
     DefaultValue::count(100),
-    "Fields of a head.",
+    "Number of request headers.",
 )
 .http_only();
 
@@ -259,5 +259,5 @@ pub const CONNECTION_BYTES: KeySchema = KeySchema::new(
     "connection-bytes",
     ValueKind::size(64 * 1_024, 16 * 1_024 * 1_024),
     DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
-    "Bytes of ours that one connection may hold.",
+    "Bytes of memory that one connection may hold.",
 );
