@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use tests::site_pages::{self, SUMMARY};
 use tests::tree::{SourceTree, top};
 
@@ -76,4 +77,18 @@ fn pictures_are_small() {
         seen += 1;
     }
     assert!(seen > 0, "there is no picture");
+}
+
+#[test]
+fn packages_that_look_at_the_site_are_named_with_their_digests_and_come_from_the_public_registry() {
+    let text = std::fs::read_to_string(top().join("site/package-lock.json")).unwrap();
+    let lock: Value = serde_json::from_str(&text).unwrap();
+    let packages = lock["packages"].as_object().unwrap();
+    for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+        let from = package["resolved"].as_str().unwrap_or_default();
+        assert!(from.starts_with("https://registry.npmjs.org/"), "{name}: {from}");
+        let digest = package["integrity"].as_str().unwrap_or_default();
+        assert!(digest.starts_with("sha512-"), "{name}: {digest}");
+    }
+    assert!(packages.len() > 2);
 }
