@@ -14,8 +14,8 @@ pub const OF_SERVICE: KeySchema = KeySchema::new(
     KEY,
     SIZE,
     DefaultValue::unset("off"),
-    "Bytes of a request's body, as they come, without the chunked coding. A longer one is refused with 413 and the cause \
-     `body-too-large`: before a server gets a byte of it where its length is known, else while it passes.",
+    "Maximum bytes of a request's body, as received, without the chunked coding. A longer one is refused with 413 and \
+     the cause `body-too-large`: before a server gets a byte if its length is known, else while it passes.",
 )
 .http_only();
 

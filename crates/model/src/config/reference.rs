@@ -109,7 +109,7 @@ Names are kebab-case: lower-case letters, digits, and single `-` between them.
 
 What a service or a pool does not set is taken from `[global]` where the key is marked *inherited*; what a server does
 not set is taken from its pool. Tables are inherited key by key; `\"off\"` written nearer wins. What is set nowhere has
-the default. `steelyard check --explain` prints every value in force and where it came from.
+the default. `steelyard check --explain` prints every active value and where it came from.
 
 Unknown keys, and settings that contradict each other or that this build does not carry, are errors.
 ";

@@ -14,14 +14,14 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
             "all",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "Log every exchange; otherwise only those with a cause, and servers' answers with 5xx.",
+            "Log every exchange; otherwise only errors: exchanges with a cause, and servers' responses with 5xx.",
         ),
         KeySchema::new(
             "sample",
             ValueKind::Share(1, 999_999, Some("off")),
             DefaultValue::unset("off"),
-            "Log this share of the exchanges that neither failed nor were slow, such as `\"1%\"`, with `weight` in the line, and \
-             every slow one. `off`: without `all` none of them.",
+            "Log this share of the exchanges that neither failed nor were slow, such as `\"1%\"`, with `weight` in \
+             the line, and every slow one. `off`: without `all` only errors.",
         ),
         KeySchema::new(
             "format",
@@ -39,8 +39,9 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
             "fields",
             ValueKind::Lines { form: TextFormat::LogField, most: MAX_LOG_FIELDS },
             DefaultValue::Absent,
-            "What a line of `json` or `logfmt` has, in this order: variables such as `status`, `header.NAME` and `cookie.NAME`, and `default` \
-             for everything that a line has without this key. docs/access-log.md lists the variables.",
+            "Fields of a line of `json` or `logfmt`, in this order: variables such as `status`, `header.NAME` and \
+             `cookie.NAME`, and `default` for all fields of a line without this key. docs/access-log.md lists the \
+             variables.",
         ),
         KeySchema::new(
             "target",

@@ -167,7 +167,7 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "share",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "Services with the same word here share a table: a client keeps the server of the same name.",
+            "Services with the same value share a table: a client keeps the server of the same name.",
         )
         .proxy_only(),
     ],

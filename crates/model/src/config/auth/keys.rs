@@ -11,8 +11,8 @@ pub const OF_SERVICE: KeySchema = KeySchema::new(
     "auth",
     ValueKind::Text { form: TextFormat::Name, unset: None },
     DefaultValue::Absent,
-    "Whoever asks for something of a server must prove who it is: the name of a table `[auth.NAME]`. What rules answer, \
-     redirect or deny is not asked for.",
+    "Authentication: the name of a table `[auth.NAME]`. Requests that rules answer, redirect or deny need no \
+     credentials.",
 )
 .http_only();
 
@@ -59,9 +59,9 @@ pub static AUTH: TableSchema = TableSchema {
                 Keyword::new("request"),
             ]),
             DefaultValue::Required,
-            "What a client shows: `basic`: a name and a password (RFC 7617). `api-key`: a key in a field or in the query. \
-             `jwt`: a signed token (RFC 7519). `request`: whatever a server of `pool` accepts, which is asked for each \
-             request.",
+            "Kind of credentials: `basic`: a name and a password (RFC 7617). `api-key`: a key in a header field or in \
+             the query. `jwt`: a signed token (RFC 7519). `request`: external authentication, where a server of `pool` \
+             decides about each request.",
         ),
         KeySchema::new(
             "file",
@@ -75,7 +75,7 @@ pub static AUTH: TableSchema = TableSchema {
             "realm",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Derived("the name of the table"),
-            "What browsers show with the question for a password; with `jwt` a part of the refusal.",
+            "Realm that browsers show when they prompt for a password; with `jwt` a part of the refusal.",
         ),
         KeySchema::new(
             "header",
@@ -83,20 +83,20 @@ pub static AUTH: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "`X-Api-Key` for `api-key`, unless `query` is written; `Authorization` for `jwt`, unless `cookie` is written",
             ),
-            "The field that has the key or the token. In `Authorization` a token has the scheme `Bearer`.",
+            "Header field with the key or the token. In `Authorization` a token has the scheme `Bearer`.",
         ),
         KeySchema::new(
             "query",
             ValueKind::Text { form: TextFormat::Token, unset: None },
             DefaultValue::Absent,
-            "The parameter of the query that has the key, in the place of a field. The log shows `-` for it.",
+            "Query parameter with the key, instead of a header field. The log shows `-` for it.",
         ),
         KeySchema::new(
             "user-field",
             ValueKind::Text { form: TextFormat::FieldName, unset: None },
             DefaultValue::Absent,
-            "A field with the user's name for servers; with `jwt` it has the claim `sub`. What clients send under this name \
-             reaches no server.",
+            "Header field with the user's name for servers; with `jwt` the claim `sub`. Fields of clients with this \
+             name reach no server.",
         ),
         KeySchema::new(
             "keep-credentials",
@@ -109,69 +109,70 @@ pub static AUTH: TableSchema = TableSchema {
             "cache",
             ValueKind::time_or_keyword(1_000, 86_400_000, "off"),
             DefaultValue::Derived("`5m`; `off` for `request`"),
-            "How long a proven password or token is not checked again. It ends when the file changes, and for a token when \
-             the token ends. `request`: how long a 2xx answer counts for each request with the same question, unless the answer \
-             says less.",
+            "How long a verified password or token is cached. It ends when the file changes, and for a token when the \
+             token expires. `request`: how long a 2xx response is cached for the same check, unless the response \
+             limits it further.",
         ),
         KeySchema::new(
             "cookie",
             ValueKind::Text { form: TextFormat::Token, unset: None },
             DefaultValue::Absent,
-            "`jwt`: the cookie that has the token, in the place of a field.",
+            "`jwt`: the cookie with the token, instead of a header field.",
         ),
         KeySchema::new(
             "jwks-url",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Absent,
-            "`jwt`: the URL of the JWK Set in the place of `file`: `https`, or `http` on this machine. It is fetched in the \
-             background. Until there are keys, requests with a token get 503.",
+            "`jwt`: the URL of the JWK Set, instead of `file`: `https`, or `http` on this machine. It is fetched in \
+             the background. Until there are keys, requests with a token get 503.",
         ),
         KeySchema::new(
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Derived("whom the machine trusts"),
-            "`jwks-url`: a file of authorities in PEM that may have signed the certificate of its server.",
+            "`jwks-url`: a PEM file of CAs for its server's certificate.",
         ),
         // Issuers announce a key before they use it, and a token with another one has the set fetched at once.
         KeySchema::new(
             "refresh",
             ValueKind::time(1_000, 86_400_000),
             DefaultValue::millis(300_000),
-            "`jwks-url`: how often it is fetched again, at the latest. `max-age` of the answer shortens it, to a minute at \
-             least. A token with an unknown key has it fetched at once, but not within 5 s of the last time.",
+            "`jwks-url`: the longest time between two fetches. `max-age` of the response shortens it, to a minute at \
+             least. A token with an unknown key triggers a fetch, but not within 5 s of the last one.",
         ),
         // A day lets somebody come to work and mend it; a withdrawn key counts no longer than that.
         KeySchema::new(
             "keep",
             ValueKind::time(2_000, 2_592_000_000),
             DefaultValue::millis(86_400_000),
-            "`jwks-url`: how long keys count while they cannot be fetched again. Then requests with a token get 503.",
+            "`jwks-url`: how long keys are valid while they cannot be fetched again. Then requests with a token get \
+             503.",
         ),
         KeySchema::new(
             "algorithms",
             ValueKind::KeywordList(&ALGORITHMS),
             DefaultValue::Derived("those with public keys: all but `HS256`, `HS384` and `HS512`"),
-            "`jwt`: the algorithms of signatures that are accepted. `HS256` and its like need keys that can sign, too.",
+            "`jwt`: accepted signature algorithms. The keys of `HS256` and the like can also sign.",
         ),
         KeySchema::new(
             "issuer",
             ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Absent,
-            "`jwt`: who may have issued a token: the claim `iss`. It must be written.",
+            "`jwt`: accepted issuers: the claim `iss`. Required.",
         ),
         KeySchema::new(
             "audience",
             ValueKind::Texts { form: TextFormat::VisibleText, unset: None },
             DefaultValue::Absent,
-            "`jwt`: whom a token must be for: the claim `aud` must name one of them. Unless it is written, a token may not \
-             have that claim.",
+            "`jwt`: accepted audiences: the claim `aud` must name one of them. Without this key a token must not have \
+             that claim.",
         ),
         // What clocks that are kept by NTP differ by is far less; ten minutes are for those that are not.
         KeySchema::new(
             "leeway",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(60_000),
-            "`jwt`: how far the clock of the issuer may differ, for the claims `exp` and `nbf`.",
+            "`jwt`: tolerance for a different clock of the issuer, for the claims `exp` and `nbf`.",
         ),
         KeySchema::new(
             "required-claims",
@@ -184,59 +185,60 @@ pub static AUTH: TableSchema = TableSchema {
             "claim-fields",
             ValueKind::Lines { form: TextFormat::Field, most: 16 },
             DefaultValue::Absent,
-            "`jwt`: fields with claims for servers, `field: name` each. What clients send under these names reaches no server.",
+            "`jwt`: header fields with claims for servers, `field: name` each. Fields of clients with these names \
+             reach no server.",
         ),
         KeySchema::new(
             "pool",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "`request`: the pool whose servers are asked. It must be written.",
+            "`request`: the pool of the authentication servers. Required.",
         ),
         KeySchema::new(
             "path",
             ValueKind::Text { form: TextFormat::RequestPath, unset: None },
             DefaultValue::text("/"),
-            "`request`: the path of the question, with a query if needed.",
+            "`request`: the path of the check, with a query if needed.",
         ),
         KeySchema::new(
             "host",
             ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
             DefaultValue::unset("auto"),
-            "`request`: the Host of the question; `auto`: the one of the client's request.",
+            "`request`: the Host of the check; `auto`: that of the client's request.",
         ),
         // A check reads a session; one that takes longer is in trouble, and so is each client that waits for it.
         KeySchema::new(
             "timeout",
             ValueKind::time(10, 60_000),
             DefaultValue::millis(2_000),
-            "`request`: how long a question may take in all: queue, connection and answer.",
+            "`request`: time for the whole check: queue, connection and response.",
         ),
         KeySchema::new(
             "send",
             ValueKind::Texts { form: TextFormat::FieldName, unset: Some("none") },
             DefaultValue::Derived("`[\"Cookie\", \"Authorization\"]`"),
-            "`request`: fields of the client's request that the question has too.",
+            "`request`: header fields of the client's request to include in the check.",
         ),
         KeySchema::new(
             "take",
             ValueKind::Texts { form: TextFormat::FieldName, unset: None },
             DefaultValue::Absent,
-            "`request`: fields of a 2xx answer that the request to the server gets. What clients send under these names \
-             reaches no server, also if the answer lacks them.",
+            "`request`: header fields of a 2xx response to add to the request for the server. Fields of clients with \
+             these names reach no server, even if the response lacks them.",
         ),
         KeySchema::new(
             "on-failure",
             ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("allow")]),
             DefaultValue::keyword("refuse"),
-            "`request`: what happens without a usable answer: `refuse`: 503. `allow`: the request passes, without the fields \
-             of `take`.",
+            "`request`: without a usable response: `refuse`: 503. `allow`: the request passes, without the fields of \
+             `take`.",
         ),
         // A second of a thousand requests that each wait for a quarter of it.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 10_000),
             DefaultValue::count(256),
-            "`request`: questions under way per worker; a further one counts as failed.",
+            "`request`: checks in flight per worker; further ones fail.",
         ),
     ],
 };

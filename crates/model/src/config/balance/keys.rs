@@ -18,15 +18,15 @@ pub const HASH_ON: KeySchema = KeySchema::new(
     "hash-on",
     ValueKind::Table { table: &HASH_ON_TABLE, short: TableShorthand::Key("by"), unset: None },
     DefaultValue::Absent,
-    "`maglev`, `bounded-hash`: what is hashed; where a request lacks it, the client's address. Short form: the word \
-     alone. Not written: the client's address.",
+    "`maglev`, `bounded-hash`: what is hashed; if a request lacks it, the client's address. Short form: the value of \
+     `by`. Default: the client's address.",
 );
 
 pub const JUDGE: KeySchema = KeySchema::new(
     "judge",
     ValueKind::Table { table: &JUDGE_TABLE, short: TableShorthand::None, unset: Some("off") },
     DefaultValue::unset("off"),
-    "Weighs servers again and again by what they have to do and how they do it; `off`: weights stay as written.",
+    "Weight controller: adjusts weights by the servers' load and response times; `off`: weights stay as written.",
 );
 
 /// A second is the shortest ramp with more than one step; a day is longer than any cache takes to fill.
@@ -83,7 +83,7 @@ pub const LAST_RESORT: KeySchema = KeySchema::new(
     "last-resort",
     ValueKind::Flag,
     DefaultValue::Literal(crate::config::value::ConfigValue::Flag(false)),
-    "Gets requests only when no other server is available, whatever `spill-over` is.",
+    "Gets requests only when no other server is available, for any `spill-over`.",
 );
 
 /// Keys of `balance` that apply to some policies only.
@@ -117,7 +117,7 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived(
                 "`least-request` when an `http` service uses the pool, else `round-robin`",
             ),
-            "The policy; the page on load balancing policies says which is for what.",
+            "The policy; docs/choosing.md compares them.",
         ),
         // Envoy's bound as well. The default is the largest prime below 2^14, which has a hundred entries for each of
         // 163 servers.
@@ -187,52 +187,52 @@ static JUDGE_TABLE: TableSchema = TableSchema {
             "active",
             SAY,
             DefaultValue::count(50),
-            "Say of exchanges in flight, percent.",
+            "Weight of exchanges in flight in the decision, percent.",
         ),
         KeySchema::new(
             "new",
             SAY,
             DefaultValue::count(50),
-            "Say of exchanges begun in the interval, percent.",
+            "Weight of exchanges begun in the interval, percent.",
         ),
         KeySchema::new(
             "latency",
             SAY,
             DefaultValue::count(0),
-            "Say of the time that probes take, percent.",
+            "Weight of the duration of health checks, percent.",
         ),
         KeySchema::new(
             "agent",
             SAY,
             DefaultValue::count(0),
-            "Say of the load that servers report, percent. The four make 100.",
+            "Weight of the load that servers report, percent. The four sum to 100.",
         ),
         // As often as probes, which give the latencies.
         KeySchema::new(
             "every",
             ValueKind::time(100, DAY),
             DefaultValue::millis(2_000),
-            "Between two judgements.",
+            "Time between two adjustments.",
         ),
         KeySchema::new(
             "sensitivity",
             ValueKind::count(0, 100),
             DefaultValue::count(5),
-            "Weights are published when they change by more than so many percent of their sum.",
+            "Weights are updated when they change by more than this percentage of their sum.",
         ),
         // 100 is no smoothing.
         KeySchema::new(
             "smoothing",
             ValueKind::count(100, 10_000),
             DefaultValue::count(150),
-            "In percent: a new weight goes the part 100/`smoothing` of the way.",
+            "In percent: a weight moves by the fraction 100/`smoothing` towards its target.",
         ),
         // Above 256 a weight would exceed the range of servers' own weights.
         KeySchema::new(
             "bound",
             ValueKind::count(2, 256),
             DefaultValue::count(20),
-            "The largest weight; the smallest is 1, an untroubled server has half of it.",
+            "The largest weight; the smallest is 1, and a server with average load has half of it.",
         ),
     ],
 };

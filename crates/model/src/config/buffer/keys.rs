@@ -21,7 +21,7 @@ pub const BUFFER: KeySchema = KeySchema::new(
     "buffer",
     ValueKind::table(&BUFFER_TABLE),
     DefaultValue::Inner,
-    "Bodies that are read ahead of whoever is to have them, so that slow clients hold no server.",
+    "Buffering of request and response bodies, so that slow clients hold no server.",
 )
 .http_only();
 
@@ -33,28 +33,28 @@ static BUFFER_TABLE: TableSchema = TableSchema {
             "request",
             REQUEST_KIND,
             DefaultValue::unset("off"),
-            "A request's body of up to so many bytes is read whole before a server is chosen; then the request can be sent \
-             again as one without a body can.",
+            "Request buffering: a request's body of up to this size is read whole before a server is chosen; the \
+             request can then be retried like one without a body.",
         ),
         KeySchema::new(
             "beyond",
             ValueKind::Keyword(BEYOND_WORDS),
             DefaultValue::keyword("stream"),
-            "A longer one: goes on to a server while it comes, or is refused with 413. Likewise where `memory` is used up: \
-             refused with 503.",
+            "A longer body: `stream` passes it to a server while it arrives, `refuse` refuses it with 413. The same \
+             applies when `memory` is used up: refused with 503.",
         ),
         KeySchema::new(
             "response",
             RESPONSE_KIND,
             DefaultValue::unset("off"),
-            "An answer's body is read so many bytes ahead of its client, and its server is free once all of it was read. \
-             Such answers are copied, not spliced.",
+            "Response buffering: a response's body is read this many bytes ahead of its client, and its server is \
+             free once all of it was read. Such responses are copied, not spliced.",
         ),
         KeySchema::new(
             "memory",
             ValueKind::size(64 * 1_024, 1 << 40),
             DefaultValue::Literal(ConfigValue::Size(64 * 1_024 * 1_024)),
-            "Bytes of this service that may be kept so at a time, over all workers.",
+            "Memory for buffered bodies of this service at a time, over all workers.",
         ),
     ],
 };

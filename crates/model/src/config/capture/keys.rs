@@ -33,65 +33,66 @@ pub static CAPTURE: TableSchema = TableSchema {
             "service",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
-            "The service that it is about; none: every proxied one.",
+            "The service to capture; none: every proxied one.",
         ),
         KeySchema::new(
             "latency",
             ValueKind::time(1, 3_600_000),
             DefaultValue::Absent,
-            "An exchange that takes longer calls for a capture, if the other conditions hold too.",
+            "An exchange that takes longer starts a capture, if it meets the other conditions too.",
         ),
         KeySchema::new(
             "cause",
             ValueKind::KeywordList(&CAUSES),
             DefaultValue::Absent,
-            "An exchange most of whose time is one of these, as `explain slow` names them.",
+            "An exchange that spent most of its time on one of these, as `explain slow` names them, starts a capture.",
         ),
         KeySchema::new(
             "from",
             ValueKind::Prefixes,
             DefaultValue::Absent,
-            "Clients that it is about; none: all. Alone: whatever is measured of them calls for a capture.",
+            "Client networks; none: all. Alone: every measured exchange of these clients starts a capture.",
         ),
         KeySchema::new(
             "errors",
             ValueKind::count(1, 99),
             DefaultValue::Absent,
-            "More than so many percent of a service's exchanges were errors within ten seconds, of at least twenty.",
+            "A percentage of errors among a service's exchanges within ten seconds, of at least twenty, that starts a \
+             capture.",
         ),
         // A payload of 16 KiB is one record of TLS; captures must not become copies of the traffic.
         KeySchema::new(
             "payload",
             ValueKind::size(0, 16 * 1024),
             DefaultValue::Literal(ConfigValue::Size(0)),
-            "Of packets with which a head of HTTP/1 begins, so much is kept beyond the TCP header, without the values of \
-             fields that carry secrets; of all others headers alone.",
+            "Bytes to store behind the TCP header of packets that begin with an HTTP/1 head, without the values of \
+             fields that carry secrets; of all others only the headers are stored.",
         ),
         KeySchema::new(
             "size",
             ValueKind::size(64 * 1024, 1024 * 1024 * 1024),
             DefaultValue::Literal(ConfigValue::Size(4 * 1024 * 1024)),
-            "So much of what passed is kept in memory, and so large a file may be.",
+            "Size of the packets in memory, and of the largest file.",
         ),
         // Two seconds after the trigger: retransmissions that follow it are seen.
         KeySchema::new(
             "time",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(2_000),
-            "How long packets of the connections concerned are added after it began.",
+            "How long a capture goes on after its start.",
         ),
         // A trigger that holds for hours makes one file a minute, not one for each packet.
         KeySchema::new(
             "pause",
             ValueKind::time(0, 86_400_000),
             DefaultValue::millis(60_000),
-            "From the end of one to the beginning of the next.",
+            "Pause from the end of a capture to the beginning of the next.",
         ),
         KeySchema::new(
             "keep",
             ValueKind::count(1, 1_000),
             DefaultValue::count(10),
-            "Files that are kept; the oldest goes.",
+            "Files that are stored; the oldest is removed.",
         ),
     ],
 };

@@ -6,8 +6,8 @@ pub const BREAKER: KeySchema = KeySchema::new(
     "breaker",
     ValueKind::table(&BREAKER_TABLE),
     DefaultValue::Inner,
-    "Circuit breakers: what may be under way at a time over all workers; what exceeds it is refused at once with 503 and \
-     the cause `circuit-open`, `tcp` connections with a reset.",
+    "Circuit breakers: limits over all workers. Requests above a limit are refused at once with 503 and the cause \
+     `circuit-open`, `tcp` connections with a reset.",
 )
 .proxy_only();
 
@@ -23,26 +23,26 @@ static BREAKER_TABLE: TableSchema = TableSchema {
             "connections",
             ValueKind::count_or_keyword(1, MOST, "off"),
             DefaultValue::unset("off"),
-            "Open connections to the servers of the pool, idle ones included. Before a request is refused an idle one of \
-             its worker is closed.",
+            "Open connections to the servers of the pool, including idle ones. An idle connection of the worker is \
+             closed before a request is refused.",
         ),
         KeySchema::new(
             "pending",
             ValueKind::count_or_keyword(0, MOST, "off"),
             DefaultValue::unset("off"),
-            "Requests that wait for a server below its cap.",
+            "Requests in the wait queue.",
         ),
         KeySchema::new(
             "requests",
             ValueKind::count_or_keyword(1, MOST, "off"),
             DefaultValue::unset("off"),
-            "Requests, or `tcp` connections, that servers have.",
+            "Requests, or `tcp` connections, in flight at servers.",
         ),
         KeySchema::new(
             "retries",
             ValueKind::count_or_keyword(0, MOST, "off"),
             DefaultValue::unset("off"),
-            "Requests whose further attempt is under way; besides `retry.budget`.",
+            "Requests whose retry is in flight; in addition to `retry.budget`.",
         ),
     ],
 };

@@ -11,7 +11,7 @@ pub const COMPRESS: KeySchema = KeySchema::new(
     "compress",
     ValueKind::Table { table: &COMPRESS_TABLE, short: TableShorthand::Switch, unset: Some("off") },
     DefaultValue::unset("off"),
-    "Answers are compressed for clients that take it, where their server has not done so. Short form: `true`.",
+    "Compression of responses for clients that accept it, if the server has not compressed them. Short form: `true`.",
 )
 .http_only();
 
@@ -27,7 +27,7 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
                 Keyword::new("gzip"),
             ]),
             DefaultValue::Literal(ConfigValue::Keywords(Cow::Borrowed(&["zstd", "br", "gzip"]))),
-            "Which codings, the one that is preferred first: it is taken where a client likes several alike.",
+            "Codings in order of preference, for clients that accept several with the same weight.",
         ),
         KeySchema::new(
             "types",
@@ -36,28 +36,28 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
                 "`text/*`, `image/svg+xml` and of `application/`: `json`, `javascript`, `xml`, `xhtml+xml`, `rss+xml`, \
                  `atom+xml`, `ld+json`, `manifest+json`, `wasm`",
             ),
-            "Of which media types; `text/*`: of all that begin so.",
+            "Media types to compress; `text/*`: all that begin with `text/`.",
         ),
         // An answer of less than a kibibyte fits one packet either way.
         KeySchema::new(
             "min",
             ValueKind::size(1, 1 << 30),
             DefaultValue::Literal(ConfigValue::Size(1_024)),
-            "Answers with fewer bytes are left as they are; those of unknown length are compressed.",
+            "Minimum size: responses with fewer bytes are not compressed; those of unknown length are.",
         ),
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 65_535),
             DefaultValue::count(64),
-            "Answers being compressed at a time, per worker: each takes up to 2 MiB. What is more goes as it is.",
+            "Responses compressed at a time, per worker: each takes up to 2 MiB. Others are not compressed.",
         ),
         // A fifth of the cores stays for connections that need no compression.
         KeySchema::new(
             "busy",
             ValueKind::count(1, 100),
             DefaultValue::count(80),
-            "A worker that was busy for more than this share of its time, percent, compresses no further answers; 100: \
-             it always does.",
+            "Percentage of its time that a worker may be busy before it stops compressing responses; 100: it always \
+             compresses.",
         ),
     ],
 };

@@ -8,9 +8,8 @@ pub const WRITE_BACK: KeySchema = KeySchema::new(
     "write-back",
     ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("file"), Keyword::new("overlay")]),
     DefaultValue::keyword("off"),
-    "Where changes made while running are kept, unless they say otherwise: in the `file`, with its comments; in an \
-     `overlay` beside it, where a tool writes the file; `off`: until the file is read again. Words about servers are \
-     remembered in any case.",
+    "Where changes at runtime are stored by default: in the `file`, with its comments; in an `overlay` beside it, for \
+     files that a tool writes; `off`: nowhere, until the file is read again. Server commands are stored in any case.",
 );
 
 /// Whether changes over the API may affect more than the product.
@@ -19,9 +18,9 @@ pub const ALLOW_PROGRAMS: KeySchema = KeySchema::new(
     ValueKind::Flag,
     DefaultValue::Literal(ConfigValue::Flag(false)),
     "Changes over the API may set programs that are run (`hook`, `probe.program`), files of secrets that are sent \
-     (`probe.secret-file`, `heartbeat.witness.token`), servers on Unix sockets, the access log's file, and of `global.control` `socket`, `mode`, \
-     `state`, `audit`, `tokens` and `client-authorities`. Otherwise what the file says of them stands. This key itself is \
-     set in the file alone.",
+     (`probe.secret-file`, `heartbeat.witness.token`), servers on Unix sockets, the access log's file, and `socket`, \
+     `mode`, `state`, `audit`, `tokens` and `client-authorities` of `global.control`. Otherwise only the file can set \
+     them. This key itself can only be set in the file.",
 );
 
 /// Size limit of the audit log.
@@ -29,7 +28,7 @@ pub const AUDIT: KeySchema = KeySchema::new(
     "audit",
     ValueKind::size(64 * 1024, 1024 * 1024 * 1024),
     DefaultValue::Literal(ConfigValue::Size(8 * 1024 * 1024)),
-    "The record of who ordered what: so large it may be; then its older half goes.",
+    "Maximum size of the audit log; beyond it the older half is removed.",
 );
 
 /// Where the API and its page are served over TCP.
@@ -37,7 +36,8 @@ pub const LISTEN: KeySchema = KeySchema::new(
     "listen",
     ValueKind::Socket,
     DefaultValue::Absent,
-    "Address and port of the API and its page over TCP. Whoever has no token may look, on a loopback address; elsewhere a token and TLS are needed.",
+    "Address and port of the API and the web page over TCP. On a loopback address clients without a token may look; \
+     on other addresses a token and TLS are required.",
 );
 
 /// Who may use the API.
@@ -45,7 +45,7 @@ pub const TOKENS: KeySchema = KeySchema::new(
     "tokens",
     ValueKind::Text { form: TextFormat::File, unset: None },
     DefaultValue::Absent,
-    "The file of tokens, a line each from `steelyard token`; only root or the daemon's user may be able to write it.",
+    "File of tokens, one line each from `steelyard token`. Only root or the daemon's user may have write permission.",
 );
 
 /// The API's certificate.
@@ -53,7 +53,7 @@ pub const CERTIFICATE: KeySchema = KeySchema::new(
     "certificate",
     ValueKind::Text { form: TextFormat::File, unset: None },
     DefaultValue::Absent,
-    "PEM file with the certificate for `listen`, and its key there or beside it as for a service. It is watched.",
+    "PEM file with the certificate for `listen`, and its key there or beside it as for a service. Changes are watched.",
 );
 
 /// Authorities for client certificates.
@@ -61,8 +61,8 @@ pub const CLIENT_AUTHORITIES: KeySchema = KeySchema::new(
     "client-authorities",
     ValueKind::Text { form: TextFormat::File, unset: None },
     DefaultValue::Absent,
-    "PEM file with who may have signed certificates of the API's clients; what each may do is a line of `tokens`, from \
-     `steelyard token --certificate`. It is watched.",
+    "PEM file with the CAs of the API's client certificates; the role of each is a line of `tokens`, from `steelyard \
+     token --certificate`. Changes are watched.",
 );
 
 /// Host names under which the API may be requested.
@@ -70,5 +70,5 @@ pub const HOSTS: KeySchema = KeySchema::new(
     "hosts",
     ValueKind::Texts { form: TextFormat::Domain, unset: None },
     DefaultValue::Absent,
-    "Names under which browsers may ask for `listen`; addresses, and `localhost`, always may.",
+    "Host names that browsers may use for `listen`; addresses and `localhost` are always allowed.",
 );

@@ -8,7 +8,7 @@ pub const SERVERS_FROM: KeySchema = KeySchema::new(
     "servers-from",
     ValueKind::Table { table: &SERVERS_FROM_TABLE, short: TableShorthand::None, unset: None },
     DefaultValue::Absent,
-    "Where servers are found, besides those in `servers`.",
+    "Service discovery: more servers, from DNS or a file.",
 );
 
 static SERVERS_FROM_TABLE: TableSchema = TableSchema {
@@ -19,7 +19,7 @@ static SERVERS_FROM_TABLE: TableSchema = TableSchema {
             "dns",
             ValueKind::Text { form: TextFormat::Host, unset: None },
             DefaultValue::Absent,
-            "A name: each of its records is a server. It is asked for again when its time to live ends.",
+            "DNS name: each of its records is a server. It is resolved again when its time to live ends.",
         ),
         KeySchema::new(
             "type",
@@ -32,33 +32,33 @@ static SERVERS_FROM_TABLE: TableSchema = TableSchema {
             "port",
             ValueKind::count(1, 65_535),
             DefaultValue::Absent,
-            "`dns`: the servers' port; SRV records bring their own.",
+            "`dns`: the servers' port; SRV records have their own.",
         ),
         KeySchema::new(
             "resolver",
             ValueKind::Socket,
             DefaultValue::Absent,
-            "`dns`: whom to ask; none: those of /etc/resolv.conf.",
+            "`dns`: the resolver; none: those of /etc/resolv.conf.",
         ),
         KeySchema::new(
             "file",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Absent,
-            "A file with `ADDRESS:PORT [weight=N] [name=NAME]` a line, read again when it changes.",
+            "A file with a line `ADDRESS:PORT [weight=N] [name=NAME]` for each server, read again when it changes.",
         ),
         // One server at least: an empty answer is more likely a fault of the source than an empty pool.
         KeySchema::new(
             "min",
             ValueKind::count(1, 10_000),
             DefaultValue::count(1),
-            "An answer with fewer servers is not believed: the last good one stands.",
+            "Minimum of servers: a result with fewer is ignored, and the last good one stays.",
         ),
         // A wrong answer must not fill the pool.
         KeySchema::new(
             "max",
             ValueKind::count(1, 10_000),
             DefaultValue::count(256),
-            "Servers taken from one answer; further ones are left out, with a warning.",
+            "Maximum of servers from one result; others are left out, with a warning.",
         ),
     ],
 };

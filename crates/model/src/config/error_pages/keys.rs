@@ -13,7 +13,7 @@ pub const ERROR_PAGE: KeySchema = KeySchema::new(
     "error-page",
     ValueKind::List { table: &ERROR_PAGE_TABLE, short: TableShorthand::None, most: PAGES },
     DefaultValue::Absent,
-    "Own pages for errors, in the place of the balancer's text. The first page that names a status counts.",
+    "Custom error pages, instead of the balancer's text. The first page that names a status is used.",
 )
 .http_only();
 
@@ -25,8 +25,7 @@ static ERROR_PAGE_TABLE: TableSchema = TableSchema {
             "status",
             ValueKind::Status,
             DefaultValue::Required,
-            "The statuses that it is for, 400 to 599: of the balancer's own answers, of `deny`, and of an `answer` \
-             without a body.",
+            "Statuses with this page, 400 to 599: of local replies, of `deny`, and of an `answer` without a body.",
         ),
         KeySchema::new(
             "file",
@@ -39,14 +38,14 @@ static ERROR_PAGE_TABLE: TableSchema = TableSchema {
             "format",
             ValueKind::Keyword(&[Keyword::new("body"), Keyword::new("http")]),
             DefaultValue::keyword("body"),
-            "What the file holds: the page alone, or a status line and fields before it, as HAProxy's `errorfile` has \
-             them. Fields of connections and lengths are left out.",
+            "Format of the file: `body` is the page alone, `http` has a status line and header fields before it, like \
+             HAProxy's `errorfile`. Fields about connections and lengths are left out.",
         ),
         KeySchema::new(
             "body",
             ValueKind::Text { form: TextFormat::FreeText, unset: None },
             DefaultValue::Absent,
-            "The page as a text, in the place of a file.",
+            "The page as a text, instead of a file.",
         ),
         KeySchema::new(
             "type",
@@ -70,8 +69,8 @@ static ERROR_PAGE_TABLE: TableSchema = TableSchema {
             "intercept",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "`true`: it also replaces servers' answers with such a status. Of their fields `WWW-Authenticate`, \
-             `Proxy-Authenticate`, `Allow` and `Retry-After` stay.",
+            "`true`: the page also replaces responses of servers with such a status. Of their fields \
+             `WWW-Authenticate`, `Proxy-Authenticate`, `Allow` and `Retry-After` stay.",
         ),
     ],
 };

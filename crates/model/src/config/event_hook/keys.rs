@@ -8,7 +8,7 @@ pub const HOOK: KeySchema = KeySchema::new(
     "hook",
     ValueKind::List { table: &HOOK_TABLE, short: TableShorthand::None, most: 64 },
     DefaultValue::Absent,
-    "Programs that are told of events.",
+    "Programs that are run when events are sent.",
 );
 
 /// Events that can start a hook.
@@ -125,34 +125,34 @@ static HOOK_TABLE: TableSchema = TableSchema {
             "run",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Required,
-            "The program, by its whole path. No shell reads it; the event is in its environment.",
+            "The program, by its absolute path. It is started without a shell; the event is in its environment.",
         ),
         KeySchema::new(
             "on",
             ValueKind::KeywordList(&EVENTS),
             DefaultValue::Required,
-            "Kinds of events; `all`: every kind but those about hooks.",
+            "Names of events; `all`: every event except those about hooks.",
         ),
         // A program that sends a message needs a second or two; one that hangs must not hold its place.
         KeySchema::new(
             "timeout",
             ValueKind::time(10, 600_000),
             DefaultValue::millis(10_000),
-            "It is killed, with all that it started, after so long.",
+            "Time after which the program and its child processes are killed.",
         ),
         // A burst of events must not become a burst of processes.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 64),
             DefaultValue::count(4),
-            "So many may run at a time.",
+            "Programs that may run at a time.",
         ),
         // The queue bounds the memory of a burst.
         KeySchema::new(
             "queue",
             ValueKind::count(0, 1_024),
             DefaultValue::count(64),
-            "So many events may wait.",
+            "Events that may wait.",
         ),
     ],
 };

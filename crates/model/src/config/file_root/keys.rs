@@ -21,7 +21,7 @@ pub static ROOT: TableSchema = TableSchema {
             "packets",
             ValueKind::table(&packets::PACKETS),
             DefaultValue::Inner,
-            "What the packet plane is made of, for services with `forward` `mac`, `nat` or `tunnel`.",
+            "The packet plane (XDP), for services with `forward` `mac`, `nat` or `tunnel`.",
         ),
         KeySchema::new(
             "service",
@@ -60,7 +60,7 @@ pub static ROOT: TableSchema = TableSchema {
             "auth",
             ValueKind::Named { table: &auth::AUTH, form: TextFormat::Name, most: auth::OBJECTS },
             DefaultValue::Absent,
-            "Who may come in, by name: passwords, keys and tokens that services and rules ask for.",
+            "Authentication by name: passwords, API keys, tokens and external authentication for services and rules.",
         ),
         KeySchema::new(
             "capture",
@@ -70,7 +70,7 @@ pub static ROOT: TableSchema = TableSchema {
                 most: capture::RULES,
             },
             DefaultValue::Absent,
-            "When packets of connections are written down by themselves, by name.",
+            "Rules that capture packets automatically, by name.",
         ),
         KeySchema::new(
             "link",

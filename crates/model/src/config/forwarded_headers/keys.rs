@@ -9,7 +9,7 @@ pub const FORWARDED: KeySchema = KeySchema::new(
     "forwarded",
     ValueKind::table(&TABLE),
     DefaultValue::Inner,
-    "Which headers tell the server about the client.",
+    "Header fields that name the client to servers.",
 )
 .http_only();
 
@@ -21,16 +21,16 @@ static TABLE: TableSchema = TableSchema {
             "x-forwarded",
             ValueKind::Keyword(ACTIONS),
             DefaultValue::keyword("append"),
-            "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed. Other \
-             `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. What a client sends that is not in `trust` \
-             never passes: `keep` and `append` then replace it, X-Real-IP too. `pass`: all of them go on as any client \
-             wrote them, nothing is added, and rules see them.",
+            "X-Forwarded-For and X-Forwarded-Proto: passed unchanged, appended to, replaced, or removed. Other \
+             `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. Fields of a client that is not in \
+             `trust` never pass: `keep` and `append` then replace them, X-Real-IP too. `pass`: all of them pass as any \
+             client wrote them, nothing is added, and rules see them.",
         ),
         KeySchema::new(
             "forwarded",
             ValueKind::Keyword(ACTIONS),
             DefaultValue::keyword("keep"),
-            "Forwarded (RFC 7239): likewise. With `keep` nothing is added where none came.",
+            "Forwarded (RFC 7239): likewise. With `keep` nothing is added if there was none.",
         ),
         KeySchema::new(
             "client-field",
@@ -40,8 +40,8 @@ static TABLE: TableSchema = TableSchema {
                 unset: Some("off"),
             },
             DefaultValue::unset("off"),
-            "A field with the client's address, written after the rules, so that a rule may remove the client's own first. \
-             Short form: its name.",
+            "Header field with the client IP, written after the rules, so that a rule can remove the client's own \
+             field first. Short form: its name.",
         ),
         KeySchema::new(
             "via",
@@ -71,14 +71,15 @@ static CLIENT_FIELD: TableSchema = TableSchema {
                 Keyword::new("if-absent"),
             ]),
             DefaultValue::keyword("set"),
-            "`set`: it replaces every field of the name, in any spelling. `add`: another line behind those that are there. \
-             `list`: the last line of the name gets `, ` and the address. `if-absent`: written where no field of the name is.",
+            "`set`: it replaces every field of the name, in any spelling. `add`: another line after existing ones. \
+             `list`: the last line of the name gets `, ` and the address. `if-absent`: written if there is no field of \
+             the name.",
         ),
         KeySchema::new(
             "except",
             ValueKind::Prefixes,
             DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
-            "Networks of clients for whom nothing is written: what they send goes on as it came.",
+            "Networks of clients without this field: their own field passes unchanged.",
         ),
     ],
 };

@@ -17,9 +17,9 @@ pub const STICKY_SECRET_FILE: KeySchema = KeySchema::new(
     "sticky-secret-file",
     ValueKind::Text { form: TextFormat::File, unset: None },
     DefaultValue::Derived("a secret of this machine's own, kept in the state directory"),
-    "The file of the secret that cookies of `sticky` are made with, the same on all members of a pair or fleet: one line, 32 \
-     to 512 visible characters; a second line is the secret before, which is still accepted. Only root or the daemon's user may \
-     read it. It is watched.",
+    "File with the secret for cookies of `sticky`, the same on all members of a pair or fleet: one line, 32 to 512 \
+     visible characters; a second line is the previous secret, which is still accepted. Only root or the daemon's user \
+     may read it. Changes are watched.",
 );
 
 /// When to warn of a certificate that will expire.
@@ -27,7 +27,7 @@ pub const CERTIFICATE_WARNING: KeySchema = KeySchema::new(
     "certificate-warning",
     ValueKind::time(0, 3_660 * 86_400_000),
     DefaultValue::millis(14 * 86_400_000),
-    "A service's certificate that ends within so long is told of, once: `certificate-expires`.",
+    "Sends the event `certificate-expires` once when a service's certificate expires within this time.",
 );
 
 pub static GLOBAL: TableSchema = TableSchema {
@@ -45,15 +45,15 @@ pub static GLOBAL: TableSchema = TableSchema {
             "connections",
             ValueKind::count_or_keyword(1, 100_000_000, "auto"),
             DefaultValue::unset("auto"),
-            "Client connections over all services; `auto`: half of what the file descriptor limit leaves after 128 of our own, for each \
-             client may need a second one towards a server; 16 at least, 1,000,000 at most.",
+            "Client connections over all services; `auto`: half of the file descriptors that are left after 128 for \
+             the daemon, because each client may need a second one towards a server; at least 16, at most 1,000,000.",
         ),
         // 30 s let ordinary requests end, as Kubernetes' terminationGracePeriodSeconds.
         KeySchema::new(
             "drain",
             ValueKind::time(0, 86_400_000),
             DefaultValue::millis(30_000),
-            "How long a stop lets exchanges finish.",
+            "Graceful shutdown: how long exchanges may finish after a stop.",
         ),
         KeySchema::new(
             "access-log",
@@ -73,7 +73,7 @@ pub static GLOBAL: TableSchema = TableSchema {
                 unset: Some(control::NO_SOCKET),
             },
             DefaultValue::Inner,
-            "The local API and what is kept on disk. `off`: no socket; signals alone command the daemon.",
+            "The control API and the state on disk. `off`: no socket, only signals control the daemon.",
         ),
         KeySchema::new(
             "metrics",
@@ -83,14 +83,14 @@ pub static GLOBAL: TableSchema = TableSchema {
                 unset: Some("off"),
             },
             DefaultValue::unset("off"),
-            "The Prometheus endpoint. Short form: where it listens.",
+            "The Prometheus metrics endpoint. Short form: its address.",
         ),
         telemetry::TELEMETRY,
         KeySchema::new(
             "timeout",
             ValueKind::table(&TIMEOUT),
             DefaultValue::Inner,
-            "Default times of services and pools.",
+            "Default timeouts of services and pools.",
         ),
         KeySchema::new(
             "limit",
@@ -111,7 +111,8 @@ pub static GLOBAL: TableSchema = TableSchema {
             "sample",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),
             DefaultValue::count(64),
-            "For `explain slow` one exchange in so many is measured whatever it takes, and every slow or failed one; `off`: none.",
+            "For `explain slow` and traces: one exchange in this many is measured, and every slow or failed one; \
+             `off`: none.",
         ),
         STICKY_SECRET_FILE,
         CERTIFICATE_WARNING,
@@ -129,9 +130,9 @@ pub static CONTROL: TableSchema = TableSchema {
             "socket",
             ValueKind::Text { form: TextFormat::File, unset: Some(control::NO_SOCKET) },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_SOCKET))),
-            "Unix socket of the local API; `off`: none. A user other than root has `$XDG_RUNTIME_DIR/steelyard/control.sock`. \
-             Where there can be none at the usual path, as with a read-only root, the daemon runs without, with a warning; a \
-             path that is written here must be writable.",
+            "Unix socket of the control API; `off`: none. The default of users other than root is \
+             `$XDG_RUNTIME_DIR/steelyard/control.sock`. If the default path is not writable, as with a read-only root, \
+             the daemon runs without a socket and reports a warning; a path that is written here must be writable.",
         ),
         KeySchema::new(
             "mode",
@@ -143,13 +144,13 @@ pub static CONTROL: TableSchema = TableSchema {
             "state",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_STATE_DIR))),
-            "Directory of generations and kept states. A user other than root has `$XDG_STATE_HOME/steelyard`.",
+            "Directory of generations and state. The default of users other than root is `$XDG_STATE_HOME/steelyard`.",
         ),
         KeySchema::new(
             "generations",
             ValueKind::count(1, 1_000),
             DefaultValue::count(20),
-            "Generations kept for rollback.",
+            "Generations stored for rollback.",
         ),
         control::WRITE_BACK,
         control::ALLOW_PROGRAMS,

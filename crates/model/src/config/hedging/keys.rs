@@ -6,8 +6,9 @@ pub const HEDGE: KeySchema = KeySchema::new(
     "hedge",
     ValueKind::Table { table: &HEDGE_TABLE, short: TableShorthand::Key("after"), unset: Some("off") },
     DefaultValue::unset("off"),
-    "When an idempotent request is sent to a second server as well, because the first one has not begun to answer; it is a \
-     further attempt within `retries` and the budget, and the first answer is passed on. Short form: after how long.",
+    "Hedging: when an idempotent request is also sent to a second server, because the first one has not begun to \
+     answer. It counts as a retry within `retries` and the budget, and the first response is passed on. Short form: \
+     the delay.",
 )
 .http_only();
 
@@ -19,21 +20,22 @@ static HEDGE_TABLE: TableSchema = TableSchema {
             "after",
             ValueKind::time(1, 60_000),
             DefaultValue::Absent,
-            "When the first one has been silent for so long.",
+            "Delay: the first server has been silent for this long.",
         ),
         // Below the median every second request would be sent twice; 99 is the last whole percent.
         KeySchema::new(
             "percentile",
             ValueKind::count(50, 99),
             DefaultValue::Derived("95 where `after` is not written"),
-            "When it has been silent for longer than so many percent of the pool's answers took to begin in the last 5 to 10 s.",
+            "Delay as a percentile: the first server has been silent for longer than this percentage of the pool's \
+             responses took to begin in the last 5 to 10 s.",
         ),
         // A second request is work for another server, so it must be able to save some milliseconds.
         KeySchema::new(
             "at-least",
             ValueKind::time(0, 60_000),
             DefaultValue::millis(5),
-            "Not sooner than this, whatever the percentile is.",
+            "Minimum delay, for any percentile.",
         ),
     ],
 };

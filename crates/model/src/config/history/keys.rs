@@ -11,7 +11,7 @@ pub const HISTORY: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::Inner,
-    "Rates and states kept on disk, for `report --since`. Short form: how large.",
+    "History of rates and states on disk, for `report --since`. Short form: its size.",
 );
 
 static HISTORY_TABLE: TableSchema = TableSchema {
@@ -22,20 +22,20 @@ static HISTORY_TABLE: TableSchema = TableSchema {
             "size",
             ValueKind::size(64 * 1024, 64 << 30),
             DefaultValue::Literal(ConfigValue::Size(64 << 20)),
-            "Bytes on disk; then the oldest goes.",
+            "Maximum size on disk; beyond it the oldest records are removed.",
         ),
         KeySchema::new(
             "keep",
             ValueKind::time(3_600_000, 3_660 * 86_400_000),
             DefaultValue::millis(30 * 86_400_000),
-            "How long.",
+            "Maximum age of records.",
         ),
         // A minute is the step of most monitoring; a second is the finest that states are looked at.
         KeySchema::new(
             "step",
             ValueKind::time(1_000, 3_600_000),
             DefaultValue::millis(60_000),
-            "Between two records; what is older than two days is kept in steps of fifteen.",
+            "Time between two records; records older than two days are merged into steps of fifteen.",
         ),
     ],
 };

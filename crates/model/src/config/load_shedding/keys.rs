@@ -6,8 +6,8 @@ pub const SHED: KeySchema = KeySchema::new(
     "shed",
     ValueKind::Table { table: &SHED_TABLE, short: TableShorthand::Key("target"), unset: Some("off") },
     DefaultValue::unset("off"),
-    "When the queue for a server below its cap is held to what servers take in time: the newest of the lowest class is \
-     refused with 503 and the cause `overload-shed`. Short form: the target.",
+    "Load shedding: when the wait queue is limited to what servers can take in time. The newest request of the lowest \
+     class is refused with 503 and the cause `overload-shed`. Short form: the target.",
 )
 .proxy_only();
 
@@ -20,14 +20,14 @@ static SHED_TABLE: TableSchema = TableSchema {
             "target",
             ValueKind::time(1, 60_000),
             DefaultValue::millis(50),
-            "The longest wait that is still good.",
+            "The longest acceptable wait.",
         ),
         // Long enough for a burst to pass.
         KeySchema::new(
             "interval",
             ValueKind::time(10, 600_000),
             DefaultValue::millis(500),
-            "Nothing is shed before the longest wait stood above the target for so long.",
+            "How long the longest wait must be above the target before shedding begins.",
         ),
     ],
 };

@@ -18,8 +18,8 @@ pub const OBJECTIVE: KeySchema = KeySchema::new(
     "objective",
     ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("available"), unset: None },
     DefaultValue::Absent,
-    "What users are promised: how many operations succeed, and how many are fast. What is left of it is counted, and an \
-     alarm tells when it goes too quickly. Short form: `available`.",
+    "SLO: the share of operations that must succeed, and the share that must be fast. The error budget is calculated, \
+     and an alarm is raised when it burns too quickly. Short form: `available`.",
 )
 .proxy_only();
 
@@ -31,21 +31,21 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             "available",
             ValueKind::Share(LEAST, MOST, Some("off")),
             DefaultValue::Literal(ConfigValue::Share(999_000)),
-            "Operations that succeed: an answer below 500, or a `tcp` connection that ended in order. What a client spoils \
-             itself does not count.",
+            "Availability: share of operations that succeed, by a response below 500, or a `tcp` connection that \
+             ended in order. Errors of clients do not count.",
         ),
         KeySchema::new(
             "fast",
             ValueKind::time(1, HOUR),
             DefaultValue::Absent,
-            "An operation that takes no longer is fast, from its first byte to the answer's last.",
+            "Latency: the longest duration of a fast operation, from its first byte to the response's last.",
         )
         .http_only(),
         KeySchema::new(
             "share",
             ValueKind::Share(LEAST, MOST, None),
             DefaultValue::Literal(ConfigValue::Share(990_000)),
-            "Operations that are fast; those that fail are not.",
+            "Share of operations that must be fast; failed ones are not fast.",
         )
         .http_only(),
         // A month evens out the days of a week; a quarter is the longest.
@@ -53,34 +53,34 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             "window",
             ValueKind::time(DAY, 90 * DAY),
             DefaultValue::millis(30 * DAY),
-            "Over so much time. After a restart it is taken from the history.",
+            "Window of the SLO. After a restart it is read from the history.",
         ),
         // Below ten, single accidents would raise alarms at night.
         KeySchema::new(
             "at-least",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(10),
-            "Bad operations in an alarm's longer span below which it is not raised.",
+            "Minimum of bad operations in an alarm's longer span to raise it.",
         ),
         KeySchema::new(
             "networks",
             ValueKind::count(1, 4_096),
             DefaultValue::count(64),
-            "Networks of clients that are told apart; what is more is counted together.",
+            "Client networks that are counted separately; others are counted together.",
         ),
         // The prefixes that RFC 7871 §11.1 recommends, so that no single client is identified.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),
             DefaultValue::count(24),
-            "Bits of a network in IPv4.",
+            "Prefix length of an IPv4 network.",
         ),
         // The prefix that RFC 7871 §11.1 recommends: /56.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),
             DefaultValue::count(56),
-            "Bits of a network in IPv6.",
+            "Prefix length of an IPv6 network.",
         ),
     ],
 };

@@ -10,7 +10,8 @@ pub const EJECT: KeySchema = KeySchema::new(
     "eject",
     ValueKind::Table { table: &EJECT_TABLE, short: TableShorthand::None, unset: Some("off") },
     DefaultValue::Inner,
-    "When a server is put out for a while for what it answers; `off`: only probes and connections judge.",
+    "Outlier detection: when a server is ejected for a while because of its responses; `off`: only health checks and \
+     failed connections decide.",
 )
 .http_only();
 
@@ -23,56 +24,56 @@ static EJECT_TABLE: TableSchema = TableSchema {
             "failures",
             ValueKind::count(1, 10_000),
             DefaultValue::count(5),
-            "Failures in a row, over all workers, that put a server out.",
+            "Consecutive failures, over all workers, that eject a server.",
         ),
         // Above a half, more answers fail than succeed.
         KeySchema::new(
             "rate",
             ValueKind::count(1, 100),
             DefaultValue::count(50),
-            "Failures of the interval, percent of its answers and failures, that put a server out.",
+            "Failure rate of the interval, percent of its responses and failures, that ejects a server.",
         ),
         // Truncated answers are rare in good times, so a small share is a fault of the server.
         KeySchema::new(
             "cut-rate",
             ValueKind::count(1, 100),
             DefaultValue::count(5),
-            "Answers cut in the middle, percent likewise and at least three, that put a server out.",
+            "Rate of responses cut in the middle, percent likewise and at least three, that ejects a server.",
         ),
         // With fewer, one failure would be more than ten percent.
         KeySchema::new(
             "volume",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(10),
-            "Answers and failures of the interval below which `rate` proves nothing.",
+            "Minimum of responses and failures in the interval for `rate`.",
         ),
         KeySchema::new(
             "interval",
             ValueKind::time(200, 60_000),
             DefaultValue::millis(1_000),
-            "What is looked back on.",
+            "The window of time that is counted.",
         ),
         // Five seconds are time for a restart of the server's process.
         KeySchema::new(
             "time",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(5_000),
-            "The first time out; each further one is twice as long, less a random share of a tenth.",
+            "Duration of the first ejection; each further one is twice as long, less a random share of up to a tenth.",
         ),
         // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
         KeySchema::new(
             "most",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(300_000),
-            "The longest time out.",
+            "The longest ejection.",
         ),
         // Half of the pool: what is left must carry the load.
         KeySchema::new(
             "share",
             ValueKind::count(0, 100),
             DefaultValue::count(50),
-            "Servers that may be out at a time, percent of those that are to take work, rounded down; those that are \
-             down count.",
+            "Servers that may be ejected at a time, percent of the enabled ones, rounded down; servers that are down \
+             count.",
         ),
         KeySchema::new(
             "on",
@@ -81,7 +82,7 @@ static EJECT_TABLE: TableSchema = TableSchema {
                 first: 502,
                 last: 504,
             }]))),
-            "Answers that count as failures.",
+            "Statuses of responses that count as failures.",
         ),
     ],
 };

@@ -18,7 +18,8 @@ pub static PACKETS: TableSchema = TableSchema {
             "interfaces",
             ValueKind::Texts { form: TextFormat::Interface, unset: Some("auto") },
             DefaultValue::unset("auto"),
-            "Where packets are taken; `auto`: where services' and return addresses are, and where servers are reached.",
+            "Interfaces that receive packets; `auto`: where services' and return addresses are, and where servers are \
+             reached.",
         ),
         KeySchema::new(
             "mode",
@@ -28,35 +29,36 @@ pub static PACKETS: TableSchema = TableSchema {
                 Keyword::new("generic"),
             ]),
             DefaultValue::keyword("auto"),
-            "In the driver, in the kernel's generic hook, or the first where it can and else the second.",
+            "XDP mode: `native` in the driver, `generic` in the network stack, `auto`: native where possible, else \
+             generic.",
         ),
         KeySchema::new(
             "flows",
             ValueKind::count(1_024, 67_108_864),
             DefaultValue::count(1_048_576),
-            "Flows that fit at a time, for direct return and for `nat` each. Memory is taken at once, about 40 bytes for \
-             each of the first and 132 for each of the second, up to twice that where it is rounded up to a power of \
-             two; changing it makes the tables anew.",
+            "Size of the connection tables, for direct server return and for `nat` each. Memory is allocated at once, \
+             about 40 bytes for each flow of the first and 132 for each of the second, up to twice that because of \
+             rounding up to a power of two; a change creates new tables.",
         ),
         KeySchema::new(
             "fragments",
             ValueKind::count(64, 1_048_576),
             DefaultValue::count(8_192),
-            "First fragments that are remembered so that later ones follow; about 64 bytes each.",
+            "First fragments in the table, so that later ones follow; about 64 bytes each.",
         ),
         KeySchema::new(
             "insight",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),
             DefaultValue::count(64),
-            "One connection in so many is watched for `explain slow`: its handshake, what is sent again, windows that \
-             stand closed, resets; `off`: none.",
+            "Sampling for `explain slow`: one connection in this many is watched (handshake, retransmissions, closed \
+             windows, resets); `off`: none.",
         ),
         KeySchema::new(
             "pins",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),
-            "Directory of a BPF file system where programs and tables outlive the process. One daemon's at a time: those in \
-             several network namespaces need one each.",
+            "Directory of a BPF file system where programs and tables outlive the process. It belongs to one daemon \
+             at a time: daemons in several network namespaces need one each.",
         ),
         KeySchema::new(
             "return",
@@ -72,7 +74,7 @@ pub const PROTOCOL: KeySchema = KeySchema::new(
     "protocol",
     ValueKind::KeywordList(&[Keyword::new("tcp"), Keyword::new("udp")]),
     DefaultValue::Literal(ConfigValue::Keywords(Cow::Borrowed(&["tcp"]))),
-    "Which packets it takes: `\"tcp\"`, `\"udp\"`, or a list of both.",
+    "Protocols that it forwards: `\"tcp\"`, `\"udp\"`, or a list of both.",
 )
 .packets_only();
 
@@ -81,7 +83,7 @@ pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
     "fin-timeout",
     ValueKind::time(1_000, DAY),
     DefaultValue::millis(30_000),
-    "How long a closed connection is remembered; its port towards the server is free after that.",
+    "How long a closed connection stays in the table; its port towards the server is free after that.",
 )
 .packets_only();
 
@@ -90,9 +92,9 @@ pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
     "stale-timeout",
     ValueKind::time(1_000, 365 * DAY),
     DefaultValue::millis(7_440_000),
-    "An open connection without a packet is forgotten after this (RFC 5382 says two hours and four minutes at least); what \
-     comes later is discarded by `nat`, and chosen anew by a hash of the connection by `mac` and `tunnel`. Where room is \
-     short the longest idle give way sooner. Longer than servers keep idle connections.",
+    "Idle timeout of an open connection (RFC 5382: at least two hours and four minutes). Later packets are dropped by \
+     `nat`, and sent to a server by a hash of the connection by `mac` and `tunnel`. When the table is full, the \
+     longest idle connections are removed sooner. Set it longer than servers keep idle connections.",
 )
 .packets_only();
 
@@ -101,7 +103,7 @@ pub const EMBRYONIC: KeySchema = KeySchema::new(
     "embryonic",
     ValueKind::time(1_000, DAY),
     DefaultValue::millis(30_000),
-    "A connection before its handshake is complete.",
+    "Timeout of a connection before its handshake is complete.",
 )
 .packets_only();
 
@@ -110,7 +112,7 @@ pub const HALF_CLOSED: KeySchema = KeySchema::new(
     "half-closed",
     ValueKind::time(1_000, 7 * DAY),
     DefaultValue::millis(300_000),
-    "A connection after one end has closed.",
+    "Timeout of a connection after one end has closed.",
 )
 .packets_only();
 
@@ -119,7 +121,7 @@ pub const UDP: KeySchema = KeySchema::new(
     "udp",
     ValueKind::time(1_000, 7 * DAY),
     DefaultValue::millis(120_000),
-    "A UDP flow without a packet.",
+    "Idle timeout of a UDP flow.",
 )
 .packets_only();
 
@@ -143,7 +145,7 @@ pub const MSS_CLAMP: KeySchema = KeySchema::new(
     "mss-clamp",
     ValueKind::count_or_keyword(88, 65_495, "off"),
     DefaultValue::unset("off"),
-    "The largest segment size that client and server are told (`forward = \"nat\"`).",
+    "Upper limit of the segment size (MSS) in SYN packets (`forward = \"nat\"`).",
 )
 .packets_only();
 
@@ -152,8 +154,8 @@ pub const REPLICATE: KeySchema = KeySchema::new(
     "replicate",
     ValueKind::Keyword(&[Keyword::new("both"), Keyword::new("flows"), Keyword::new("affinity"), Keyword::new("none")]),
     DefaultValue::keyword("both"),
-    "What the other machine of a heartbeat is told, so that a takeover keeps it: connections (`flows`), who sticks to \
-     which server (`affinity`). For services at shared addresses.",
+    "What is replicated to the peer of a heartbeat, so that it survives a failover: connections (`flows`), sticky \
+     sessions (`affinity`). For services at virtual addresses.",
 )
 .packets_only();
 
@@ -162,7 +164,7 @@ pub const GUARD: KeySchema = KeySchema::new(
     "guard",
     ValueKind::table(&GUARD_TABLE),
     DefaultValue::Inner,
-    "Whom the service takes, and how much.",
+    "Access lists, rate limits, connection limits, bans and SYN cookies.",
 )
 .packets_only();
 
@@ -201,32 +203,32 @@ static GUARD_TABLE: TableSchema = TableSchema {
             "allow",
             ValueKind::Prefixes,
             DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
-            "Only clients of these networks; none written: all.",
+            "Only clients of these networks; none: all.",
         ),
         KeySchema::new(
             "deny",
             ValueKind::Prefixes,
             DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
-            "No clients of these networks; where both lists hold a client the longer prefix decides.",
+            "No clients of these networks; if both lists contain a client, the longer prefix decides.",
         ),
         KeySchema::new(
             "ban",
             ValueKind::time_or_keyword(1_000, DAY, "off"),
             DefaultValue::unset("off"),
-            "How long a client that went above a `source` limit is refused, with all its packets.",
+            "Ban: how long all packets of a client above a `source` limit are dropped.",
         ),
         KeySchema::new(
             "half-open",
             ValueKind::count_or_keyword(1, 100_000_000, "off"),
             DefaultValue::unset("off"),
-            "Connections without a complete handshake from which on the alarm stands. Beyond it `mac` and `tunnel` take \
-             new ones only as fast as half-open ones end.",
+            "Half-open connections that raise the alarm. Above it `mac` and `tunnel` accept new connections only as \
+             fast as half-open ones end.",
         ),
         KeySchema::new(
             "syn-cookies",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "`nat`: from `half-open` on clients are answered with SYN cookies, and servers see only those that answer.",
+            "`nat`: above `half-open` clients are answered with SYN cookies, and servers see only clients that answer.",
         ),
         CONNECTIONS,
         SYN_RATE,
@@ -236,7 +238,7 @@ static GUARD_TABLE: TableSchema = TableSchema {
             "source",
             ValueKind::table(&SOURCE_TABLE),
             DefaultValue::Inner,
-            "The same limits for each client: an IPv4 address, or a network of IPv6 with 64 bits.",
+            "The same limits for each client: an IPv4 address, or an IPv6 /64.",
         ),
     ],
 };
@@ -252,7 +254,7 @@ const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
     ValueKind::count_or_keyword(1, 100_000_000, "off"),
     DefaultValue::unset("off"),
-    "Flows at a time.",
+    "Connections at a time.",
 );
 
 const SYN_RATE: KeySchema = KeySchema::new(
@@ -274,5 +276,5 @@ const BANDWIDTH: KeySchema = KeySchema::new(
     "bandwidth",
     ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: Some("off") },
     DefaultValue::unset("off"),
-    "What clients may send.",
+    "Bandwidth from clients.",
 );

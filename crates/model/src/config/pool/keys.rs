@@ -205,7 +205,7 @@ pub const CONNECT: KeySchema = KeySchema::new(
     "connect",
     ValueKind::time(1, 10 * 60_000),
     DefaultValue::millis(3_000),
-    "Until a connection is established.",
+    "Time to establish a connection.",
 );
 
 /// Time limit for the start of a response.

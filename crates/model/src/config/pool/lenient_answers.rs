@@ -10,7 +10,7 @@ pub const LENIENT_ANSWERS: KeySchema = KeySchema::new(
         Keyword::new("space-before-colon"),
     ]),
     DefaultValue::Absent,
-    "Faults in heads of answers that are mended instead of refused with 502: `Content-Length` several times with equal \
-     values, lines that end with LF alone, blanks before a colon. Each is counted. Of HTTP/1 alone.",
+    "Faults in response heads that are repaired instead of refused with 502: `Content-Length` several times with \
+     equal values, lines that end with LF alone, blanks before a colon. Each is counted. Only HTTP/1.",
 )
 .http_only();

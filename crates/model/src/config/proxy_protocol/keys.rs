@@ -8,9 +8,9 @@ pub const ACCEPT: KeySchema = KeySchema::new(
     "accept-proxy",
     ValueKind::Table { table: &ACCEPT_TABLE, short: TableShorthand::Key("from"), unset: Some("off") },
     DefaultValue::unset("off"),
-    "Connections begin with a header of the PROXY protocol, version 1 or 2, before TLS. The client that it names is the \
-     client for rules, limits, stickiness, forwarding headers and the log. Short form: the network whose headers are \
-     believed.",
+    "PROXY protocol, version 1 or 2: connections begin with its header, before TLS. The client of the header is the \
+     client for rules, limits, sticky sessions, forwarding headers and the log. Short form: the network whose headers \
+     are accepted.",
 )
 .proxy_only();
 
@@ -18,8 +18,8 @@ pub const SEND: KeySchema = KeySchema::new(
     "send-proxy",
     ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("v1"), Keyword::new("v2")]),
     DefaultValue::keyword("off"),
-    "Each new connection to a server begins with a header of the PROXY protocol that names the client; such a connection \
-     serves that client's connection alone. Probes at the server's own port begin with one that names nobody.",
+    "PROXY protocol to servers: each new connection begins with a header that names the client, and serves only that \
+     client's connection. Health checks of the server's own port begin with a header without an address.",
 )
 .proxy_only();
 
@@ -31,20 +31,20 @@ static ACCEPT_TABLE: TableSchema = TableSchema {
             "from",
             ValueKind::Prefixes,
             DefaultValue::Required,
-            "Networks whose headers are believed, and of whose connections one is required.",
+            "Networks whose connections must begin with a header.",
         ),
         KeySchema::new(
             "others",
             ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("plain")]),
             DefaultValue::keyword("refuse"),
-            "Connections from elsewhere: reset, or taken as clients without a header.",
+            "Connections from other addresses: `refuse` resets them, `plain` accepts them as clients without a header.",
         ),
         // The PROXY protocol asks for three seconds at least, to cover a retransmission of TCP.
         KeySchema::new(
             "time",
             ValueKind::time(1, 60_000),
             DefaultValue::millis(3_000),
-            "Until the header is whole.",
+            "Time for a complete header.",
         ),
     ],
 };

@@ -9,8 +9,8 @@ pub const REQUEST_ID: KeySchema = KeySchema::new(
     "request-id",
     ValueKind::Table { table: &TABLE, short: TableShorthand::Key("header"), unset: Some("off") },
     DefaultValue::unset("off"),
-    "Servers get the id of each request in a field. The id that a proxy in `trust` sends in this field is kept; for everybody \
-     else one is made, the `id` of the access log. Short form: the name of the field.",
+    "Request ID: a header field with the id of each request for servers. An id of a proxy in `trust` is passed on; \
+     for all other clients one is generated, which is the `id` of the access log. Short form: the name of the field.",
 )
 .http_only();
 
@@ -29,7 +29,7 @@ static TABLE: TableSchema = TableSchema {
             "answer",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
-            "Answers have the field too, in the place of a server's own.",
+            "Responses have the field too, instead of a server's own.",
         ),
     ],
 };

@@ -10,8 +10,8 @@ pub const PRIORITY: KeySchema = KeySchema::new(
     "priority",
     ValueKind::Table { table: &PRIORITY_TABLE, short: TableShorthand::Key("class"), unset: None },
     DefaultValue::Inner,
-    "Which class its requests, or `tcp` connections, have in the queue of a pool: a higher one leaves it first, a lower one \
-     is shed first. Short form: the class.",
+    "Priority class of its requests, or `tcp` connections, in the wait queue of a pool: a higher class is served \
+     first, a lower one is shed first. Short form: the class.",
 )
 .proxy_only();
 
@@ -32,14 +32,14 @@ static PRIORITY_TABLE: TableSchema = TableSchema {
             "class",
             ValueKind::count(0, HIGHEST_CLASS as u64),
             DefaultValue::count(DEFAULT_CLASS as u64),
-            "Of requests of which neither a rule nor `header` says one.",
+            "Class of requests that get none from a rule or `header`.",
         ),
         KeySchema::new(
             "header",
             ValueKind::Text { form: TextFormat::Token, unset: None },
             DefaultValue::Absent,
-            "The field of a request whose value, one digit, is its class; another value says nothing. Whoever may write it \
-             chooses.",
+            "Header field whose value, one digit, is the class; other values are ignored. Clients that can write it \
+             choose their class.",
         )
         .http_only(),
     ],

@@ -101,7 +101,7 @@ static TIMEOUT_TABLE: TableSchema = TableSchema {
             "tunnel",
             ValueKind::time(1, 7 * DAY),
             OF_SERVICE,
-            "A tunnel (`tcp`, or an upgraded connection such as a WebSocket) with no byte either way.",
+            "Idle time of a tunnel (`tcp`, or an upgraded connection such as a WebSocket).",
         ),
     ],
 };

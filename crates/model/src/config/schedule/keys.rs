@@ -8,7 +8,7 @@ pub const SCHEDULE: KeySchema = KeySchema::new(
     "schedule",
     ValueKind::List { table: &SCHEDULE_TABLE, short: TableShorthand::None, most: 1_000 },
     DefaultValue::Absent,
-    "What the clock wants of the server, local time. In a pool: for its servers that set none.",
+    "Schedule that drains or disables the server, in local time. In a pool: for its servers that set none.",
 );
 
 pub static DAYS: [Keyword; 7] = [
@@ -29,27 +29,26 @@ static SCHEDULE_TABLE: TableSchema = TableSchema {
             "drain",
             ValueKind::DailyWindow,
             DefaultValue::Absent,
-            "It finishes what it has during these hours: `\"22:00-06:00\"`, or by whole hours, the last included: \
-             `\"22-5\"`.",
+            "It drains during these hours: `\"22:00-06:00\"`, or by whole hours, including the last one: `\"22-5\"`.",
         ),
         KeySchema::new(
             "disable",
             ValueKind::DailyWindow,
             DefaultValue::Absent,
-            "It takes nothing during these hours.",
+            "It is disabled during these hours.",
         ),
         KeySchema::new(
             "days",
             ValueKind::KeywordList(&DAYS),
             DefaultValue::Absent,
-            "On which days the hours begin; none: on all.",
+            "Days on which the hours begin; none: all days.",
         ),
         KeySchema::new(
             "sticky",
             ValueKind::time(1_000, 30 * 86_400_000),
             DefaultValue::Absent,
-            "`drain`: how long after its beginning clients that are kept at the server still come, also where `sticky.drain` \
-             of their service says less; none: as that says.",
+            "`drain`: how long after its beginning clients with a sticky session still come, even if `sticky.drain` \
+             of their service is shorter; none: as `sticky.drain`.",
         ),
     ],
 };

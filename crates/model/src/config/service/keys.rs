@@ -21,8 +21,8 @@ pub static SERVICE: TableSchema = TableSchema {
             "listen",
             ValueKind::Listen,
             DefaultValue::Required,
-            "Where it listens: `\"203.0.113.10:80\"`, `\"[2001:db8::10]:80\"`, `\":80\"` for every address of both \
-             families, or a list. Where packets are forwarded also `\"203.0.113.10:80,443,8000-8010\"` and \
+            "Addresses to listen on: `\"203.0.113.10:80\"`, `\"[2001:db8::10]:80\"`, `\":80\"` for every address of \
+             both families, or a list. Packet services also accept `\"203.0.113.10:80,443,8000-8010\"`, and \
              `\"203.0.113.10:*\"` for any port.",
         ),
         KeySchema::new(
@@ -111,7 +111,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "idle",
             ValueKind::time(1, 7 * DAY),
             DefaultValue::millis(60_000),
-            "A keep-alive connection without a request.",
+            "Idle time of a keep-alive connection.",
         )
         .http_only(),
         // Half a minute without a byte outlasts four retransmissions (1 + 2 + 4 + 8 s).
@@ -156,8 +156,9 @@ static LIMIT: TableSchema = TableSchema {
             "connections-per-client",
             ValueKind::count_or_keyword(1, 100_000_000, "auto"),
             DefaultValue::unset("auto"),
-            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
-             many as are free, but never fewer than 8. Clients in `trust` and senders in `accept-proxy` have no such limit.",
+            "The same of one client: an IPv4 address, or an IPv6 /64. `auto`: once half of the limit is in use, at \
+             most as many as are free, but never fewer than 8. Clients in `trust` and senders in `accept-proxy` have \
+             no such limit.",
         ),
         HEADER_BYTES,
         HEADER_COUNT,
@@ -177,10 +178,10 @@ pub const TRUST: KeySchema = KeySchema::new(
     "trust",
     ValueKind::PrefixesOrFiles,
     DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
-    "Networks of proxies in front, such as a CDN's, and files of networks (`\"file:/etc/steelyard/cdn.cidr\"`: one a line, read \
-     again when they change). Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
-     from these addresses alone; by default from none. Limits of one client's connections and handshakes do not hold \
-     for them, since many clients stand behind each.",
+    "Networks of proxies in front, such as a CDN's, and files of networks (`\"file:/etc/steelyard/cdn.cidr\"`: one a \
+     line, read again when they change). Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are accepted only \
+     from these addresses; by default from none. Limits of one client's connections and handshakes do not apply to \
+     them, because many clients are behind each.",
 );
 
 /// Ten seconds outlast three retransmissions of a lost packet (1 + 2 + 4 s), and a slow attacker holds a place no
@@ -214,7 +215,7 @@ pub const WHOLE: KeySchema = KeySchema::new(
     "whole",
     ValueKind::time_or_keyword(1, 7 * DAY, "off"),
     DefaultValue::unset("off"),
-    "The whole exchange, from its first byte to its last.",
+    "Time for the whole exchange, from its first byte to its last.",
 )
 .http_only();
 
@@ -223,7 +224,7 @@ pub const TUNNEL: KeySchema = KeySchema::new(
     "tunnel",
     ValueKind::time(1, 7 * DAY),
     DefaultValue::millis(HOUR),
-    "A tunnel (`tcp`, or an upgraded connection such as a WebSocket) with no byte either way.",
+    "Idle time of a tunnel (`tcp`, or an upgraded connection such as a WebSocket).",
 )
 .proxy_only();
 

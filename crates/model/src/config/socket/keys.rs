@@ -47,19 +47,19 @@ static KEEP_ALIVE_TABLE: TableSchema = TableSchema {
             "idle",
             ValueKind::seconds(1, 32_767, None),
             DefaultValue::millis(60_000),
-            "Silence before the first probe (TCP_KEEPIDLE).",
+            "Idle time before the first keep-alive probe (TCP_KEEPIDLE).",
         ),
         KeySchema::new(
             "interval",
             ValueKind::seconds(1, 32_767, None),
             DefaultValue::millis(10_000),
-            "Between two probes (TCP_KEEPINTVL).",
+            "Time between two keep-alive probes (TCP_KEEPINTVL).",
         ),
         KeySchema::new(
             "count",
             ValueKind::count(1, 127),
             DefaultValue::count(3),
-            "Unanswered probes until the connection is dead (TCP_KEEPCNT).",
+            "Unanswered keep-alive probes until the connection is closed (TCP_KEEPCNT).",
         ),
     ],
 };
@@ -72,7 +72,7 @@ static PATH_TABLE: TableSchema = TableSchema {
             "rate",
             ValueKind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
             DefaultValue::Required,
-            "The rate wanted.",
+            "The expected rate.",
         ),
         KeySchema::new(
             "round-trip",
@@ -98,7 +98,7 @@ const KEEP_ALIVE: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::Inner,
-    "Probing of silent connections (SO_KEEPALIVE). Short form: the idle time.",
+    "TCP keep-alive (SO_KEEPALIVE). Short form: the idle time.",
 );
 
 /// A week at most; the kernel itself gives up after about 15 minutes (net.ipv4.tcp_retries2).
@@ -167,7 +167,7 @@ const SEND_BUFFER: KeySchema = KeySchema::new(
     "send-buffer",
     ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
     DefaultValue::unset("auto"),
-    "Bytes asked for (SO_SNDBUF); `auto` leaves the kernel's autotuning on.",
+    "Send buffer in bytes (SO_SNDBUF); `auto`: the kernel's autotuning.",
 );
 
 /// The least is a page, which the kernel doubles.
@@ -175,14 +175,14 @@ const RECEIVE_BUFFER: KeySchema = KeySchema::new(
     "receive-buffer",
     ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
     DefaultValue::unset("auto"),
-    "Bytes asked for (SO_RCVBUF); `auto` leaves the kernel's autotuning on.",
+    "Receive buffer in bytes (SO_RCVBUF); `auto`: the kernel's autotuning.",
 );
 
 const PATH: KeySchema = KeySchema::new(
     "path",
     ValueKind::Table { table: &PATH_TABLE, short: TableShorthand::None, unset: Some("off") },
     DefaultValue::unset("off"),
-    "What the path is expected to carry; only for warnings about buffers that are too small for it.",
+    "Expected rate and round trip of the path; only for warnings about buffers that are too small.",
 );
 
 /// An hour at most; the kernel rounds the time to its retransmissions of the SYN-ACK.
@@ -190,7 +190,7 @@ const DEFER_ACCEPT: KeySchema = KeySchema::new(
     "defer-accept",
     ValueKind::seconds(1, 3_600, Some("off")),
     DefaultValue::unset("off"),
-    "Wake for a new client only when it has sent something, or after this time (TCP_DEFER_ACCEPT); services only.",
+    "Accept a client only when it has sent data, or after this time (TCP_DEFER_ACCEPT); services only.",
 );
 
 /// 4,096 is the default of net.core.somaxconn since Linux 5.4, which caps this value.

@@ -15,7 +15,7 @@ pub const TELEMETRY: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::unset("off"),
-    "A collector of OpenTelemetry that is sent spans and events, as OTLP over HTTP in JSON. Short form: where it is.",
+    "OpenTelemetry collector for spans and events, by OTLP over HTTP in JSON. Short form: its address.",
 );
 
 static COLLECTOR: TableSchema = TableSchema {
@@ -26,13 +26,13 @@ static COLLECTOR: TableSchema = TableSchema {
             "collector",
             ValueKind::Socket,
             DefaultValue::Required,
-            "Its address and port; `/v1/traces` and `/v1/logs` are asked there.",
+            "Its address and port; data is sent to `/v1/traces` and `/v1/logs` there.",
         ),
         KeySchema::new(
             "traces",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(true)),
-            "Spans of exchanges that are measured, and W3C trace context towards servers.",
+            "Spans of measured exchanges, and W3C trace context to servers.",
         ),
         KeySchema::new(
             "logs",
@@ -44,7 +44,7 @@ static COLLECTOR: TableSchema = TableSchema {
             "name",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("steelyard"))),
-            "What this process is called there (`service.name`).",
+            "Name of this process (`service.name`).",
         ),
     ],
 };

@@ -20,35 +20,35 @@ pub static ACME: TableSchema = TableSchema {
             "directory",
             ValueKind::Text { form: TextFormat::VisibleText, unset: None },
             DefaultValue::text("https://acme-v02.api.letsencrypt.org/directory"),
-            "The authority: the URL of its directory. Whoever orders agrees to its terms of service.",
+            "The authority: the URL of its directory. By ordering you agree to its terms of service.",
         ),
         KeySchema::new(
             "contact",
             ValueKind::Texts { form: TextFormat::VisibleText, unset: Some("none") },
             DefaultValue::unset("none"),
-            "Addresses of electronic mail that the authority may write to.",
+            "Email addresses for messages of the authority.",
         ),
         KeySchema::new(
             "challenge",
             ValueKind::Keyword(&[Keyword::new("http"), Keyword::new("tls")]),
             DefaultValue::keyword("http"),
-            "How it is shown that the names are ours: by an answer to a request for \
-             `/.well-known/acme-challenge/…`, which every `http` service gives before its rules and which the authority \
-             asks for on port 80; or by a certificate in a handshake with this service, on port 443 (RFC 8737).",
+            "How the authority validates the names. `http`: it requests `/.well-known/acme-challenge/…` on port 80, \
+             which every `http` service answers before its rules. `tls`: by a handshake with this service, on port 443 \
+             (RFC 8737).",
         ),
         KeySchema::new(
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: Some("system") },
             DefaultValue::unset("system"),
-            "PEM file of who may have signed the authority's own certificate; `system`: whom this machine trusts.",
+            "PEM file of the CAs of the authority's own certificate; `system`: the system's CAs.",
         ),
         // Doubled from five minutes, four attempts fit into the first hour; Let's Encrypt allows five failures.
         KeySchema::new(
             "retry",
             ValueKind::time(1_000, 86_400_000),
             DefaultValue::millis(300_000),
-            "From a first failure to the next attempt; each further failure doubles it, up to 6 h or this, whichever is \
-             longer.",
+            "Time from a first failure to the next attempt; each further failure doubles it, up to 6 h or this, \
+             whichever is longer.",
         ),
     ],
 };

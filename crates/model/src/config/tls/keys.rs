@@ -17,7 +17,7 @@ pub const OF_SERVICE: KeySchema = KeySchema::new(
         unset: Some("off"),
     },
     DefaultValue::unset("off"),
-    "TLS towards clients. Short form: one certificate's file.",
+    "TLS termination. Short form: the file of one certificate.",
 )
 .proxy_only();
 
@@ -26,7 +26,7 @@ pub const OF_POOL: KeySchema = KeySchema::new(
     "tls",
     ValueKind::Table { table: &POOL, short: TableShorthand::Key("verify"), unset: Some("off") },
     DefaultValue::unset("off"),
-    "TLS towards servers. Short form: `\"on\"`, which verifies them by the system's authorities.",
+    "TLS to servers. Short form: `\"on\"`, which verifies them by the system's CAs.",
 )
 .proxy_only();
 
@@ -38,10 +38,10 @@ static SERVICE: TableSchema = TableSchema {
             "certificates",
             ValueKind::Files,
             DefaultValue::Absent,
-            "Required without `acme`. PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
-             name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory stands for its `.pem` \
-             and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, DER) is stapled. They \
-             are watched: a new pair is taken up when it is good.",
+            "Required without `acme`. PEM files, each with a certificate and its chain; the key is in the same file, \
+             in a file of the same name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory \
+             means its `.pem` and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, \
+             DER) is stapled. Changes are watched: a new pair becomes active if it is valid.",
         ),
         KeySchema::new(
             "acme",
@@ -51,8 +51,8 @@ static SERVICE: TableSchema = TableSchema {
                 unset: Some("off"),
             },
             DefaultValue::unset("off"),
-            "A certificate that is ordered from an authority, and renewed in time (ACME, RFC 8555). Short form: its \
-             names. It comes after those of `certificates`.",
+            "A certificate that is ordered by ACME (RFC 8555), for example from Let's Encrypt, and renewed in time. \
+             Short form: its names. It comes after those of `certificates`.",
         ),
         KeySchema::new(
             "unknown-name",
@@ -62,14 +62,14 @@ static SERVICE: TableSchema = TableSchema {
                 Keyword::new("require"),
             ]),
             DefaultValue::keyword("default"),
-            "A client that asks for a name of no certificate gets the default one, or its handshake is refused. `require` \
-             also refuses a client that asks for no name (HAProxy's `strict-sni`).",
+            "A client that requests an unknown name (SNI): `default` presents the first certificate, `refuse` fails \
+             the handshake, `require` also fails it without a name (HAProxy's `strict-sni`).",
         ),
         KeySchema::new(
             "policy",
             ValueKind::Keyword(&[Keyword::new("intermediate"), Keyword::new("modern")]),
             DefaultValue::keyword("intermediate"),
-            "TLS 1.3 and what is sound of TLS 1.2 (ECDHE with AES-GCM or ChaCha20), or TLS 1.3 alone.",
+            "`intermediate`: TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20. `modern`: only TLS 1.3.",
         ),
         MINIMUM,
         // No client keeps a ticket for longer than a week (RFC 8446 §4.6.1).
@@ -77,31 +77,31 @@ static SERVICE: TableSchema = TableSchema {
             "tickets",
             ValueKind::time_or_keyword(60_000, 7 * DAY, "off"),
             DefaultValue::millis(6 * 3_600_000),
-            "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
-             `off`: no session is resumed.",
+            "How long one key encrypts session tickets, shared by all workers; a ticket is valid for at most twice \
+             that. `off`: no session resumption.",
         ),
         // Three retransmissions of a lost packet fit (1 + 2 + 4 s).
         KeySchema::new(
             "handshake",
             ValueKind::time(10, 600_000),
             DefaultValue::millis(10_000),
-            "From the connection's begin to the end of its handshake.",
+            "Time from the beginning of a connection to the end of its handshake.",
         ),
         KeySchema::new(
             "handshakes",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(1_024),
-            "Handshakes at a time, per worker, each from its first byte. At the limit a handshake that has stalled for a second \
-             is closed for a newcomer; in HTTP/3 one whose client has not answered for a quarter of a second. Without such a \
-             handshake the newcomer is refused. Beside them as many connections may be silent; of more the \
-             oldest is closed.",
+            "Handshakes at a time, per worker, each from its first byte. At the limit a handshake that has stalled \
+             for a second is closed for a new one; in HTTP/3 one whose client has not answered for a quarter of a \
+             second. Without such a handshake the new one is refused. The same number of connections may be silent in \
+             addition; of more the oldest is closed.",
         ),
         KeySchema::new(
             "handshakes-per-client",
             ValueKind::count_or_keyword(1, 1_000_000, "auto"),
             DefaultValue::unset("auto"),
-            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
-             many as are free, but never fewer than 8. Clients in `trust` have no such limit.",
+            "The same of one client: an IPv4 address, or an IPv6 /64. `auto`: once half of the limit is in use, at \
+             most as many as are free, but never fewer than 8. Clients in `trust` have no such limit.",
         ),
         KeySchema::new(
             "client",
@@ -111,7 +111,7 @@ static SERVICE: TableSchema = TableSchema {
                 unset: Some("off"),
             },
             DefaultValue::unset("off"),
-            "Certificates of clients. Short form: the file of who may have signed them.",
+            "Client certificates (mutual TLS). Short form: the file of their CAs.",
         ),
         KeySchema::refused(
             "alpn",
@@ -128,13 +128,14 @@ static CLIENT: TableSchema = TableSchema {
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Required,
-            "PEM file of who may have signed them.",
+            "PEM file of their CAs.",
         ),
         KeySchema::new(
             "verify",
             ValueKind::Keyword(&[Keyword::new("required"), Keyword::new("optional")]),
             DefaultValue::keyword("required"),
-            "A client without one is refused, or served without an identity. A bad one is refused in any case; `refuse` says how.",
+            "`required`: a client without a certificate is refused. `optional`: it is served without an identity. A \
+             bad certificate is refused in any case, as `refuse` is set.",
         ),
         KeySchema::new(
             "refuse",
@@ -148,15 +149,16 @@ static CLIENT: TableSchema = TableSchema {
             "headers",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::text("x-client-cert"),
-            "Servers are told by `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and `NAME-fingerprint` \
-             (SHA-256). What a client sends under names that begin so is removed, so no field that HTTP needs may.",
+            "Prefix of header fields for servers: `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and \
+             `NAME-fingerprint` (SHA-256). Fields of clients with this prefix are removed, so no field that HTTP needs \
+             may begin with it.",
         )
         .http_only(),
         KeySchema::new(
             "certificate-field",
             ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("certificate"), Keyword::new("chain")]),
             DefaultValue::keyword("off"),
-            "Servers get the certificate in `Client-Cert` (RFC 9440); with `chain` also those above it, in \
+            "Servers get the certificate in `Client-Cert` (RFC 9440); with `chain` also its chain, in \
              `Client-Cert-Chain`.",
         )
         .http_only(),
@@ -164,8 +166,8 @@ static CLIENT: TableSchema = TableSchema {
             "names",
             ValueKind::Texts { form: TextFormat::HostPattern, unset: Some("all") },
             DefaultValue::unset("all"),
-            "Names (SNI) whose connections are asked for a certificate; `*.` and a name: every name below it. A request \
-             whose Host is of the other kind than the name of its connection gets 421.",
+            "Names (SNI) that require a client certificate; `*.` and a name: every name below it. A request whose \
+             Host belongs to the other group than the name of its connection gets 421.",
         )
         .http_only(),
         CRL,
@@ -181,19 +183,19 @@ static POOL: TableSchema = TableSchema {
             "verify",
             ValueKind::Keyword(&[Keyword::new("on"), Keyword::new("off")]),
             DefaultValue::keyword("on"),
-            "Whether a server's certificate must be good. `off` keeps out listeners, not impostors.",
+            "Whether a server's certificate is verified. `off` protects from eavesdropping, not from impostors.",
         ),
         KeySchema::new(
             "name",
             ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
             DefaultValue::unset("auto"),
-            "The name that servers are asked for and must prove; `auto`: each server's own name or address.",
+            "The name to request (SNI) and to verify; `auto`: each server's own name or address.",
         ),
         KeySchema::new(
             "ca",
             ValueKind::Text { form: TextFormat::File, unset: Some("system") },
             DefaultValue::unset("system"),
-            "PEM file of who may have signed their certificates; `system`: whom this machine trusts.",
+            "PEM file of the CAs of their certificates; `system`: the system's CAs.",
         ),
         KeySchema::new(
             "certificate",
@@ -212,8 +214,8 @@ pub const CRL: KeySchema = KeySchema::new(
     "crl",
     ValueKind::Files,
     DefaultValue::Absent,
-    "Files of certificate revocation lists, PEM or DER, watched like certificates. With one, each certificate of a chain \
-     but the root needs a list of who signed it, and is refused without.",
+    "Files of certificate revocation lists (CRL), PEM or DER, watched like certificates. With one, each certificate \
+     of a chain except the root needs a list of its issuer, and is rejected without.",
 );
 
 /// Handling of an expired revocation list.
@@ -221,12 +223,13 @@ pub const EXPIRED_CRL: KeySchema = KeySchema::new(
     "expired-crl",
     ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("accept")]),
     DefaultValue::keyword("refuse"),
-    "A list whose next one is overdue: certificates that it is needed for are refused, or judged by the old list.",
+    "An overdue revocation list: certificates that need it are rejected (`refuse`), or checked against the old list \
+     (`accept`).",
 );
 
 pub const MINIMUM: KeySchema = KeySchema::new(
     "minimum",
     ValueKind::Keyword(&[Keyword::new("1.2"), Keyword::new("1.3")]),
     DefaultValue::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),
-    "The oldest version spoken.",
+    "Minimum TLS version.",
 );
