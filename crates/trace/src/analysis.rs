@@ -87,6 +87,8 @@ pub struct AnalysedCapture {
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
 /// Two retransmissions of a lost last packet fit.
 const QUIET_NS: i64 = 2_000_000_000;
+/// Frames have numbers of 32 bits.
+pub const MAX_FRAMES: u64 = u32::MAX as u64;
 
 impl Analysis {
     pub fn new(settings: AnalysisSettings) -> Analysis {
@@ -95,6 +97,11 @@ impl Analysis {
 
     pub fn facts(&self) -> &CaptureFacts {
         &self.facts
+    }
+
+    /// Whether frames have no numbers left.
+    pub fn is_full(&self) -> bool {
+        self.facts.frames >= MAX_FRAMES
     }
 
     /// Adds the next frame.
@@ -377,3 +384,6 @@ const UDP: u8 = 17;
 
 /// A year: sums of such times stay far from the bounds of an `i64`, and longer captures have a wrong clock.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,11 @@
 //! Reads captures completely, one after the other, into one analysis.
 //!
-//! Progress is reported in bytes. Damage ends a file, not the analysis: earlier frames count.
+//! Progress is reported in bytes. Damage ends a file, not the analysis: earlier frames count. So does the number of frames
+//! that can be told apart.
 
 use std::io::Read;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, MAX_FRAMES};
 use crate::input::{CaptureDamage, CaptureReader};
 use crate::report_builder::CaptureSource;
 
@@ -36,6 +37,9 @@ pub fn ingest_capture<R: Read>(
     let mut frames = 0_u64;
     let outcome = loop {
         match capture.frame() {
+            Ok(Some(_)) if analysis.is_full() => {
+                break ReadOutcome::Partial(CaptureDamage::Frames { most: MAX_FRAMES });
+            }
             Ok(Some(frame)) => {
                 analysis.add_frame(&frame);
                 frames += 1;

@@ -51,6 +51,9 @@ pub enum CaptureDamage {
         offset: u64,
         interface: u32,
     },
+    /// There are more frames than numbers for them.
+    #[error("there are more than {most} packets")]
+    Frames { most: u64 },
 }
 
 impl CaptureDamage {

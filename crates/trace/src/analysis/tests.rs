@@ -1,0 +1,58 @@
+//! Numbers of frames near their end.
+
+use super::*;
+use crate::ingest::{ReadOutcome, ingest_capture};
+use crate::input::CaptureDamage;
+use crate::report_builder::{CaptureSource, build_report};
+
+const FRAMES: u8 = 6;
+
+/// A pcap file of SYNs from ports of their own.
+fn syns() -> Vec<u8> {
+    let mut out = Vec::new();
+    for value in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        out.extend(value.to_le_bytes());
+    }
+    for at in 0..FRAMES {
+        let mut frame = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        frame.extend([78, at, 0, 80, 0, 0, 0, 9, 0, 0, 0, 0, 0x50, 2, 1, 0, 0, 0, 0, 0]);
+        let length = frame.len() as u32;
+        for value in [1_700_000_000 + u32::from(at), 0, length, length] {
+            out.extend(value.to_le_bytes());
+        }
+        out.extend(frame);
+    }
+    out
+}
+
+#[test]
+fn frames_beyond_the_last_number_end_the_analysis() {
+    let mut analysis = Analysis::default();
+    analysis.facts.frames = MAX_FRAMES - 4;
+    let mut source = CaptureSource::default();
+    let outcome = ingest_capture(&mut analysis, &mut source, "long", &syns()[..], |_| ()).unwrap();
+    let ReadOutcome::Partial(CaptureDamage::Frames { most }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(most, u64::from(u32::MAX));
+    let report = build_report(analysis.finish(), source);
+    assert_eq!(report.capture.frames, MAX_FRAMES);
+    assert_eq!(report.connections_total, 4);
+    let damage = report.capture.damage.unwrap();
+    assert_eq!(damage, "long: there are more than 4294967295 packets");
+}
+
+#[test]
+fn a_block_of_the_ring_may_go_on_beyond_the_last_number() {
+    let mut analysis = Analysis::new(AnalysisSettings { endless: true, ..Default::default() });
+    analysis.facts.frames = MAX_FRAMES - 2;
+    let bytes = syns();
+    let mut capture = crate::input::CaptureReader::open(&bytes[..]).unwrap();
+    while let Some(frame) = capture.frame().unwrap() {
+        analysis.add_frame(&frame);
+    }
+    assert!(analysis.is_full());
+    let found = analysis.finish();
+    assert_eq!(found.facts.frames, MAX_FRAMES - 2 + u64::from(FRAMES));
+    assert_eq!(found.connections.len(), usize::from(FRAMES));
+}
