@@ -63,3 +63,32 @@ fn the_committed_page_is_what_its_sources_build() {
         assert!(same, "dist/{name} is not what the sources build: npm ci && npm run build");
     }
 }
+
+/// Text that people read, in each place where a view may hold it.
+const BAD_VIEW: &str = "export const Bad = ({ is }: { is: boolean }) => (\n  <p title=\"Servers\" class=\"panel wide\">\n    \
+    text\n    {is ? \"connecting\" : null}\n    {`${1} of ${2}`}\n  </p>\n);\n";
+
+#[test]
+fn all_text_of_the_page_stands_in_one_file() {
+    let web = top().join("crates/api/web");
+    if npm_packages().is_none() {
+        return skip("node and npm are not installed: tests/setup test");
+    }
+    let findings = |files: &[&Path]| -> Vec<String> {
+        let mut command = Command::new("node");
+        command.arg("test/strings.mjs").args(files).current_dir(&web);
+        let done = command.output().unwrap();
+        assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().lines().map(str::to_owned).collect()
+    };
+    assert_eq!(findings(&[]), [""; 0]);
+    let out = TestDir::new();
+    let bad = out.path().join("bad.tsx");
+    std::fs::write(&bad, BAD_VIEW).unwrap();
+    let found = findings(&[&bad]);
+    for (at, text) in [(2, "Servers"), (3, "text"), (4, "connecting"), (5, "of")] {
+        let place = format!("bad.tsx:{at}: \"{text}\" is shown to people");
+        assert!(found.iter().any(|one| one.contains(&place)), "{place}: {found:?}");
+    }
+    assert_eq!(found.len(), 4, "{found:?}");
+}

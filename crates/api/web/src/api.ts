@@ -1,5 +1,6 @@
 // Asks the daemon: one function a form of question. It keeps the token and decides nothing.
 import type { Problem } from "./contract";
+import { failures } from "./strings";
 
 const KEPT = "steelyard-token";
 
@@ -10,8 +11,15 @@ export class Refused extends Error {
   }
 }
 
-/** The daemon could not be asked. */
-export class Unreachable extends Error {}
+/** What a person can read and mend: no answer of the daemon, or a file that is not what it should be. */
+export class Explained extends Error {}
+
+/** What to show of an error: only texts that were written for people. Others are for the console. */
+export function explanation(error: unknown, otherwise: string = failures.broken): string {
+  if (error instanceof Refused || error instanceof Explained) return error.message;
+  console.warn(error);
+  return otherwise;
+}
 
 /** The token of this tab; it is gone when the tab is closed. */
 export function token(): string {
@@ -23,7 +31,7 @@ export function keepToken(text: string): void {
   else sessionStorage.removeItem(KEPT);
 }
 
-/** Sends a request with the token; a refusal or an unreachable daemon is thrown. */
+/** Sends a request with the token; a refusal or no answer is thrown. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (token()) headers.set("authorization", `Bearer ${token()}`);
@@ -32,12 +40,12 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     answer = await fetch(path, { ...init, headers, cache: "no-store" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Unreachable("the daemon does not answer");
+    throw new Explained(failures.unreachable);
   }
   if (answer.ok) return answer;
   const kind = answer.headers.get("content-type") ?? "";
   if (!kind.startsWith("application/problem+json")) {
-    throw new Unreachable(`the daemon answered ${answer.status} without saying why`);
+    throw new Explained(failures.unexplained(answer.status));
   }
   throw new Refused((await answer.json()) as Problem);
 }

@@ -4,6 +4,7 @@ import { keepToken, token } from "./api";
 import { span } from "./format";
 import { tell, useKnown } from "./store";
 import { follow } from "./stream";
+import { common, frame as labels, token as tokenLabels, views } from "./strings";
 import { Wrong } from "./parts/basics";
 import { Capacity } from "./views/capacity";
 import { Captures } from "./views/captures";
@@ -21,23 +22,8 @@ import { Service, Services } from "./views/service";
 import { Slow } from "./views/slow";
 import { Users } from "./views/users";
 
-const WAYS: [string, string][] = [
-  ["", "Overview"],
-  ["services", "Services"],
-  ["pools", "Pools"],
-  ["events", "Events and history"],
-  ["rules", "Rules"],
-  ["slow", "Explain slow"],
-  ["refused", "Refused requests"],
-  ["users", "Users"],
-  ["captures", "Captures"],
-  ["capacity", "Capacity"],
-  ["configuration", "Configuration"],
-  ["pair", "Shared addresses"],
-  ["packets", "Packets"],
-  ["network", "Links and names"],
-  ["lab", "Lab results"],
-];
+/** The views in the order of the menu, by their place in the address; the overview has the empty place. */
+const WAYS: [string, string][] = Object.entries(views).map(([way, title]) => [way === "overview" ? "" : way, title]);
 
 export function App() {
   const known = useKnown();
@@ -55,20 +41,20 @@ export function App() {
   const [way = "", name = ""] = path;
   const status = known.scene?.status;
   const title = WAYS.find(([to]) => to === way || to === `${way}s`)?.[1] ?? "";
-  document.title = `${name || title} – Steelyard`;
+  document.title = labels.tab(name || title);
   const old = known.link.is !== "live" && known.scene !== null;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>To the content</a>
-      <nav aria-label="Views">
-        <a class="mark" href="#/"><img src="/icon.svg" alt="" width="26" height="26" /> Steelyard</a>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>{labels.content}</a>
+      <nav aria-label={labels.views}>
+        <a class="mark" href="#/"><img src="/icon.svg" alt="" width="26" height="26" /> {labels.product}</a>
         {WAYS.map(([to, text]) => {
           const here = to === way || (to !== "" && to === `${way}s`);
           return <a href={`#/${to}`} aria-current={here ? "page" : undefined}>{text}</a>;
         })}
         <div class="foot">
           <Theme />
-          {status && <p class="dim">{status.version}, generation {status.generation}<br />running for {span(status["uptime-ms"])}</p>}
+          {status && <p class="dim">{labels.version(status.version, status.generation)}<br />{labels.running(span(status["uptime-ms"]))}</p>}
         </div>
       </nav>
       <div class="body">
@@ -100,13 +86,13 @@ function View({ way, name }: { way: string; name: string }) {
     case "configuration": return <Configuration />;
     case "pair": return <Pair />;
     case "packets": return <Packets />;
-    default: return <p>There is no such view. <a href="#/">Overview</a></p>;
+    default: return <p>{labels.noSuchView} <a href="#/">{views.overview}</a></p>;
   }
 }
 
 function Waiting() {
   const { link } = useKnown();
-  return <p class="empty">{link.is === "refused" ? "Nothing is shown without a good token." : "Waiting for the daemon…"}</p>;
+  return <p class="empty">{link.is === "refused" ? labels.withoutToken : labels.waiting}</p>;
 }
 
 /** Says whether what is shown is of now, and who asks. */
@@ -117,10 +103,10 @@ function Freshness() {
   return (
     <header class={`top ${link.is}`}>
       <p role="status">
-        {link.is === "live" && <><span class="pulse" aria-hidden="true">●</span> live</>}
-        {link.is === "connecting" && "connecting…"}
-        {link.is === "broken" && <><strong>{age ? `Stale: this is ${age} old.` : "No connection."}</strong> {link.why}; trying again.</>}
-        {link.is === "refused" && <><strong>Refused.</strong> {link.why}</>}
+        {link.is === "live" && <><span class="pulse" aria-hidden="true">●</span> {labels.live}</>}
+        {link.is === "connecting" && labels.connecting}
+        {link.is === "broken" && <><strong>{age ? labels.stale(age) : labels.noConnection}</strong> {link.why}{labels.retrying}</>}
+        {link.is === "refused" && <><strong>{labels.refused}</strong> {link.why}</>}
       </p>
       <Token />
     </header>
@@ -142,30 +128,28 @@ function Token() {
     known.link = { is: "connecting" };
     follow();
   };
-  const who = known.me ? (known.me.token ? known.me.who.replace(/ from .*/, "") : "no token") : "";
+  const who = known.me ? (known.me.token ? known.me.who.replace(/ from .*/, "") : tokenLabels.absent) : "";
   return (
     <>
       <button type="button" class="quiet" onClick={() => dialog.current?.showModal()}>
-        {known.me ? `${who}: ${known.me.role}` : "Token"}
+        {known.me ? `${who}: ${known.me.role}` : tokenLabels.title}
       </button>
-      <dialog ref={dialog} aria-label="Token">
+      <dialog ref={dialog} aria-label={tokenLabels.title}>
         <form onSubmit={(event) => { event.preventDefault(); use(typed); }}>
-          <h2>Token</h2>
-          <p>Without one you may look, on this machine. <code>steelyard token operate NAME</code> makes one; it is kept until this tab is closed.</p>
+          <h2>{tokenLabels.title}</h2>
+          <p>{tokenLabels.hint} <code>{tokenLabels.command}</code>. {tokenLabels.kept}</p>
           {known.link.is === "refused" && <Wrong why={known.link.why} />}
-          <input type="password" autoComplete="off" aria-label="Token" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+          <input type="password" autoComplete="off" aria-label={tokenLabels.title} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
           <p class="buttons">
-            <button type="submit" class="main" disabled={!typed.trim()}>Use it</button>
-            {token() && <button type="button" onClick={() => use("")}>Forget it</button>}
-            <button type="button" onClick={() => dialog.current?.close()}>Close</button>
+            <button type="submit" class="main" disabled={!typed.trim()}>{tokenLabels.use}</button>
+            {token() && <button type="button" onClick={() => use("")}>{tokenLabels.forget}</button>}
+            <button type="button" onClick={() => dialog.current?.close()}>{common.close}</button>
           </p>
         </form>
       </dialog>
     </>
   );
 }
-
-const THEMES = ["system", "light", "dark"];
 
 function Theme() {
   const [theme, setTheme] = useState(() => localStorage.getItem("steelyard-theme") ?? "system");
@@ -177,9 +161,9 @@ function Theme() {
     tell();
   }, [theme]);
   return (
-    <label class="theme">Colours{" "}
+    <label class="theme">{labels.colours}{" "}
       <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-        {THEMES.map((name) => <option value={name}>{name}</option>)}
+        {Object.entries(labels.themes).map(([name, text]) => <option value={name}>{text}</option>)}
       </select>
     </label>
   );

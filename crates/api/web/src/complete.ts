@@ -1,6 +1,7 @@
 // What may be written at a place of a configuration's text: keys of the table around it, words of a key, headers.
 // It knows no key itself: the daemon says which there are.
 import type { KeyTable } from "./contract";
+import { editor as labels } from "./strings";
 
 export interface Choice { word: string; note: string }
 export interface Offer { from: number; choices: Choice[] }
@@ -19,7 +20,7 @@ export function offer(text: string, caret: number, tables: KeyTable[]): Offer {
   const typed = /"?[A-Za-z0-9-]*$/.exec(line)?.[0] ?? "";
   const from = caret - typed.length;
   if (!place.value) {
-    const keys = (table?.keys ?? []).map((key) => ({ word: key.name, note: `${key.doc} Default: ${key.default}.` }));
+    const keys = (table?.keys ?? []).map((key) => ({ word: key.name, note: labels.standard(key.doc, key.default) }));
     return { from, choices: matching(keys, typed) };
   }
   const key = table?.keys.find((one) => one.name === place.key);

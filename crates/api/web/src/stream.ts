@@ -1,8 +1,9 @@
 // Holds the stream open: reads it, notices silence, comes again by itself. What is in it goes to the store.
-import { Refused, look, send } from "./api";
+import { Explained, Refused, explanation, look, send } from "./api";
 import type { Event, Events, Lost, Me, Scene } from "./contract";
 import { merged } from "./merge";
 import { addEvents, known, take, tell } from "./store";
+import { failures } from "./strings";
 
 /** Between two attempts, milliseconds: at first and at most. */
 const FIRST = 500;
@@ -28,7 +29,7 @@ export function follow(): void {
 setInterval(() => {
   const step = known.scene?.["next-ms"] ?? 1_000;
   if (known.link.is === "live" && Date.now() - known.heard > Math.max(SILENCE, STEPS * step)) {
-    broken("nothing was heard for a while");
+    broken(failures.silent);
     follow();
   } else if (known.link.is === "broken") {
     tell();
@@ -45,7 +46,7 @@ async function attempt(mine: number): Promise<void> {
     addEvents(kept.events);
     pause = FIRST;
     await read(answer, mine);
-    throw new Error("the daemon ended the stream");
+    throw new Explained(failures.ended);
   } catch (error) {
     if (mine !== run) return;
     if (error instanceof Refused && (error.problem.status === 401 || error.problem.status === 403)) {
@@ -54,7 +55,7 @@ async function attempt(mine: number): Promise<void> {
       tell();
       return;
     }
-    broken(error instanceof Error ? error.message : String(error));
+    broken(explanation(error, failures.lost));
     pause = Math.min(pause * 2, MOST);
     timer = window.setTimeout(follow, pause);
   }

@@ -100,9 +100,9 @@ try {
 
   // Every view, by the links that people use.
   const views = [
-    ["services", "shop"], ["service/shop", "Where the time goes"], ["pools", "many"], ["pool/web", "Evidence"],
-    ["events", "Who ordered what"], ["rules", "Try a request"], ["slow", "Which exchanges"], ["refused", "Refused requests"], ["users", "Left of the budget"],
-    ["configuration", "Generations"], ["captures", "Captures that rules called for"], ["capacity", "First limit"],
+    ["services", "shop"], ["service/shop", "Latency by phase"], ["pools", "many"], ["pool/web", "Last check"],
+    ["events", "Audit log"], ["rules", "Try a request"], ["slow", "Which requests"], ["refused", "Refused requests"], ["users", "Error budget left"],
+    ["configuration", "Generations"], ["captures", "Stored captures"], ["capacity", "First limit"],
     ["network", "There is no [link.NAME]"], ["lab", "Results side by side"], ["pair", "No address is shared"], ["packets", "Source ports"],
   ];
   for (const [way, text] of views) {
@@ -112,15 +112,15 @@ try {
   assert.equal(await page.locator("nav a[aria-current]").count(), 1);
 
   // Without a token nothing can be ordered.
-  await go("pool/web", "Evidence");
+  await go("pool/web", "Last check");
   assert.ok(await page.getByRole("button", { name: "Drain a" }).isDisabled());
 
   // A request is tried by everybody.
   await go("rules", "Try a request");
   await page.getByLabel("URL or path").fill("/api/cart");
   await page.getByLabel("Service").selectOption("shop");
-  await page.getByRole("button", { name: "Who takes it?" }).click();
-  await sees("takes it:");
+  await page.getByRole("button", { name: "Which rule matches?" }).click();
+  await sees("matches:");
   await shot("rules-tried");
 
   // A wrong token is told; the right one opens what it is for.
@@ -132,18 +132,18 @@ try {
   await page.getByRole("button", { name: "Use it" }).click();
   await sees("the-operate: operate");
   expected = false;
-  await go("pool/web", "Evidence");
+  await go("pool/web", "Last check");
   await page.getByRole("button", { name: "Drain a" }).click();
   await page.locator("tr", { hasText: "127.0.0.1" }).filter({ hasText: "drain" }).first().waitFor();
   await page.getByRole("button", { name: "Enable a" }).waitFor();
   await page.getByLabel("Weight of b").fill("7");
   await page.getByLabel("Weight of b").press("Enter");
   await page.getByRole("button", { name: "Why b" }).click();
-  await sees("weight in force");
+  await sees("effective weight");
   await shot("pool-orders");
   await go("", "1 notice");
   await shot("overview-trouble");
-  await go("pool/web", "Evidence");
+  await go("pool/web", "Last check");
   await page.getByRole("button", { name: "Enable a" }).click();
   await page.getByRole("button", { name: "Drain a" }).waitFor();
 
@@ -155,7 +155,7 @@ try {
   await page.locator(".troubles").getByText("5xx of servers").first().waitFor({ state: "detached", timeout: 60_000 });
 
   // A thousand servers: few rows are drawn, and all of them are found.
-  await go("pool/many", "Evidence");
+  await go("pool/many", "Last check");
   const rows = page.locator(".many tbody tr:not(.space)");
   await rows.first().waitFor();
   assert.ok((await rows.count()) < 100, `${await rows.count()} rows are drawn`);
@@ -220,11 +220,11 @@ try {
   assert.ok((await editor.inputValue()).includes("[pool.web]\nbalance"));
   expected = false;
   await editor.fill(written.replace("[pool.web]", "[pool.web]\nbalance = \"random\""));
-  await sees("this is what would change");
+  await sees("this would change");
   await shot("configuration-plan");
   await page.getByRole("button", { name: "Apply" }).click();
-  await sees("is in force");
-  await page.getByRole("button", { name: "Put in force again" }).first().click();
+  await sees("is active");
+  await page.getByRole("button", { name: "Restore" }).first().click();
   await sees("Text of generation 3");
   await go("events", "rollback");
   await shot("events-orders");
@@ -248,7 +248,7 @@ try {
 
   // Dark.
   await page.getByLabel("Colours").selectOption("dark");
-  await go("service/shop", "Where the time goes");
+  await go("service/shop", "Latency by phase");
   await shot("service-dark");
   await go("", "Requests per second");
   await shot("overview-dark");

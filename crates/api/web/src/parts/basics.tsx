@@ -1,8 +1,10 @@
 // Small parts that every view uses: states, panels, figures, errors, buttons that ask the daemon.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { explanation } from "../api";
 import { span, moment } from "../format";
 import { known } from "../store";
+import { common } from "../strings";
 
 const GLYPHS: Record<string, string> = {
   up: "●", alive: "●", active: "●", ok: "●", reached: "●",
@@ -62,7 +64,7 @@ export function useAsking(): { busy: boolean; wrong: string; run: (what: () => P
     setBusy(true);
     setWrong("");
     what()
-      .catch((error: unknown) => setWrong(error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => setWrong(explanation(error)))
       .finally(() => setBusy(false));
   };
   return { busy, wrong, run };
@@ -76,7 +78,7 @@ export function may(role: "view" | "operate" | "configure"): boolean {
 
 /** What to say where somebody may not. */
 export function needs(role: string): string {
-  return `This needs a token with the role ${role}.`;
+  return common.needs(role);
 }
 
 /** A plain table of a few rows. */

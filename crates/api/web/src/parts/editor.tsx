@@ -4,6 +4,7 @@ import type { Ref } from "preact";
 import { look } from "../api";
 import type { ConfigKeys, KeyTable } from "../contract";
 import { offer, type Offer } from "../complete";
+import { editor as labels } from "../strings";
 
 interface Props { text: string; change: (text: string) => void; editor: Ref<HTMLTextAreaElement> & { current: HTMLTextAreaElement | null } }
 
@@ -51,12 +52,12 @@ export function Editor({ text, change, editor }: Props) {
   return (
     <>
       <textarea
-        ref={editor} class="editor" spellcheck={false} aria-label="Configuration" aria-autocomplete="list" aria-controls="choices" value={text} rows={24}
+        ref={editor} class="editor" spellcheck={false} aria-label={labels.label} aria-autocomplete="list" aria-controls="choices" value={text} rows={24}
         onInput={(event) => { change(event.currentTarget.value); see(event.currentTarget, false); }} onKeyDown={press} onClick={close}
       />
-      <p class="dim">Ctrl and space offer what may stand at the caret; arrows and return choose.</p>
+      <p class="dim">{labels.hint}</p>
       {offered.choices.length > 0 && (
-        <ul class="choices" id="choices" role="listbox" aria-label="What may stand here" ref={list}>
+        <ul class="choices" id="choices" role="listbox" aria-label={labels.offers} ref={list}>
           {offered.choices.map((choice, at) => (
             <li role="option" aria-selected={at === chosen} onMouseDown={(event) => { event.preventDefault(); take(at); }}>
               <span class="mono">{choice.word}</span> <span class="dim">{choice.note}</span>

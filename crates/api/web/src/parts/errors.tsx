@@ -1,6 +1,7 @@
 // Errors as every view shows them: how many, their share with the colour of its level, and who caused them.
 import type { ErrorCounts, StandingAlarm } from "../contract";
 import { number } from "../format";
+import { common, errors as labels } from "../strings";
 import { Figure, Rows, Since, State } from "./basics";
 
 /** Percent from which a share is red or amber: the same as in the daemon. */
@@ -30,8 +31,8 @@ export function Share({ of }: { of: ErrorCounts | undefined }) {
 export function ErrorFigure({ of }: { of: ErrorCounts | undefined }) {
   return (
     <Figure
-      name="Errors" value={`${number(of?.errors.rate ?? 0)}/s`} bad={level(of) === "bad"}
-      note={`${share(of)} of requests; ${number(of?.errors.total ?? 0)} since the start`}
+      name={labels.figure} value={common.per(number(of?.errors.rate ?? 0))} bad={level(of) === "bad"}
+      note={labels.note(share(of), number(of?.errors.total ?? 0))}
     />
   );
 }
@@ -40,10 +41,10 @@ export function ErrorFigure({ of }: { of: ErrorCounts | undefined }) {
 export function ErrorRows({ of, label }: { of: ErrorCounts | undefined; label: string }) {
   if (!of) return null;
   const rows = [
-    ["5xx of servers", of["server-5xx"]], ["failed servers", of.server], ["unreachable servers", of.network],
-    ["by the balancer", of.balancer], ["all errors", of.errors], ["clients that left (no errors)", of.client],
+    [labels.origins.status, of["server-5xx"]], [labels.origins.server, of.server], [labels.origins.network, of.network],
+    [labels.origins.balancer, of.balancer], [labels.origins.all, of.errors], [labels.origins.clients, of.client],
   ] as const;
-  return <Rows label={label} head={["Caused by", "#Per second", "#Since the start"]} rows={rows.map(([name, one]) => [name, number(one.rate), number(one.total)])} />;
+  return <Rows label={label} head={labels.head} rows={rows.map(([name, one]) => [name, number(one.rate), number(one.total)])} />;
 }
 
 /** Where the alarms of an object are explained. */
@@ -65,7 +66,7 @@ export function Alarms({ alarms }: { alarms: StandingAlarm[] }) {
       {alarms.map((one) => (
         <li>
           <State is={one.severity} /> <a href={place(one)}>{one.subject}</a>
-          {typeof one["since-unix-ms"] === "number" && <> for <Since at={one["since-unix-ms"]} /></>}: {one.reason}
+          {typeof one["since-unix-ms"] === "number" && <> {labels.for} <Since at={one["since-unix-ms"]} /></>}: {one.reason}
         </li>
       ))}
     </>

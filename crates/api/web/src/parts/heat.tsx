@@ -1,6 +1,7 @@
 // A heat map of times: each column a moment, each row a doubling; the darker, the more requests took so long.
 import { useEffect, useRef } from "preact/hooks";
 import { micros } from "../format";
+import { heat as labels } from "../strings";
 
 /** Upper edge of the lowest row, microseconds; each row above has twice the one below. */
 const FIRST = 128;
@@ -48,12 +49,12 @@ export function Heat({ at, rows, label }: { at: number[]; rows: number[][]; labe
     });
   });
   const all = rows.flat().reduce((sum, n) => sum + n, 0);
-  return <canvas class="heat" ref={place} role="img" aria-label={`${label}: ${all} requests over ${at.length} moments`} />;
+  return <canvas class="heat" ref={place} role="img" aria-label={labels.label(label, all, at.length)} />;
 }
 
 function edge(row: number, count: number): string {
   const most = FIRST * 2 ** row;
-  if (row === count - 1) return "longer";
+  if (row === count - 1) return labels.longer;
   return `≤ ${most < 1e6 ? micros(most) : `${(most / 1e6).toFixed(1)} s`}`;
 }
 

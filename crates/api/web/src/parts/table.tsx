@@ -1,6 +1,7 @@
 // A table of very many rows: only those that are seen are drawn. It sorts and filters by what its columns say.
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
+import { common } from "../strings";
 
 /** Height of each row, pixels; the style sheet has the same. */
 const ROW = 36;
@@ -52,8 +53,8 @@ export function Table<T>({ label, rows, columns, id, text, aside }: Props<T>) {
   return (
     <div class="many">
       <div class="tools">
-        <input type="search" placeholder="Filter" aria-label={`Filter ${label}`} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
-        <span class="dim">{shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`}</span>
+        <input type="search" placeholder={common.filter} aria-label={common.filterOf(label)} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
+        <span class="dim">{shown.length === rows.length ? `${rows.length}` : common.share(String(shown.length), String(rows.length))}</span>
         {aside}
       </div>
       <div class="scroll tall" ref={box} tabIndex={0} role="region" aria-label={label} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>

@@ -1,10 +1,11 @@
 // Packet captures: one dropped on the page, or one that a rule called for, explained with its diagrams.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { look, queried, send } from "../api";
+import { Explained as Readable, look, queried, send } from "../api";
 import type { Captures as Stored } from "../contract";
 import { Empty, Panel, Rows, Wrong, may, needs, useAsking } from "../parts/basics";
 import { Drop } from "../parts/drop";
 import { bytes, moment } from "../format";
+import { captures as labels, common, views } from "../strings";
 
 interface Shown { name: string; page: string }
 
@@ -27,23 +28,23 @@ export function Captures() {
   };
   return (
     <>
-      <h1 class="aside">Captures</h1>
-      <Panel title="Explain a capture" wide>
+      <h1 class="aside">{views.captures}</h1>
+      <Panel title={labels.title} wide>
         {!able && <p class="hint">{needs("operate")}</p>}
-        <Drop label="Drop a capture here" hint="pcap or pcapng, also with gzip, up to 64 MiB: whose time it was, and why" able={able && !asking.busy} take={take} />
-        {asking.busy && <p role="status">Looking…</p>}
+        <Drop label={labels.drop} hint={labels.dropHint} able={able && !asking.busy} take={take} />
+        {asking.busy && <p role="status">{labels.working}</p>}
         <Wrong why={asking.wrong} />
       </Panel>
       {shown && <Explained of={shown} close={() => setShown(null)} />}
-      <Panel title="Captures that rules called for" wide aside={<button type="button" class="quiet" onClick={() => asking.run(read)}>Read again</button>}>
+      <Panel title={labels.stored} wide aside={<button type="button" class="quiet" onClick={() => asking.run(read)}>{common.refresh}</button>}>
         {stored?.trouble && <p class="wrong">{stored.trouble}</p>}
         {stored && stored.rules.length > 0 && (
-          <p class="dim">Rules: {stored.rules.map((rule) => `${rule.name}${rule.taking ? " (taking now)" : ""}`).join(", ")}. {stored.made} made, {stored.failed} not.</p>
+          <p class="dim">{labels.rules(stored.rules.map((rule) => `${rule.name}${rule.taking ? labels.taking : ""}`).join(", "), stored.made, stored.failed)}</p>
         )}
-        {stored && (stored.captures.length === 0 ? <Empty>None is stored{stored.rules.length ? "" : ": there is no table [capture.NAME]"}.</Empty> : (
-          <Rows label="Captures" head={["When", "Rule", "Why", "#Size", "File", ""]} rows={stored.captures.map((one) => [
+        {stored && (stored.captures.length === 0 ? <Empty>{stored.rules.length ? labels.empty : labels.emptyWithoutRules}</Empty> : (
+          <Rows label={labels.stored} head={labels.head} rows={stored.captures.map((one) => [
             moment(one["at-unix-ms"]), one.rule, one.about, bytes(one.bytes), <span class="mono">{one.file}</span>,
-            <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("operate")} onClick={() => open(one.name)} aria-label={`Explain ${one.name}`}>Explain</button>,
+            <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("operate")} onClick={() => open(one.name)} aria-label={labels.explainOf(one.name)}>{labels.explain}</button>,
           ])} />
         ))}
       </Panel>
@@ -56,8 +57,8 @@ function Explained({ of, close }: { of: Shown; close: () => void }) {
   const frame = useRef<HTMLIFrameElement>(null);
   useEffect(() => frame.current?.scrollIntoView({ block: "start" }), [of]);
   return (
-    <Panel title={of.name} wide aside={<button type="button" class="quiet" onClick={close}>Close</button>}>
-      <iframe ref={frame} class="explained" sandbox="allow-scripts" srcDoc={of.page} title={`Explanation of ${of.name}`} />
+    <Panel title={of.name} wide aside={<button type="button" class="quiet" onClick={close}>{common.close}</button>}>
+      <iframe ref={frame} class="explained" sandbox="allow-scripts" srcDoc={of.page} title={labels.explanation(of.name)} />
     </Panel>
   );
 }
@@ -65,5 +66,7 @@ function Explained({ of, close }: { of: Shown; close: () => void }) {
 async function unpacked(file: File): Promise<Blob> {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   if (head[0] !== 0x1f || head[1] !== 0x8b) return file;
-  return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+  return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).blob().catch(() => {
+    throw new Readable(labels.badGzip(file.name));
+  });
 }

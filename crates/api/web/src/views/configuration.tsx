@@ -1,4 +1,4 @@
-// The configuration's text: check it, see what it would change, put it in force, go back.
+// The configuration's text: check it, see what it would change, activate it, go back.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, look, order, submit, written } from "../api";
 import type { Applied, Finding, Generations, KeyChange, PlanChange } from "../contract";
@@ -6,6 +6,7 @@ import { Empty, Panel, Rows, Wrong, may, needs, useAsking } from "../parts/basic
 import { Editor } from "../parts/editor";
 import { moment } from "../format";
 import { useKnown } from "../store";
+import { common, configuration as labels, views } from "../strings";
 
 /** The text is looked at when nobody has typed for so long, milliseconds. */
 const PAUSE = 500;
@@ -52,27 +53,27 @@ export function Configuration() {
   const moved = base.generation !== 0 && generation !== base.generation;
   return (
     <>
-      <h1 class="aside">Configuration</h1>
-      {!able ? <p class="hint">{needs("configure")} Text and changes are for those who have one; generations are below.</p> : (
-        <Panel title={`Text of generation ${base.generation}`} wide aside={<button type="button" class="quiet" onClick={load} disabled={asking.busy}>Read again</button>}>
-          {moved && <p class="hint">Generation {generation} is in force by now: read again, or what you apply is refused.</p>}
+      <h1 class="aside">{views.configuration}</h1>
+      {!able ? <p class="hint">{needs("configure")} {labels.editing}</p> : (
+        <Panel title={labels.title(base.generation)} wide aside={<button type="button" class="quiet" onClick={load} disabled={asking.busy}>{common.refresh}</button>}>
+          {moved && <p class="hint">{labels.moved(generation)}</p>}
           <Editor text={text} change={setText} editor={editor} />
           <p class="buttons">
-            <button type="button" class="main" disabled={asking.busy || !plan?.changed || moved} onClick={apply}>Apply</button>
-            <button type="button" disabled={text === base.text} onClick={() => setText(base.text)}>Discard</button>
+            <button type="button" class="main" disabled={asking.busy || !plan?.changed || moved} onClick={apply}>{labels.apply}</button>
+            <button type="button" disabled={text === base.text} onClick={() => setText(base.text)}>{labels.discard}</button>
             <span class="dim" role="status">{said(text === base.text, plan, findings, asking.busy)}</span>
           </p>
           <Wrong why={asking.wrong} />
           {findings.length > 0 && (
             <ul class="findings">{findings.map((finding) => (
               <li class={String(finding.severity).toLowerCase()}>
-                <button type="button" class="quiet" onClick={() => show(finding)}>line {finding.line}</button> <span class="mono">{finding.key}</span>: {finding.message}
-                {finding.expected ? `; expected ${finding.expected}` : ""}{finding.suggestion ? `; did you mean ${finding.suggestion}?` : ""}
+                <button type="button" class="quiet" onClick={() => show(finding)}>{labels.line(finding.line)}</button> <span class="mono">{finding.key}</span>: {finding.message}
+                {finding.expected ? labels.expected(finding.expected) : ""}{finding.suggestion ? labels.suggestion(finding.suggestion) : ""}
               </li>
             ))}</ul>
           )}
           {plan && <Plan plan={plan} />}
-          {done && <div class="told" role="status"><p><strong>Generation {done.generation} is in force{done.confirmed ? "" : ", workers follow"}.</strong></p><Sentences of={[...done.effects, ...done["needs-restart"].map((one) => `${one}: with the next process`)]} /></div>}
+          {done && <div class="told" role="status"><p><strong>{labels.applied(done.generation)}{done.confirmed ? "" : labels.applying}.</strong></p><Sentences of={[...done.effects, ...done["needs-restart"].map((one) => labels.next(one))]} /></div>}
         </Panel>
       )}
       <Kept able={able} generation={generation} after={load} />
@@ -92,36 +93,36 @@ async function planned(text: string, setPlan: (plan: PlanChange) => void, setFin
 }
 
 function said(same: boolean, plan: PlanChange | null, findings: Finding[], busy: boolean): string {
-  if (same) return "As in force.";
-  if (plan) return plan.changed ? "Good; this is what would change:" : "Good, and changes nothing.";
-  if (findings.length > 0) return `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
-  return busy ? "Looking…" : "";
+  if (same) return labels.same;
+  if (plan) return plan.changed ? labels.would : labels.nothing;
+  if (findings.length > 0) return labels.findings(findings.length);
+  return busy ? labels.working : "";
 }
 
 function Plan({ plan }: { plan: PlanChange }) {
   const keys = (keys: KeyChange[]) => keys.map((one) => one.key).join(", ");
   const lines = [
-    ...plan.global.map((one) => `global: ${one.key}`),
-    ...named("service", plan.services.added, plan.services.removed),
-    ...plan.services.changed.map((one) => `service ${one.name}: ${keys(one.keys)}`),
-    ...named("pool", plan.pools.added, plan.pools.removed),
+    ...plan.global.map((one) => labels.global(one.key)),
+    ...named(labels.service, plan.services.added, plan.services.removed),
+    ...plan.services.changed.map((one) => labels.object(labels.service, one.name, keys(one.keys))),
+    ...named(labels.pool, plan.pools.added, plan.pools.removed),
     ...plan.pools.changed.flatMap((one) => [
-      ...(one.keys.length ? [`pool ${one.name}: ${keys(one.keys)}`] : []),
+      ...(one.keys.length ? [labels.object(labels.pool, one.name, keys(one.keys))] : []),
       ...named(`${one.name}:`, one.servers.added, one.servers.removed),
       ...one.servers.changed.map((server) => `${one.name}/${server.name}: ${keys(server.keys)}`),
     ]),
     ...(plan.parts ?? []).map((one) => `${one.name}: ${keys(one.keys)}`),
     ...Object.entries(plan.objects ?? {}).flatMap(([kind, some]) => [
-      ...named(kind, some.added, some.removed), ...some.changed.map((one) => `${kind} ${one.name}: ${keys(one.keys)}`),
+      ...named(kind, some.added, some.removed), ...some.changed.map((one) => labels.object(kind, one.name, keys(one.keys))),
     ]),
     ...plan.effects,
-    ...plan["needs-restart"].map((one) => `${one}: takes effect with the next process`),
+    ...plan["needs-restart"].map((one) => labels.next(one)),
   ];
   return lines.length ? <Sentences of={lines} /> : null;
 }
 
 function named(what: string, added: string[], removed: string[]): string[] {
-  return [...added.map((name) => `+ ${what} ${name}`), ...removed.map((name) => `− ${what} ${name}`)];
+  return [...added.map((name) => labels.added(what, name)), ...removed.map((name) => labels.removed(what, name))];
 }
 
 function Sentences({ of }: { of: string[] }) {
@@ -138,12 +139,12 @@ function Kept({ able, generation, after }: { able: boolean; generation: number; 
       after();
     });
   return (
-    <Panel title="Generations" wide>
+    <Panel title={labels.generations} wide>
       <Wrong why={asking.wrong} />
-      {kept && (kept.generations.length === 0 ? <Empty>None is kept.</Empty> : (
-        <Rows label="Generations" head={["#Generation", "When", "Who", "From", ""]} rows={kept.generations.map((one) => [
+      {kept && (kept.generations.length === 0 ? <Empty>{labels.noGenerations}</Empty> : (
+        <Rows label={labels.generations} head={labels.head} rows={kept.generations.map((one) => [
           String(one.generation), moment(one["when-unix-ms"]), one.who, <span class="mono">{one.from}</span>,
-          one.current ? "in force" : <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("configure")} onClick={() => back(one.generation)}>Put in force again</button>,
+          one.current ? labels.active : <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("configure")} onClick={() => back(one.generation)}>{labels.restore}</button>,
         ])} />
       ))}
     </Panel>

@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import { Empty, Panel, Rows, Wrong } from "../parts/basics";
 import { Drop } from "../parts/drop";
 import { moment, number } from "../format";
+import { Explained, explanation } from "../api";
+import { lab as labels, views } from "../strings";
 
 interface Metric { name: string; unit: string; value: number }
 interface Run { test: string; complete: boolean; metrics: Metric[] }
@@ -22,20 +24,20 @@ export function Lab() {
     setWrong("");
     for (const file of files) {
       file.text().then((text) => {
-        const read: unknown = JSON.parse(text);
+        const read = parsed(file.name, text);
         if (isResult(read)) setResults((old) => [...old.filter((one) => one.name !== file.name), { name: file.name, result: read }].slice(-MOST));
         else if (isComparison(read)) setVerdict({ name: file.name, of: read });
-        else throw new Error("neither a result of steelyard bench nor what steelyard compare --json prints");
-      }).catch((error: unknown) => setWrong(`${file.name}: ${error instanceof Error ? error.message : String(error)}`));
+        else throw new Explained(labels.notResult(file.name));
+      }).catch((error: unknown) => setWrong(explanation(error)));
     }
   };
   return (
     <>
-      <h1 class="aside">Lab results</h1>
-      <Panel title="Results side by side" wide aside={results.length > 0 ? <button type="button" class="quiet" onClick={() => { setResults([]); setVerdict(null); }}>Clear</button> : undefined}>
-        <Drop label="Drop results here" hint="files of steelyard bench --result, or of steelyard compare --json; they stay in this browser" able many take={take} />
+      <h1 class="aside">{views.lab}</h1>
+      <Panel title={labels.title} wide aside={results.length > 0 ? <button type="button" class="quiet" onClick={() => { setResults([]); setVerdict(null); }}>{labels.clear}</button> : undefined}>
+        <Drop label={labels.drop} hint={labels.dropHint} able many take={take} />
         <Wrong why={wrong} />
-        {results.length === 0 ? <Empty>None yet.</Empty> : <Beside of={results} />}
+        {results.length === 0 ? <Empty>{labels.empty}</Empty> : <Beside of={results} />}
       </Panel>
       {verdict && <Verdict name={verdict.name} of={verdict.of} />}
     </>
@@ -49,10 +51,10 @@ function Beside({ of }: { of: Loaded[] }) {
   }
   const made = (of: Result) => moment(of.provenance["began-unix-ms"] ?? of.provenance.began_unix_ms ?? 0);
   return (
-    <Rows label="Results" head={["Test", "Figure", ...of.map((one) => `#${one.name}`)]} rows={[
-      ["", "made", ...of.map((one) => made(one.result))],
-      ["", "by", ...of.map((one) => `steelyard ${one.result.provenance.steelyard}, ${one.result.kind}${one.result.complete ? "" : ", not complete"}`)],
-      ["", "on", ...of.map((one) => `${one.result.provenance.host}, ${one.result.provenance.kernel}, ${one.result.provenance.processors}`)],
+    <Rows label={labels.results} head={[...labels.head, ...of.map((one) => `#${one.name}`)]} rows={[
+      ["", labels.rows.when, ...of.map((one) => made(one.result))],
+      ["", labels.rows.version, ...of.map((one) => labels.madeBy(one.result.provenance.steelyard, one.result.kind, one.result.complete ? "" : labels.incomplete))],
+      ["", labels.rows.host, ...of.map((one) => `${one.result.provenance.host}, ${one.result.provenance.kernel}, ${one.result.provenance.processors}`)],
       ...[...keys.values()].map((key) => [key.test, `${key.metric}${key.unit ? `, ${key.unit}` : ""}`, ...of.map((one) => figure(one.result, key))]),
     ]} />
   );
@@ -66,19 +68,27 @@ function figure(of: Result, key: { test: string; metric: string }) {
   if (least === undefined || most === undefined) return "–";
   const half = values.length / 2;
   const middle = values.length % 2 ? values[Math.floor(half)]! : (values[half - 1]! + values[half]!) / 2;
-  return <><strong>{number(middle)}</strong> {values.length > 1 && <span class="dim">{number(least)}–{number(most)}, {values.length} runs</span>}</>;
+  return <><strong>{number(middle)}</strong> {values.length > 1 && <span class="dim">{labels.range(number(least), number(most), values.length)}</span>}</>;
 }
 
 function Verdict({ name, of }: { name: string; of: Comparison }) {
   return (
-    <Panel title={`Compared: ${name}`} wide>
+    <Panel title={labels.compared(name)} wide>
       {of.warnings.map((text) => <p class="hint">{text}</p>)}
-      <Rows label="Comparison" head={["Test", "Figure", "#Before", "#After", "#Difference", "Verdict"]} rows={of.rows.map((row) => [
+      <Rows label={labels.comparison} head={labels.comparisonHead} rows={of.rows.map((row) => [
         row.test, `${row.metric}, ${row.unit}`, number(row.baseline), number(row.result),
         row.difference_percent === null ? "–" : `${row.difference_percent.toFixed(1)} %`, <span class={row.status === "worse" ? "bad" : ""}>{row.status}</span>,
       ])} />
     </Panel>
   );
+}
+
+function parsed(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Explained(labels.notJson(name));
+  }
 }
 
 function isResult(read: unknown): read is Result {

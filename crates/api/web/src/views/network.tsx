@@ -5,6 +5,7 @@ import type { BundleStatus, MptcpStatus, NameExplained, NamesStatus, UplinksStat
 import { Bar, Empty, Panel, Rows, State, Wrong, useAsking } from "../parts/basics";
 import { bytes, micros, number, percent } from "../format";
 import { useKnown } from "../store";
+import { common, network as labels, views } from "../strings";
 
 export function Network() {
   const { scene } = useKnown();
@@ -13,8 +14,8 @@ export function Network() {
   const any = (links ?? []).length > 0 || uplinks || mptcp || names;
   return (
     <>
-      <h1 class="aside">Links and names</h1>
-      {!any && <Empty>There is no [link.NAME], [uplink.NAME], [mptcp] or [names.ZONE].</Empty>}
+      <h1 class="aside">{views.network}</h1>
+      {!any && <Empty>{labels.empty}</Empty>}
       {(links ?? []).map((bundle) => <Bundle of={bundle} />)}
       {uplinks && <Uplinks of={uplinks} />}
       {mptcp && <Mptcp of={mptcp} />}
@@ -24,14 +25,14 @@ export function Network() {
 }
 
 function counts(of: Record<string, number>): string {
-  return Object.entries(of).filter(([, n]) => n > 0).map(([what, n]) => `${what} ${number(n)}`).join(", ") || "nothing";
+  return Object.entries(of).filter(([, n]) => n > 0).map(([what, n]) => `${what} ${number(n)}`).join(", ") || labels.nothing;
 }
 
 function Bundle({ of }: { of: BundleStatus }) {
   return (
-    <Panel title={`Bundle ${of.name}`} wide>
-      <p><State is={of.state} /> {of.reason}. Chooses by {of.policy}, packets of at most {number(of.mtu)} bytes; links differ by {micros(of["skew-us"])}. Counted: {counts(of.counts)}; dropped: {counts(of.dropped)}.</p>
-      <Rows label={`Links of ${of.name}`} head={["Link", "State", "Why", "By way of", "#Packets", "#Bytes", "#Round trip", "#Loss", "#Held for"]} rows={of.links.map((link) => [
+    <Panel title={labels.bundle(of.name)} wide>
+      <p><State is={of.state} /> {of.reason}{labels.bundleNote(of.policy, number(of.mtu), micros(of["skew-us"]), counts(of.counts), counts(of.dropped))}</p>
+      <Rows label={labels.linksOf(of.name)} head={labels.linksHead} rows={of.links.map((link) => [
         <span class="mono">{link.interface}</span>, <State is={link.state} />, link.reason, link.via.join(", "), number(link.packets), bytes(link.bytes),
         micros(link["round-trip-us"] ?? null), percent(100 * link.loss), micros(link["held-us"]),
       ])} />
@@ -41,9 +42,9 @@ function Bundle({ of }: { of: BundleStatus }) {
 
 function Uplinks({ of }: { of: UplinksStatus }) {
   return (
-    <Panel title="Uplinks" wide>
+    <Panel title={labels.uplinks} wide>
       {of.troubles.map((text) => <p class="wrong">{text}</p>)}
-      <Rows label="Uplinks" head={["Uplink", "State", "Why", "Gateway", "#Share", "", "#Round trip", "#Loss", "#Connections"]} rows={of.uplinks.map((one) => [
+      <Rows label={labels.uplinks} head={labels.uplinksHead} rows={of.uplinks.map((one) => [
         <>{one.name} <span class="dim">{one.family}</span></>, <State is={one.state} />, one.reason, <span class="mono">{one.gateway} ({one.interface})</span>,
         percent(100 * one.share), <Bar share={100 * one.share} />, micros(one["round-trip-us"] ?? null), percent(100 * one.loss), number(one.own + one.forwarded + one.moved),
       ])} />
@@ -53,13 +54,13 @@ function Uplinks({ of }: { of: UplinksStatus }) {
 
 function Mptcp({ of }: { of: MptcpStatus }) {
   return (
-    <Panel title="Multipath TCP" wide>
+    <Panel title={labels.mptcp} wide>
       {of.trouble && <p class="wrong">{of.trouble}</p>}
-      <p>{number(of.count)} connections. Endpoints: {of.endpoints.map((one) => one.address).join(", ") || "none"}.</p>
+      <p>{labels.endpoints(number(of.count), of.endpoints.map((one) => one.address).join(", ") || common.none)}</p>
       {of.connections.length > 0 && (
-        <Rows label="Connections" head={["From", "To", "#Sent", "#Received", "Paths"]} rows={of.connections.slice(0, 200).map((one) => [
+        <Rows label={labels.connections} head={labels.connectionsHead} rows={of.connections.slice(0, 200).map((one) => [
           <span class="mono">{one.local}</span>, <span class="mono">{one.remote}</span>, bytes(one.sent), bytes(one.received),
-          one.subflows.map((path) => `${path.local}: ${bytes(path.sent)}, ${micros(path["round-trip-us"])}`).join("; "),
+          one.subflows.map((path) => labels.subflow(path.local, bytes(path.sent), micros(path["round-trip-us"]))).join("; "),
         ])} />
       )}
     </Panel>
@@ -68,10 +69,10 @@ function Mptcp({ of }: { of: MptcpStatus }) {
 
 function Names({ of }: { of: NamesStatus }) {
   return (
-    <Panel title="Names" wide>
-      <p>Zones {of.zones.join(", ") || "none"}; asked at {of.listen.map((one) => (one.trouble ? `${one.address} (${one.trouble})` : one.address)).join(", ")}.</p>
-      <Rows label="Names" head={["Name", "Policy", "Up", "#Answers with", "#For seconds", "Given"]} rows={of.names.map((one) => [
-        <>{one.name}{one.fallen && <span class="state is-down"> ✕ fallen back</span>}</>, one.policy, `${one.up} of ${one.candidates}`, number(one.answers), number(one["ttl-seconds"]), counts(one.given),
+    <Panel title={labels.names} wide>
+      <p>{labels.zones(of.zones.join(", ") || common.none, of.listen.map((one) => (one.trouble ? `${one.address} (${one.trouble})` : one.address)).join(", "))}</p>
+      <Rows label={labels.names} head={labels.namesHead} rows={of.names.map((one) => [
+        <>{one.name}{one.fallen && <span class="state is-down">{labels.fallback}</span>}</>, one.policy, common.share(String(one.up), String(one.candidates)), number(one.answers), number(one["ttl-seconds"]), counts(one.given),
       ])} />
       <Asked />
     </Panel>
@@ -87,17 +88,17 @@ function Asked() {
   const ask = () => asking.run(async () => setTold(await look<NameExplained>("/v1/explain/name", { name, from })));
   return (
     <>
-      <h3>Try a question</h3>
+      <h3>{labels.tryTitle}</h3>
       <form class="fields" onSubmit={(event) => { event.preventDefault(); ask(); }}>
-        <label class="grow">Name <input value={name} required onInput={(event) => setName(event.currentTarget.value)} /></label>
-        <label>From address <input value={from} onInput={(event) => setFrom(event.currentTarget.value)} /></label>
-        <button type="submit" class="main" disabled={asking.busy}>What is answered?</button>
+        <label class="grow">{labels.name} <input value={name} required onInput={(event) => setName(event.currentTarget.value)} /></label>
+        <label>{labels.from} <input value={from} onInput={(event) => setFrom(event.currentTarget.value)} /></label>
+        <button type="submit" class="main" disabled={asking.busy}>{labels.answer}</button>
       </form>
       <Wrong why={asking.wrong} />
       {told && (
         <div class="told">
           <ol>{told.steps.map((step) => <li>{step}</li>)}</ol>
-          <Rows label="Candidates" head={["Server", "Addresses", "#Share", "Why"]} rows={told.candidates.map((one) => [one.name, <span class="mono">{one.addresses.join(", ")}</span>, percent(one["share-percent"]), one.why])} />
+          <Rows label={labels.candidates} head={labels.candidatesHead} rows={told.candidates.map((one) => [one.name, <span class="mono">{one.addresses.join(", ")}</span>, percent(one["share-percent"]), one.why])} />
         </div>
       )}
     </>

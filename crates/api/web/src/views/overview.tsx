@@ -5,6 +5,7 @@ import type { Scene, StandingAlarm } from "../contract";
 import { Chart } from "../parts/chart";
 import { bytes, micros, millis, moment, number } from "../format";
 import { ALL, phase, useKnown } from "../store";
+import { common, overview as labels, views } from "../strings";
 
 /** Alarms that are drawn; the rest are counted. */
 const SHOWN = 50;
@@ -25,37 +26,37 @@ export function Overview() {
   const verdict = standing === 0 ? "well" : grave_alarms.some((alarm) => alarm.severity === "error") ? "bad" : "ill";
   return (
     <>
-      <h1 class="aside">Overview</h1>
+      <h1 class="aside">{views.overview}</h1>
       <div class={`verdict ${verdict}`} role="status">
         {standing === 0
-          ? <><strong>No alarms.</strong> {notices > 0 && `${count(notices, "notice")}. `}{count(status.services.length, "service")}, {count(status.pools.reduce((sum, pool) => sum + pool.servers.length, 0), "server")}.</>
-          : <><strong>{count(standing, "alarm")}.</strong>{notices > 0 && ` ${count(notices, "notice")}.`}</>}
+          ? <><strong>{labels.quiet}</strong>{notices > 0 && labels.notices(notices)}{labels.size(status.services.length, status.pools.reduce((sum, pool) => sum + pool.servers.length, 0))}</>
+          : <><strong>{labels.alarms(standing)}</strong>{notices > 0 && labels.notices(notices)}</>}
       </div>
       {standing + notices > 0 && <Troubles alarms={alarms} more={more} warnings={status.warnings} />}
       <div class="figures">
-        <Figure name="Requests" value={`${number(total.requests.requests.rate)}/s`} note={`${number(total.requests["in-flight"])} in flight`} />
+        <Figure name={labels.requests} value={common.per(number(total.requests.requests.rate))} note={labels.inFlight(number(total.requests["in-flight"]))} />
         <ErrorFigure of={total.errors} />
-        <Figure name="p99" value={micros(phase(total, "total", "p99-us"))} note={`p50: ${micros(phase(total, "total", "p50-us"))}`} />
-        <Figure name="Client connections" value={number(total.connections.open)} note={`${number(total.connections.accepted.rate)} new per second`} />
-        <Figure name="Sent to clients" value={`${bytes(total.bytes.sent.rate)}/s`} note={`received ${bytes(total.bytes.received.rate)}/s`} />
-        <Figure name="Descriptors" value={number(files["in-use"])} note={`of ${number(files.limit)}`} bad={files["in-use"] > 0.8 * files.limit} />
+        <Figure name={common.p99} value={micros(phase(total, "total", "p99-us"))} note={labels.p50(micros(phase(total, "total", "p50-us")))} />
+        <Figure name={labels.connections} value={number(total.connections.open)} note={labels.fresh(number(total.connections.accepted.rate))} />
+        <Figure name={labels.sent} value={common.per(bytes(total.bytes.sent.rate))} note={common.received(bytes(total.bytes.received.rate))} />
+        <Figure name={labels.descriptors} value={number(files["in-use"])} note={labels.limit(number(files.limit))} bad={files["in-use"] > 0.8 * files.limit} />
       </div>
       <div class="columns">
-        <Panel title="Requests per second">
-          {line && <Chart label="Requests per second over the last minutes" at={line.at} unit={number} lines={[
-            { name: "requests", colour: "--line-1", values: line.requests, fill: true },
-            { name: "errors", colour: "--line-bad", values: line.failed },
+        <Panel title={labels.rate}>
+          {line && <Chart label={labels.rateChart} at={line.at} unit={number} lines={[
+            { name: common.requests, colour: "--line-1", values: line.requests, fill: true },
+            { name: common.errors, colour: "--line-bad", values: line.failed },
           ]} />}
         </Panel>
-        <Panel title="Time from the request's first byte to the answer's last">
-          {line && <Chart label="Times over the last minutes" at={line.at} unit={millis} lines={[
-            { name: "p50", colour: "--line-2", values: line.p50 },
-            { name: "p99", colour: "--line-3", values: line.p99 },
+        <Panel title={labels.latency}>
+          {line && <Chart label={labels.latencyChart} at={line.at} unit={millis} lines={[
+            { name: common.p50, colour: "--line-2", values: line.p50 },
+            { name: common.p99, colour: "--line-3", values: line.p99 },
           ]} />}
         </Panel>
         <ServiceTable scene={scene} />
-        <Panel title="Latest warnings and errors" aside={<a href="#/events">all events</a>}>
-          {grave.length === 0 ? <Empty>None since the daemon started.</Empty> : (
+        <Panel title={labels.bad} aside={<a href="#/events">{labels.allEvents}</a>}>
+          {grave.length === 0 ? <Empty>{labels.none}</Empty> : (
             <ul class="log">{grave.map((event) => <li class={event.level}><time>{moment(event["at-unix-ms"])}</time> {event.text}</li>)}</ul>
           )}
         </Panel>
@@ -67,9 +68,9 @@ export function Overview() {
 function ServiceTable({ scene }: { scene: Scene }) {
   const { status, report } = scene;
   return (
-    <Panel title="Services">
+    <Panel title={views.services}>
       <table>
-        <thead><tr><th scope="col">Service</th><th scope="col">State</th><th scope="col">For</th><th scope="col" class="right">Requests/s</th><th scope="col" class="right">Errors/s</th><th scope="col" class="right">Errors</th><th scope="col" class="right">p99</th></tr></thead>
+        <thead><tr>{labels.head.map((name) => <th scope="col" class={name.startsWith("#") ? "right" : ""}>{name.replace("#", "")}</th>)}</tr></thead>
         <tbody>
           {status.services.map((service) => {
             const counts = report.services.find((one) => one.name === service.name);
@@ -94,16 +95,12 @@ function ServiceTable({ scene }: { scene: Scene }) {
 function Troubles({ alarms, more, warnings }: { alarms: StandingAlarm[]; more: number; warnings: string[] }) {
   const rest = Math.max(0, alarms.length - SHOWN) + more;
   return (
-    <Panel title="Alarms" wide>
+    <Panel title={labels.alarmsTitle} wide>
       <ul class="troubles">
         <Alarms alarms={alarms.slice(0, SHOWN)} />
-        {rest > 0 && <li>and {rest} more</li>}
+        {rest > 0 && <li>{labels.more(rest)}</li>}
         {warnings.map((text) => <li><State is="warning" /> {text}</li>)}
       </ul>
     </Panel>
   );
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

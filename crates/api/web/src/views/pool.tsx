@@ -7,6 +7,7 @@ import { Share } from "../parts/errors";
 import { Table, type Column } from "../parts/table";
 import { micros, number, percent } from "../format";
 import { phase, useKnown } from "../store";
+import { common, pools as labels, views, weight as weightLabels } from "../strings";
 
 export function Pools() {
   const { scene } = useKnown();
@@ -19,7 +20,7 @@ export function Pools() {
     return [
       <a href={`#/pool/${encodeURIComponent(pool.name)}`}>{pool.name}</a>,
       pool.balance,
-      `${of("up")} of ${pool.servers.length}`,
+      common.share(String(of("up")), String(pool.servers.length)),
       ["down", "unknown", "drain", "disabled"].filter((state) => of(state) > 0).map((state) => <><State is={state} /> {of(state)} </>),
       number(rate),
       number(counts?.errors?.errors.rate ?? 0),
@@ -28,8 +29,8 @@ export function Pools() {
     ];
   });
   return (
-    <Panel title="Pools" wide>
-      <Rows label="Pools" head={["Pool", "Chooses by", "Up", "Others", "#Requests/s", "#Errors/s", "#Errors", "Services"]} rows={rows} />
+    <Panel title={views.pools} wide>
+      <Rows label={views.pools} head={labels.head} rows={rows} />
     </Panel>
   );
 }
@@ -52,19 +53,19 @@ export function Pool({ name }: { name: string }) {
     });
   const able = may("operate");
   const table = useMemo(() => columns(able, asking.busy, send, setAsked), [able, asking.busy, name]);
-  if (!scene || !pool) return <Empty>There is no pool {name}. <a href="#/pools">Pools</a></Empty>;
+  if (!scene || !pool) return <Empty>{labels.unknown(name)} <a href="#/pools">{views.pools}</a></Empty>;
   const up = pool.servers.filter((server) => server.state === "up").length;
   return (
     <>
-      <h1>{name} <small>{up} of {pool.servers.length} up, chooses by {pool.balance}</small></h1>
-      {!able && <p class="hint">{needs("operate")} You may look.</p>}
+      <h1>{name} <small>{labels.summary(up, pool.servers.length, pool.balance)}</small></h1>
+      {!able && <p class="hint">{needs("operate")}{labels.viewOnly}</p>}
       <Wrong why={asking.wrong} />
-      <Panel title="Servers" wide>
-        <Table label="Servers" rows={rows} id={key} text={searched} columns={table} />
+      <Panel title={labels.servers} wide>
+        <Table label={labels.servers} rows={rows} id={key} text={searched} columns={table} />
       </Panel>
       {(counts?.counts ?? []).length > 0 && (
-        <Panel title="Beyond one attempt each" wide>
-          <Rows label="Counts of the pool" head={["What", "#A second", "#Since the start"]} rows={(counts?.counts ?? []).map((one) => [one.name, number(one.rate), number(one.total)])} />
+        <Panel title={labels.counts} wide>
+          <Rows label={labels.counts} head={labels.countsHead} rows={(counts?.counts ?? []).map((one) => [one.name, number(one.rate), number(one.total)])} />
         </Panel>
       )}
       {asked && <Why pool={name} server={asked} close={() => setAsked("")} />}
@@ -76,26 +77,27 @@ const key = (row: Row) => row.server.name;
 const searched = (row: Row) => `${row.server.name} ${row.server.address} ${row.server.state} ${row.server.reason.text}`;
 
 function columns(able: boolean, busy: boolean, send: (server: string, body: object) => void, ask: (server: string) => void): Column<Row>[] {
+  const names = labels.columns;
   return [
-    { name: "Server", by: (row) => row.server.name, width: "13rem", show: ({ server }) => <span class="two"><strong>{server.name}</strong><span class="mono dim">{server.resolved ?? server.address}</span></span> },
-    { name: "State", width: "7rem", by: (row) => row.server.state, show: ({ server }) => <State is={server.state} /> },
-    { name: "For", width: "5.5rem", by: (row) => -row.server["since-unix-ms"], show: ({ server }) => <Since at={server["since-unix-ms"]} /> },
-    { name: "Evidence", show: ({ server }) => <span class="evidence" title={server.reason.text}>{server.reason.text} <span class="dim">({server.reason.source})</span></span> },
-    { name: "Weight", right: true, width: "6rem", by: (row) => row.server.weight, show: ({ server }) => <Weight server={server} able={able && !busy} send={send} /> },
-    { name: "In flight", right: true, width: "5.5rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
-    { name: "Requests/s", right: true, width: "5.7rem", by: (row) => row.counts?.requests.rate ?? 0, show: ({ counts }) => number(counts?.requests.rate ?? 0) },
-    { name: "Errors", right: true, width: "4.6rem", by: (row) => row.counts?.errors?.percent ?? -1, show: ({ counts }) => <Share of={counts?.errors} /> },
-    { name: "p99", right: true, width: "5rem", by: (row) => (row.counts ? phase(row.counts, "total", "p99-us") ?? 0 : 0), show: ({ counts }) => micros(counts ? phase(counts, "total", "p99-us") : null) },
+    { name: names.server, by: (row) => row.server.name, width: "13rem", show: ({ server }) => <span class="two"><strong>{server.name}</strong><span class="mono dim">{server.resolved ?? server.address}</span></span> },
+    { name: names.state, width: "7rem", by: (row) => row.server.state, show: ({ server }) => <State is={server.state} /> },
+    { name: names.since, width: "5.5rem", by: (row) => -row.server["since-unix-ms"], show: ({ server }) => <Since at={server["since-unix-ms"]} /> },
+    { name: names.check, show: ({ server }) => <span class="evidence" title={server.reason.text}>{server.reason.text} <span class="dim">({server.reason.source})</span></span> },
+    { name: names.weight, right: true, width: "6rem", by: (row) => row.server.weight, show: ({ server }) => <Weight server={server} able={able && !busy} send={send} /> },
+    { name: names.inFlight, right: true, width: "5.5rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
+    { name: names.rate, right: true, width: "5.7rem", by: (row) => row.counts?.requests.rate ?? 0, show: ({ counts }) => number(counts?.requests.rate ?? 0) },
+    { name: names.errors, right: true, width: "4.6rem", by: (row) => row.counts?.errors?.percent ?? -1, show: ({ counts }) => <Share of={counts?.errors} /> },
+    { name: names.p99, right: true, width: "5rem", by: (row) => (row.counts ? phase(row.counts, "total", "p99-us") ?? 0 : 0), show: ({ counts }) => micros(counts ? phase(counts, "total", "p99-us") : null) },
     {
-      name: "Orders", width: "13.5rem", show: ({ server }) => (
+      name: names.commands, width: "13.5rem", show: ({ server }) => (
         <span class="orders">
           {server.admin === "enabled"
             ? <>
-                <button type="button" disabled={!able || busy} title={able ? "Finishes what it has, gets nothing new" : needs("operate")} onClick={() => send(server.name, { action: "drain" })} aria-label={`Drain ${server.name}`}>Drain</button>
-                <button type="button" disabled={!able || busy} title={able ? "Gets nothing" : needs("operate")} onClick={() => send(server.name, { action: "disable" })} aria-label={`Disable ${server.name}`}>Disable</button>
+                <button type="button" disabled={!able || busy} title={able ? labels.drainHint : needs("operate")} onClick={() => send(server.name, { action: "drain" })} aria-label={labels.command(labels.drain, server.name)}>{labels.drain}</button>
+                <button type="button" disabled={!able || busy} title={able ? labels.disableHint : needs("operate")} onClick={() => send(server.name, { action: "disable" })} aria-label={labels.command(labels.disable, server.name)}>{labels.disable}</button>
               </>
-            : <button type="button" class="main" disabled={!able || busy} onClick={() => send(server.name, { action: "enable" })} aria-label={`Enable ${server.name}`}>Enable</button>}
-          <button type="button" class="quiet" onClick={() => ask(server.name)} aria-label={`Why ${server.name}`}>Why?</button>
+            : <button type="button" class="main" disabled={!able || busy} onClick={() => send(server.name, { action: "enable" })} aria-label={labels.command(labels.enable, server.name)}>{labels.enable}</button>}
+          <button type="button" class="quiet" onClick={() => ask(server.name)} aria-label={labels.whyLabel(server.name)}>{labels.why}</button>
         </span>
       ),
     },
@@ -110,7 +112,7 @@ function Weight({ server, able, send }: { server: ServerStatus; able: boolean; s
   };
   return (
     <input
-      class="weight" type="number" min={0} max={256} aria-label={`Weight of ${server.name}`} key={server.weight} defaultValue={String(server.weight)}
+      class="weight" type="number" min={0} max={256} aria-label={labels.weightOf(server.name)} key={server.weight} defaultValue={String(server.weight)}
       onChange={(event) => give(event.currentTarget)}
     />
   );
@@ -128,22 +130,23 @@ function Why({ pool, server, close }: { pool: string; server: string; close: () 
     });
   }, [pool, server]);
   const one = told?.servers[0];
+  const rowNames = weightLabels.rows;
   return (
-    <Panel title={`Why ${server} has its work`} wide aside={<button type="button" class="quiet" onClick={close}>Close</button>}>
+    <Panel title={weightLabels.title(server)} wide aside={<button type="button" class="quiet" onClick={close}>{common.close}</button>}>
       <Wrong why={asking.wrong} />
       {told && one && (
         <>
           <p>{told.turn}</p>
-          <Rows label="Weight" head={["What", "Value"]} rows={[
-            ["rank", one.rank],
-            ["takes work", one["takes-work"] ? "yes" : "no"],
-            ["share of the pool's weights", percent(one["share-percent"])],
-            ["weight configured", String(one.weight.configured)],
-            ["weight by an operator", one.weight.operator ? `${one.weight.operator.weight} by ${one.weight.operator.by}` : "–"],
-            ["weight judged", one.weight.judged === null || one.weight.judged === undefined ? "–" : String(one.weight.judged)],
-            ["slow start", percent(one.weight["slow-start-percent"])],
-            ["weight in force", String(one.weight["in-force"])],
-            ["put out", one.ejection ? one.ejection.text : "–"],
+          <Rows label={weightLabels.label} head={weightLabels.head} rows={[
+            [rowNames.rank, one.rank],
+            [rowNames.available, one["takes-work"] ? common.yes : common.no],
+            [rowNames.share, percent(one["share-percent"])],
+            [rowNames.configured, String(one.weight.configured)],
+            [rowNames.operator, one.weight.operator ? weightLabels.by(one.weight.operator.weight, one.weight.operator.by) : "–"],
+            [rowNames.adaptive, one.weight.judged === null || one.weight.judged === undefined ? "–" : String(one.weight.judged)],
+            [rowNames.slowStart, percent(one.weight["slow-start-percent"])],
+            [rowNames.active, String(one.weight["in-force"])],
+            [rowNames.ejected, one.ejection ? one.ejection.text : "–"],
           ]} />
         </>
       )}

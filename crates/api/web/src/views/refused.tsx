@@ -5,6 +5,7 @@ import type { RefusedRequest, RefusedRequests } from "../contract";
 import { Empty, Panel, Rows, Wrong, useAsking } from "../parts/basics";
 import { moment, number } from "../format";
 import { useKnown } from "../store";
+import { common, refused as labels, views } from "../strings";
 
 export function Refused() {
   const { scene } = useKnown();
@@ -15,33 +16,33 @@ export function Refused() {
   useEffect(ask, [service]);
   return (
     <>
-      <h1 class="aside">Refused requests</h1>
-      <Panel title="Refused requests" wide>
+      <h1 class="aside">{views.refused}</h1>
+      <Panel title={views.refused} wide>
         <form class="fields" onSubmit={(event) => { event.preventDefault(); ask(); }}>
-          <label>Service
+          <label>{common.service}
             <select value={service} onChange={(event) => setService(event.currentTarget.value)}>
-              <option value="">all</option>
+              <option value="">{common.all}</option>
               {scene?.status.services.map((one) => <option value={one.name}>{one.name}</option>)}
             </select>
           </label>
-          <button type="submit" class="main" disabled={asking.busy}>Look again</button>
+          <button type="submit" class="main" disabled={asking.busy}>{common.refresh}</button>
         </form>
         <Wrong why={asking.wrong} />
-        {told && told.requests.length === 0 && <Empty>No request was refused.</Empty>}
+        {told && told.requests.length === 0 && <Empty>{labels.empty}</Empty>}
         {told && told.requests.length > 0 && (
-          <Rows label="Refused requests" head={["When", "Service", "Client", "Why", "What was found", "#Status", "Host", "Request"]} rows={told.requests.map((one) => [
+          <Rows label={views.refused} head={labels.head} rows={told.requests.map((one) => [
             moment(one["unix-ms"]), one.service, <span class="mono">{one.client}</span>, <>{one.cause}{one.defect && <><br /><span class="mono">{one.defect}</span></>}</>,
-            found(one), one.status ? String(one.status) : "none", <span class="mono">{one.host ?? "–"}</span>, <span class="mono">{request(one)}</span>,
+            found(one), one.status ? String(one.status) : common.none, <span class="mono">{one.host ?? "–"}</span>, <span class="mono">{request(one)}</span>,
           ])} />
         )}
-        {told && <p class="hint">The last {told.room} are kept, at most {told.share} of one client. Not kept any more: {number(told["pushed-out"])} older ones, {number(told["beyond-share"])} of clients that had their share.</p>}
+        {told && <p class="hint">{labels.kept(told.room, told.share, number(told["pushed-out"]), number(told["beyond-share"]))}</p>}
       </Panel>
     </>
   );
 }
 
 function found(one: RefusedRequest) {
-  const at = one.at === null || one.at === undefined ? "" : ` at byte ${one.at}`;
+  const at = one.at === null || one.at === undefined ? "" : labels.at(one.at);
   if (!one.field && !one.found && !at) return "–";
   return <><span class="mono">{one.field ? `${one.field}: ` : ""}{one.found ?? ""}</span>{at}</>;
 }

@@ -5,6 +5,7 @@ import type { RequestExplained } from "../contract";
 import { Empty, Panel, Rows, State, Wrong, useAsking } from "../parts/basics";
 import { bytes, moment, number, percent } from "../format";
 import { useKnown } from "../store";
+import { common, rules as labels, views } from "../strings";
 
 export function Rules() {
   const { scene } = useKnown();
@@ -12,14 +13,14 @@ export function Rules() {
   const services = scene.report.services.filter((service) => (service.rules ?? []).length > 0);
   return (
     <>
-      <h1 class="aside">Rules</h1>
+      <h1 class="aside">{views.rules}</h1>
       <Try />
-      {services.length === 0 && <Empty>No service has rules: each request goes to its service's pool.</Empty>}
+      {services.length === 0 && <Empty>{labels.empty}</Empty>}
       {services.map((service) => (
-        <Panel title={`Rules of ${service.name}`} wide>
-          <Rows label={`Rules of ${service.name}`} head={["#", "Rule", "When", "Does", "#Hits", "Last", "#Under way", "#Limited", "#Passed over", "#Bytes"]} rows={(service.rules ?? []).map((rule) => [
+        <Panel title={labels.of(service.name)} wide>
+          <Rows label={labels.of(service.name)} head={labels.head} rows={(service.rules ?? []).map((rule) => [
             String(rule.place), <strong>{rule.name}</strong>, rule.when, rule.does, number(rule.hits),
-            rule["last-unix-ms"] ? moment(rule["last-unix-ms"]) : "never",
+            rule["last-unix-ms"] ? moment(rule["last-unix-ms"]) : labels.never,
             number(rule["in-flight"]), number(rule.limited), number(rule["passed-over"]), bytes(rule.bytes),
           ])} />
         </Panel>
@@ -44,19 +45,19 @@ function Try() {
       }));
     });
   return (
-    <Panel title="Try a request" wide>
+    <Panel title={labels.tryTitle} wide>
       <form class="fields" onSubmit={(event) => { event.preventDefault(); send(); }}>
-        <label>Method <input size={6} value={asked.method} onInput={put("method")} /></label>
-        <label class="grow">URL or path <input required value={asked.url} onInput={put("url")} placeholder="http://shop.example/cart" /></label>
-        <label>Client <input size={16} value={asked.from} onInput={put("from")} placeholder="192.0.2.1" /></label>
-        <label>Service
+        <label>{labels.method} <input size={6} value={asked.method} onInput={put("method")} /></label>
+        <label class="grow">{labels.url} <input required value={asked.url} onInput={put("url")} placeholder={labels.urlExample} /></label>
+        <label>{labels.client} <input size={16} value={asked.from} onInput={put("from")} placeholder={labels.clientExample} /></label>
+        <label>{common.service}
           <select value={asked.service} onChange={put("service")}>
-            <option value="">by the URL</option>
+            <option value="">{labels.withUrl}</option>
             {scene?.status.services.map((service) => <option value={service.name}>{service.name}</option>)}
           </select>
         </label>
-        <label class="grow">Fields, one a line <textarea rows={2} value={asked.headers} onInput={put("headers")} placeholder="cookie: group=b" /></label>
-        <button type="submit" class="main" disabled={asking.busy}>Who takes it?</button>
+        <label class="grow">{labels.headers} <textarea rows={2} value={asked.headers} onInput={put("headers")} placeholder={labels.headerExample} /></label>
+        <button type="submit" class="main" disabled={asking.busy}>{labels.decide}</button>
       </form>
       <Wrong why={asking.wrong} />
       {told && <Told told={told} />}
@@ -67,18 +68,18 @@ function Try() {
 function Told({ told }: { told: RequestExplained }) {
   return (
     <div class="told" role="status">
-      <p>Service <strong>{told.service}</strong>: {told.because}</p>
+      <p>{common.service} <strong>{told.service}</strong>: {told.because}</p>
       <ol class="passed">{told.passed.map((rule) => <li value={rule.place}><s>{rule.name}</s> {rule.because}</li>)}</ol>
-      {told["passed-unlisted"] > 0 && <p>and {told["passed-unlisted"]} more that do not take it</p>}
+      {told["passed-unlisted"] > 0 && <p>{labels.more(told["passed-unlisted"])}</p>}
       {told.rule
-        ? <p class="takes">Rule {told.rule.place} <strong>{told.rule.name}</strong> takes it: {told.rule.when} → {told.rule.does}{told.rule.target ? `; the server gets ${told.rule.target}` : ""}</p>
-        : <p class="takes">No rule takes it, so the service's pool does.</p>}
+        ? <p class="takes">{labels.rule(told.rule.place)} <strong>{told.rule.name}</strong> {labels.matches} {told.rule.when} → {told.rule.does}{told.rule.target ? labels.sends(told.rule.target) : ""}</p>
+        : <p class="takes">{labels.noRule}</p>}
       {told.ends && <p>{told.ends}</p>}
-      {told.pools.map((pool) => <p>Pool <a href={`#/pool/${encodeURIComponent(pool.name)}`}>{pool.name}</a> gets {percent(pool.percent)}, chooses by {pool.balance}.</p>)}
+      {told.pools.map((pool) => <p>{labels.pool} <a href={`#/pool/${encodeURIComponent(pool.name)}`}>{pool.name}</a>{labels.poolShare(percent(pool.percent), pool.balance)}</p>)}
       {told.kept && <p>{told.kept}</p>}
       {told.servers.length > 0 && (
-        <Rows label="Servers" head={["Server", "State", "May get it", "Because"]} rows={told.servers.slice(0, 100).map((one) => [
-          `${one.pool}/${one.name}`, <State is={one.state} />, one.may ? "yes" : "no", one.because,
+        <Rows label={labels.servers} head={labels.serversHead} rows={told.servers.slice(0, 100).map((one) => [
+          `${one.pool}/${one.name}`, <State is={one.state} />, one.may ? common.yes : common.no, one.because,
         ])} />
       )}
     </div>

@@ -5,6 +5,7 @@ import type { FailureTarget, SlowExplained, SlowFailure, SlowGroup, SlowService 
 import { Bar, Empty, Panel, Rows, Wrong, useAsking } from "../parts/basics";
 import { millis, moment, number, percent } from "../format";
 import { useKnown } from "../store";
+import { common, slow as labels, views } from "../strings";
 import { Watched } from "./watched";
 
 export function Slow() {
@@ -20,28 +21,28 @@ export function Slow() {
   const put = (key: keyof typeof asked) => (event: { currentTarget: { value: string } }) => setAsked({ ...asked, [key]: event.currentTarget.value });
   return (
     <>
-      <h1 class="aside">Explain slow</h1>
-      <Panel title="Which exchanges" wide>
+      <h1 class="aside">{views.slow}</h1>
+      <Panel title={labels.title} wide>
         <form class="fields" onSubmit={(event) => { event.preventDefault(); ask(); }}>
-          <label>Service
+          <label>{common.service}
             <select value={asked.service} onChange={put("service")}>
-              <option value="">all</option>
+              <option value="">{common.all}</option>
               {scene?.status.services.map((service) => <option value={service.name}>{service.name}</option>)}
             </select>
           </label>
-          <label>The slowest
+          <label>{labels.share}
             <select value={asked.share} onChange={put("share")}>{["0.1", "1", "5", "10", "100"].map((share) => <option value={share}>{share} %</option>)}</select>
           </label>
-          <label>Of the last
+          <label>{labels.duration}
             <select value={asked.since} onChange={put("since")}>
-              <option value="60000">minute</option><option value="300000">5 minutes</option><option value="900000">15 minutes</option>
+              <option value="60000">{labels.durations.minute}</option><option value="300000">{labels.durations.five}</option><option value="900000">{labels.durations.quarter}</option>
             </select>
           </label>
-          <button type="submit" class="main" disabled={asking.busy}>Look again</button>
+          <button type="submit" class="main" disabled={asking.busy}>{common.refresh}</button>
         </form>
         <Wrong why={asking.wrong} />
-        {told && told.services.length === 0 && !told.packets?.length && <Empty>No exchange in that time.</Empty>}
-        {told && (told.sample === null || told.sample === undefined) && <p class="hint">Nothing is measured: global.sample is off.</p>}
+        {told && told.services.length === 0 && !told.packets?.length && <Empty>{labels.empty}</Empty>}
+        {told && (told.sample === null || told.sample === undefined) && <p class="hint">{labels.off}</p>}
       </Panel>
       {told?.services.map((service) => <One service={service} />)}
       {told?.packets?.map((service) => <Watched service={service} />)}
@@ -53,21 +54,21 @@ function One({ service }: { service: SlowService }) {
   return (
     <Panel title={service.name} wide>
       <Failures failures={service.failures ?? []} name={service.name} />
-      <p>{number(service.slowest)} of {number(service.exchanges)} exchanges, each at least {millis(service["quickest-ms"])}: {service.seconds.toFixed(2)} s together; {number(service.sampled ?? service.measured)} of {number(service.exchanges)} were measured.</p>
+      <p>{labels.summary(number(service.slowest), number(service.exchanges), millis(service["quickest-ms"]), service.seconds.toFixed(2), number(service.sampled ?? service.measured))}</p>
       <div class="owners" role="img" aria-label={service.owners.map((one) => `${one.owner} ${percent(one["share-percent"])}`).join(", ")}>
         {service.owners.filter((one) => one["share-percent"] > 0).map((one) => (
-          <span class={`owner ${one.owner}`} style={{ flexGrow: one["share-percent"] }} title={`${one.owner}: ${one.seconds.toFixed(2)} s`}>{one["share-percent"] >= 8 ? `${one.owner} ${percent(one["share-percent"])}` : ""}</span>
+          <span class={`owner ${one.owner}`} style={{ flexGrow: one["share-percent"] }} title={labels.seconds(one.owner, one.seconds.toFixed(2))}>{one["share-percent"] >= 8 ? `${one.owner} ${percent(one["share-percent"])}` : ""}</span>
         ))}
       </div>
-      <Rows label={`Reasons of ${service.name}`} head={["Whose time", "Why", "#Share", "", "What to change"]} rows={service.reasons.map((one) => [
+      <Rows label={labels.reasonsOf(service.name)} head={labels.reasonHead} rows={service.reasons.map((one) => [
         one.owner, <><span class="mono">{one.limit}</span> {one.title}</>, percent(one["share-percent"]), <Bar share={one["share-percent"]} kind={one.owner} />, one.advice,
       ])} />
       <div class="columns">
-        <Groups title="By server" groups={service.servers} />
-        <Groups title="By network of clients" groups={service.networks} />
+        <Groups title={labels.servers} groups={service.servers} />
+        <Groups title={labels.clients} groups={service.networks} />
       </div>
-      <h3>The slowest</h3>
-      <Rows label={`Examples of ${service.name}`} head={["Ended", "Client", "Server", "#Status", "#Took", "Of it"]} rows={service.examples.slice(0, 10).map((one) => [
+      <h3>{labels.examples}</h3>
+      <Rows label={labels.examplesOf(service.name)} head={labels.examplesHead} rows={service.examples.slice(0, 10).map((one) => [
         moment(one["ended-unix-ms"]), <span class="mono">{one.client}</span>, one.server ?? "–", one.status ? String(one.status) : one.cause ?? "–", millis(one["total-ms"]),
         Object.entries(one["parts-ms"]).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, ms]) => `${part} ${millis(ms)}`).join(", "),
       ])} />
@@ -81,8 +82,8 @@ function Failures({ failures, name }: { failures: SlowFailure[]; name: string })
   const list = (targets: FailureTarget[]) => targets.map((one) => `${one.name} ${number(one.count)}`).join(", ") || "–";
   return (
     <>
-      <h3>Failed</h3>
-      <Rows label={`Failures of ${name}`} head={["What", "Cause", "#How many", "#Share", "Since", "Last", "Servers", "Clients", "What to check"]} rows={failures.map((one) => [
+      <h3>{labels.failed}</h3>
+      <Rows label={labels.failedOf(name)} head={labels.failedHead} rows={failures.map((one) => [
         <>{one.title} <span class="mono">{one.code ?? one.cause}</span></>, one.owner, number(one.count), percent(one["share-percent"]),
         moment(one["first-unix-ms"]), moment(one["last-unix-ms"]), list(one.servers), list(one.networks), one.check,
       ])} />
@@ -94,7 +95,7 @@ function Groups({ title, groups }: { title: string; groups: SlowGroup[] }) {
   return (
     <div>
       <h3>{title}</h3>
-      <Rows label={title} head={["Which", "#Exchanges", "#Seconds", "Whose time, why"]} rows={groups.map((one) => [one.name, number(one.exchanges), one.seconds.toFixed(2), `${one.owner} ${one.limit}`])} />
+      <Rows label={title} head={labels.groupHead} rows={groups.map((one) => [one.name, number(one.exchanges), one.seconds.toFixed(2), `${one.owner} ${one.limit}`])} />
     </div>
   );
 }

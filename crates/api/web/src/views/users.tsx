@@ -4,6 +4,7 @@ import { look } from "../api";
 import type { BurnAlarm, UsersCounts, UsersExplained, UsersPromise, UsersService } from "../contract";
 import { Bar, Empty, Panel, Rows, Since, State, Wrong, useAsking } from "../parts/basics";
 import { number, span } from "../format";
+import { common, users as labels, views } from "../strings";
 
 /** Between two looks, milliseconds: budgets move slowly. */
 const EVERY = 10_000;
@@ -19,9 +20,9 @@ export function Users() {
   }, []);
   return (
     <>
-      <h1 class="aside">Users</h1>
+      <h1 class="aside">{views.users}</h1>
       <Wrong why={asking.wrong} />
-      {told?.services.length === 0 && <Panel title="Promises" wide><Empty>No service promises anything: a service's objective does.</Empty></Panel>}
+      {told?.services.length === 0 && <Panel title={labels.title} wide><Empty>{labels.none}</Empty></Panel>}
       {told?.services.map((service) => <One key={service.name} service={service} />)}
     </>
   );
@@ -31,32 +32,30 @@ function One({ service }: { service: UsersService }) {
   const fast = service["fast-ms"];
   const networks = service.networks.map((one): [string, UsersCounts] => [one.network, one]);
   const others = service.others;
-  if (all(others) > 0) networks.push([`beyond ${service["networks-most"]} networks`, others]);
+  if (all(others) > 0) networks.push([labels.others(service["networks-most"]), others]);
   return (
     <Panel title={service.name} wide>
-      <h3>Promises</h3>
-      <Rows label={`Promises of ${service.name}`} head={["Promise", "#Kept", "#Operations", "#Bad", "#Left of the budget", "", "Burn", "Alarm"]} rows={service.promises.map((one) => [
-        <>{exact(one["target-percent"])} {one.what}{one.what === "fast" && fast ? ` within ${fast} ms` : ""}, over {span(one["window-ms"])}</>,
+      <h3>{labels.title}</h3>
+      <Rows label={labels.slosOf(service.name)} head={labels.sloHead} rows={service.promises.map((one) => [
+        labels.over(exact(one["target-percent"]), one.what, one.what === "fast" && fast ? labels.fast(fast) : "", span(one["window-ms"])),
         exact(one.percent), number(one.operations), number(one.bad), exact(one["budget-left-percent"]), <Bar share={one["budget-left-percent"]} kind={one["budget-left-percent"] <= 0 ? "server" : ""} />,
         burns(one), one.alarms.filter((alarm) => alarm["since-unix-ms"]).map((alarm) => <Raised alarm={alarm} />),
       ])} />
-      <h3>The last hour</h3>
-      <Rows label={`Operations of ${service.name}`} head={HEAD} rows={[cells("all", service.hour)]} />
+      <h3>{labels.hour}</h3>
+      <Rows label={labels.hourOf(service.name)} head={labels.head} rows={[cells(common.all, service.hour)]} />
       <div class="columns">
         <div>
-          <h3>Why operations failed</h3>
-          {service.causes.length === 0 ? <Empty>None did.</Empty> : <Rows label={`Failures of ${service.name}`} head={["Cause", "#Operations"]} rows={service.causes.map((one) => [<span class="mono">{one.cause}</span>, number(one.count)])} />}
+          <h3>{labels.causes}</h3>
+          {service.causes.length === 0 ? <Empty>{labels.noCauses}</Empty> : <Rows label={labels.causesOf(service.name)} head={labels.causesHead} rows={service.causes.map((one) => [<span class="mono">{one.cause}</span>, number(one.count)])} />}
         </div>
         <div>
-          <h3>By network of clients</h3>
-          <Rows label={`Networks of ${service.name}`} head={HEAD} rows={networks.map(([name, counts]) => cells(name, counts))} />
+          <h3>{labels.networks}</h3>
+          <Rows label={labels.networksOf(service.name)} head={labels.head} rows={networks.map(([name, counts]) => cells(name, counts))} />
         </div>
       </div>
     </Panel>
   );
 }
-
-const HEAD = ["Of", "#Fast", "#Slow", "#Failed", "#Left", "#Declined", "#Available", "#Fast", "Errors of TCP"];
 
 function cells(name: string, of: UsersCounts) {
   const errors = Object.entries(of["tcp-errors"]).map(([kind, count]) => `${kind} ${number(count)}`).join(", ");
@@ -81,5 +80,5 @@ function burns(promise: UsersPromise): string {
 }
 
 function Raised({ alarm }: { alarm: BurnAlarm }) {
-  return <p><State is="error" /> {alarm.name}, for <Since at={alarm["since-unix-ms"] ?? 0} />: {alarm.reason}</p>;
+  return <p><State is="error" /> {alarm.name} {labels.raised} <Since at={alarm["since-unix-ms"] ?? 0} />: {alarm.reason}</p>;
 }
