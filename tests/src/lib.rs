@@ -6,6 +6,7 @@
 pub mod banned_words;
 pub mod contract;
 pub mod counters;
+pub mod debug_forms;
 pub mod doc_fences;
 pub mod doc_names;
 pub mod documented_commands;

@@ -11,6 +11,7 @@ mod refresh;
 mod remote;
 mod show;
 mod time_spec;
+mod usage_error;
 mod user_environment;
 
 mod agent;
@@ -130,6 +131,7 @@ fn main() -> ExitCode {
     let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {
+            let error = usage_error::plain_usage_error(error);
             // Ignored: the output is help, the version or a usage error, and a reader that closed the pipe is no error.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use api::ApiError;
 use api::types::Problem;
+use files::plain_error::plain_error_text;
 use model::config::{ConfigFinding, ConfigFindings};
 use serde::Serialize;
 
@@ -94,7 +95,7 @@ impl CommandError {
                 Problem {
                     kind: kind.to_owned(),
                     title,
-                    detail: other.to_string(),
+                    detail: plain_error_text(other.to_string()),
                     ..Problem::default()
                 }
             }
@@ -162,7 +163,7 @@ pub fn sentence(error: &dyn std::error::Error) -> String {
 
 /// Prints an error as a sentence to standard error.
 pub fn print_error(error: &dyn std::error::Error) {
-    print_stderr(&format!("steelyard: {error}\n"));
+    print_stderr(&format!("steelyard: {}\n", plain_error_text(error.to_string())));
 }
 
 fn print_failure(failure: &CommandError) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use api::client::remote::{RemoteDaemon, RemoteOptions};
+use model::config::syntax_message::locate_syntax_error;
 use serde::Deserialize;
 
 use crate::outcome::CommandError;
@@ -137,7 +138,7 @@ fn read_known_daemons(file: &Path) -> Result<KnownDaemons, CommandError> {
         Err(error) => return Err(wrong(format!("it cannot be read: {error}"))),
     };
     let mut known: KnownDaemons =
-        toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        toml::from_str(&text).map_err(|error| wrong(locate_syntax_error(&error, &text)))?;
     // Files are meant from where the client's file is.
     let from = file.parent().unwrap_or(Path::new(""));
     for entry in known.remote.values_mut() {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use api::types::{Event, Level};
 use daemon::event_kinds::event_kinds;
+use model::config::suggestion::nearest_match;
 
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, json_line};
@@ -11,7 +12,7 @@ use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::unit::moment;
 
-/// Show events as they come: servers up and down, pools empty and back, orders, alarms.
+/// Show events as they happen: servers up and down, pools empty and back, commands, alarms.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -68,8 +69,10 @@ fn check_kinds(kinds: &[String]) -> Result<(), CommandError> {
     let Some(unknown) = unknown else { return Ok(()) };
     let mut known: Vec<&str> = event_kinds().collect();
     known.sort_unstable();
+    let near = nearest_match(unknown, known.iter().copied());
+    let near = near.map_or(String::new(), |near| format!(" did you mean {near}?"));
     Err(CommandError::Absent(format!(
-        "no event is called '{unknown}'; there are: {}",
+        "no event is called '{unknown}';{near} there are: {}",
         known.join(", ")
     )))
 }

@@ -1,8 +1,9 @@
-//! Files and directories on a machine with other users: made exclusively, and trusted by owner and mode. It does not
-//! interpret their contents.
+//! Files and directories on a machine with other users: made exclusively, and trusted by owner and mode; and the texts
+//! of the errors that this meets. It does not interpret the contents of files.
 
 pub mod create;
 pub mod owned_file;
+pub mod plain_error;
 pub mod regular_file;
 pub mod safe_path;
 pub mod secret;

@@ -46,6 +46,7 @@ pub mod secrets;
 pub mod server_edit;
 pub mod socket;
 pub mod suggestion;
+pub mod syntax_message;
 pub mod telemetry;
 pub mod template;
 pub mod text_difference;

@@ -39,8 +39,8 @@ pub enum ApiError {
     Connect { socket: PathBuf, source: io::Error },
     /// No daemon answers over TCP.
     #[error(
-        "cannot reach {place}: {source}; does the daemon listen there (global.control.listen), and does the way let it \
-         through?"
+        "cannot reach {place}: {source}; does the daemon listen there (global.control.listen), and does every firewall \
+         on the way let it through?"
     )]
     Unreachable { place: String, source: io::Error },
     /// The peer over TCP could not be verified as the daemon.
@@ -64,7 +64,9 @@ pub enum ApiError {
     #[error("the daemon at {place} closed the connection before it had answered {path}")]
     Closed { place: String, path: String },
     /// The peer does not speak HTTP.
-    #[error("what listens at {place} does not speak HTTP: {source}; is it a steelyard daemon?")]
+    #[error(
+        "what listens at {place} does not speak HTTP: is it a steelyard daemon? name its socket or address"
+    )]
     NotHttp { place: String, source: hyper::Error },
     /// The response is larger than allowed.
     #[error("the answer to {path} is larger than {limit} bytes")]

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use files::plain_error::plain_error_text;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection of either kind.
@@ -28,11 +29,9 @@ pub(super) fn tls_error(error: &(dyn Error + 'static)) -> Option<String> {
 
 fn describe_tls_error(trouble: &rustls::Error) -> String {
     match trouble {
-        rustls::Error::AlertReceived(alert) => {
-            format!(
-                "the daemon refused ({alert:?}); is our certificate signed by one of its client-authorities?"
-            )
-        }
-        other => other.to_string(),
+        rustls::Error::AlertReceived(_) => plain_error_text(format!(
+            "the daemon refused the connection ({trouble}); is our certificate signed by one of its client-authorities?"
+        )),
+        other => plain_error_text(other.to_string()),
     }
 }

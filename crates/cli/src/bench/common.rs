@@ -32,7 +32,13 @@ impl ConnectionCloser {
 
     /// The form of settings.
     pub fn label(close: Option<ConnectionCloser>) -> String {
-        close.map_or("keep-alive".to_owned(), |close| format!("{close:?}").to_lowercase())
+        let label = match close {
+            None => "keep-alive",
+            Some(ConnectionCloser::Client) => "client",
+            Some(ConnectionCloser::Server) => "server",
+            Some(ConnectionCloser::Reset) => "reset",
+        };
+        label.to_owned()
     }
 }
 

@@ -97,8 +97,10 @@ async fn time_per_request(plan: &LoadPlan, time: Duration) -> Result<f64, Comman
     let report = load.wait();
     if report.answered == 0 || report.failed > report.answered / 100 {
         return Err(CommandError::Unusable(format!(
-            "the calibration failed: {} answered, {:?}",
-            report.answered, report.failed_by_cause
+            "the calibration failed: {} requests answered, {} failed ({})",
+            report.answered,
+            report.failed,
+            report.failed_by_cause.keys().copied().collect::<Vec<_>>().join(", ")
         )));
     }
     if spent == 0 {

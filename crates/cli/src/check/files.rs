@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use daemon::api_server::remote::{certificate_warning, tls_error};
 use daemon::host_check::{ThisHost, find_missing};
 use daemon::tls::cert_store::{CertificateCheck, CertificateStore};
+use files::plain_error::plain_error_text;
 use model::config::{CheckedConfig, ConfigFinding, ConfigFindings, Severity};
 
 /// The configuration with the findings about its files.
@@ -78,7 +79,7 @@ impl KeyLocations<'_> {
             line: number(line),
             column: number(column),
             key: key.to_owned(),
-            message,
+            message: plain_error_text(message),
             found: None,
             expected: None,
             suggestion: None,

@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 
 use api::types::{
-    EjectionExplained, JudgeExplained, Seen, ServerExplained, ServersExplained, WeightExplained,
+    EjectionExplained, JudgeExplained, Seen, ServerExplained, ServersExplained, Source,
+    WeightExplained,
 };
 
 use crate::common_args::{DaemonArgs, block_on};
@@ -63,7 +64,7 @@ fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> Stri
         right("WEIGHT"),
         right("NEW"),
         right("SHARE"),
-        right("ACTIVE"),
+        right("IN FLIGHT"),
         right("BEGUN"),
         right("PROBE"),
         right("LOAD"),
@@ -109,29 +110,29 @@ fn render_server(explained: &ServersExplained, entry: &ServerExplained) -> Strin
             age(server.since_unix_ms)
         ),
         format!(
-            "  because  {} ({}, {} ago)",
+            "  reason   {} ({}, {} ago)",
             plain(&server.reason.text),
             source_label(server.reason.source),
             age(server.reason.at_unix_ms)
         ),
     ];
     lines.extend(server.reason.seen.as_ref().map(describe_probe));
-    lines.push(format!("  turn     {}; {}", entry.rank, explained.turn));
+    lines.push(format!("  choice   {}; {}", entry.rank, explained.turn));
     lines.push(if entry.takes_work {
-        format!("  work     takes {:.1} % of what is given out by weight", entry.share_percent)
+        format!("  share    {:.1} % by weight", entry.share_percent)
     } else {
-        "  work     takes none now".to_owned()
+        "  share    none now: not available".to_owned()
     });
     let mut policy = format!("  policy   {}", explained.balance);
     if let Some(answer) = entry.answer_ms {
-        policy.push_str(&format!(", answers in {answer:.1} ms on average"));
+        policy.push_str(&format!(", responds in {answer:.1} ms on average"));
     }
     if let (Some(load), Some(source)) = (entry.load, &entry.load_source) {
         policy.push_str(&format!(", says by {source} that it is loaded to {:.0} %", load * 100.0));
     }
     lines.push(policy);
     lines.push(format!(
-        "  has      {} in flight, {} connections open{}",
+        "  load     {} in flight, {} connections open{}",
         count(u64::from(server.in_flight)),
         count(u64::from(server.connections)),
         server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
@@ -152,17 +153,24 @@ fn describe_probe(seen: &Seen) -> String {
     let whose = plain(whose);
     let saw = plain(&seen.saw);
     format!(
-        "  seen     by {whose}: {saw}{took}; {} {kind} in a row",
+        "  check    by {whose}: {saw}{took}; {} {kind} in a row",
         count(u64::from(seen.in_a_row))
     )
 }
 
-fn source_label(source: api::types::Source) -> String {
-    format!("{source:?}").to_lowercase()
+fn source_label(source: Source) -> &'static str {
+    match source {
+        Source::Probe => "health check",
+        Source::Agent => "agent",
+        Source::Traffic => "traffic",
+        Source::Operator => "operator",
+        Source::Configuration => "configuration",
+        Source::Resolver => "resolver",
+    }
 }
 
 fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> {
-    let mut lines = vec![format!("  weight   {} in force", weight.in_force)];
+    let mut lines = vec![format!("  weight   {} effective", weight.in_force)];
     lines.push(format!("    {} in the file", weight.configured));
     if let Some(word) = &weight.operator {
         lines.push(format!(
@@ -176,7 +184,7 @@ fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec
         lines.extend(describe_weight_calculation(judge, &age));
     }
     if let Some(computed) = weight.judged {
-        lines.push(format!("    {computed} by the judge"));
+        lines.push(format!("    {computed} by the weight controller"));
     }
     if weight.slow_start_percent < 100 {
         lines.push(format!(
@@ -220,7 +228,7 @@ fn describe_weight_calculation(
         ("load", row.reading.load.map_or_else(unknown, |value| format!("{:.0} %", value * 100.0))),
     ];
     let mut lines =
-        vec![format!("    judged {} ago, from base {:.2}:", age(judge.at_unix_ms), row.base)];
+        vec![format!("    computed {} ago, from base {:.2}:", age(judge.at_unix_ms), row.base)];
     for (((name, value), say), ratio) in values.iter().zip(judge.proportions).zip(row.ratios) {
         if say > 0 {
             lines.push(format!("      {say:>3} % {name:<10} {value:>10}  room {ratio:.2}"));
@@ -258,7 +266,7 @@ mod tests {
         }"#;
         let judge: JudgeExplained = serde_json::from_str(json).unwrap();
         let text = describe_weight_calculation(&judge, &|_| "1 s".to_owned()).join("\n");
-        let expected = "    judged 1 s ago, from base 10.00:\n       \
+        let expected = "    computed 1 s ago, from base 10.00:\n       \
              50 % in flight         3.0  room 1.50\n       \
              25 % begun              40  room 0.90\n       \
              25 % load             25 %  room 1.20\n      \

@@ -118,7 +118,7 @@ impl DemoEvent {
                 ("killed: its connections are reset, its port refuses", "noticed after")
             }
             DemoEventKind::Revived => ("revived: it listens again", "back in service after"),
-            DemoEventKind::Drained => ("drained: it finishes what it has", "in force after"),
+            DemoEventKind::Drained => ("drained: it finishes what it has", "active after"),
         };
         let effect = self.effect_ms.map(|ms| format!("; {then} {ms} ms")).unwrap_or_default();
         format!("{:>5.1} s  {} {done}{effect}", self.at_ms as f64 / 1e3, self.server)

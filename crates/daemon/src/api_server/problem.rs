@@ -5,6 +5,7 @@ use api::types::Problem;
 use axum::extract::rejection::{BytesRejection, JsonRejection, QueryRejection, StringRejection};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use files::plain_error::plain_error_text;
 use model::config::{ConfigFindings, PatchError};
 
 use crate::planes::vrrp::command::TakeoverError;
@@ -21,7 +22,7 @@ impl ApiProblem {
             kind: format!("/problems/{kind}"),
             title: title.unwrap_or("Refused").into(),
             status,
-            detail: detail.into(),
+            detail: plain_error_text(detail),
             ..Problem::default()
         }))
     }

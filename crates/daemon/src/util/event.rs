@@ -10,6 +10,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use files::plain_error::plain_error_text;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
@@ -203,7 +204,7 @@ impl EventLog {
         text: impl Into<String>,
         about: EventFields,
     ) {
-        let mut text = text.into();
+        let mut text = plain_error_text(text);
         cut(&mut text);
         *self.lock_counts().entry(what).or_default() += 1;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

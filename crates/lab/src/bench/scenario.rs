@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::config::syntax_message::locate_syntax_error;
 use model::config::unit::Time;
 use serde::Deserialize;
 use thiserror::Error;
@@ -17,7 +18,7 @@ use crate::load::{MixError, RequestField, RequestMix, RequestTemplate, ResponseE
 pub enum ScenarioError {
     /// Invalid TOML, or an unknown key.
     #[error("{0}")]
-    Form(#[from] toml::de::Error),
+    Form(String),
     /// An invalid time.
     #[error("request `{name}`: think: `{found}`: {why}; expected a time such as `250ms`")]
     Think { name: String, found: String, why: model::config::unit::UnitError },
@@ -73,7 +74,8 @@ fn get() -> String {
 
 /// Parses a scenario; `host` is the default value of `Host`.
 pub fn parse_scenario(text: &str, host: &str) -> Result<RequestMix, ScenarioError> {
-    let raw: RawScenario = toml::from_str(text)?;
+    let raw: RawScenario = toml::from_str(text)
+        .map_err(|error| ScenarioError::Form(locate_syntax_error(&error, text)))?;
     let shots = raw.request.into_iter().map(|request| build_request(request, host));
     let mix = RequestMix { shots: shots.collect::<Result<_, _>>()? };
     mix.check()?;

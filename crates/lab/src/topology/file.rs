@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use model::config::suggestion::nearest_match;
+use model::config::syntax_message::locate_syntax_error;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -20,7 +21,7 @@ use super::section::{FileSection, Mistakes};
 pub enum TopologyFileError {
     /// The file is not TOML.
     #[error("{0}")]
-    Form(#[from] toml::de::Error),
+    Form(String),
     /// The file describes an impossible network.
     #[error("{}", .0.0.join("\n"))]
     Mistakes(Mistakes),
@@ -33,7 +34,8 @@ const LINKS: usize = 256;
 
 /// Parses a network; `name` is the default for its name.
 pub fn parse_topology(text: &str, name: &str) -> Result<TopologyPlan, TopologyFileError> {
-    let table: Table = toml::from_str(text)?;
+    let table: Table = toml::from_str(text)
+        .map_err(|error| TopologyFileError::Form(locate_syntax_error(&error, text)))?;
     let mut wrong = Mistakes::default();
     let mut top = FileSection::from_value("", Value::Table(table), &mut wrong);
     let name = top.text("name", &mut wrong).unwrap_or_else(|| name.to_owned());

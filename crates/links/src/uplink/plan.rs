@@ -100,6 +100,25 @@ pub enum RoutingStep {
     Clear(TableKey),
 }
 
+impl RoutingStep {
+    /// The kernel's object that the step changes, for messages.
+    pub fn object(&self) -> String {
+        let family = |v6: bool| if v6 { "-6" } else { "-4" };
+        match self {
+            RoutingStep::Route(key, _) | RoutingStep::Clear(key) => {
+                format!(
+                    "the route of table {1} (`ip {0} route show table {1}`)",
+                    family(key.0),
+                    key.1
+                )
+            }
+            RoutingStep::Add(rule) | RoutingStep::Remove(rule) => {
+                format!("the rule of priority {} (`ip {} rule`)", rule.priority, family(rule.v6))
+            }
+        }
+    }
+}
+
 impl RoutingPlan {
     /// The plan for these gateways of both families.
     pub fn from_paths(ground: RoutingBase, paths: &[UplinkGateway]) -> RoutingPlan {

@@ -10,6 +10,7 @@ use super::file_root::{Config, ROOT, build_config, resolve_config, verify_config
 use super::finding::{ConfigFinding, ConfigFindings, FindingCollector, FindingDetails, Severity};
 use super::server::{ServerConfig, build_server};
 use super::source_text::{LineIndex, SourceSpan, SourceText};
+use super::syntax_message::syntax_message;
 
 /// Largest configuration file, bytes.
 /// 10,000 services with 400 bytes each fit.
@@ -97,7 +98,11 @@ fn verify_text(text: &str, file: &str) -> Result<VerifiedText, ConfigFindings> {
     let mut shadows = Vec::with_capacity(syntax.len());
     for (place, message) in syntax_errors(&syntax, text) {
         shadows.push(affected_lines(&source, place));
-        sink.error(place, "", FindingDetails::new(format!("not TOML: {message}")));
+        sink.error(
+            place,
+            "",
+            FindingDetails::new(format!("not TOML: {}", syntax_message(message))),
+        );
     }
     // After a syntax error, findings are unreliable until the next table header.
     let lit = |finding: &ConfigFinding| {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value as Node, value};
 
 use super::renamed_keys::former_names;
+use super::syntax_message::syntax_message;
 use super::text_block::TextBlocks;
 use super::toml_tree::parse_tree;
 
@@ -132,9 +133,9 @@ fn patch_text(
 ) -> Result<String, PatchError> {
     // For a missing object this returns an error that lists similar names.
     let before = read_object_of(text, object)?;
-    let mut file: DocumentMut = text
-        .parse()
-        .map_err(|error: toml_edit::TomlError| PatchError::Syntax(error.message().into()))?;
+    let mut file: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        PatchError::Syntax(syntax_message(error.message()))
+    })?;
     let lost = || PatchError::Form("a form that cannot be edited");
     match object {
         ConfigObject::Root => merge_into_table(file.as_table_mut(), keys, "", 0)?,

@@ -11,6 +11,7 @@ use toml_edit::{
 use super::address::ServerAddress;
 use super::admin_state::AdminState;
 use super::decode::address;
+use super::syntax_message::syntax_message;
 use super::value::ConfigValue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,9 @@ pub fn edit_server(
     server: &str,
     edit: &ServerEdit<'_>,
 ) -> Result<String, EditError> {
-    let mut file: DocumentMut =
-        text.parse().map_err(|e: toml_edit::TomlError| EditError::Syntax(e.message().into()))?;
+    let mut file: DocumentMut = text
+        .parse()
+        .map_err(|e: toml_edit::TomlError| EditError::Syntax(syntax_message(e.message())))?;
     let no_pool = || EditError::NoPool(pool.to_owned());
     let tables = file.get_mut("pool").and_then(Item::as_table_like_mut).ok_or_else(no_pool)?;
     let table = tables.get_mut(pool).and_then(Item::as_table_like_mut).ok_or_else(no_pool)?;

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::syntax_message::locate_syntax_error;
+
 /// A difference between two trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeDifference {
@@ -26,9 +28,9 @@ pub struct ThreeWayMerge {
 /// Parses a text to a tree.
 ///
 /// # Errors
-/// The text is not TOML: the parser's message in one line.
+/// The text is not TOML: place and mistake in one line.
 pub fn parse_tree(text: &str) -> Result<Value, String> {
-    toml::from_str::<Value>(text).map_err(|error| error.message().to_owned())
+    toml::from_str::<Value>(text).map_err(|error| locate_syntax_error(&error, text))
 }
 
 /// Whether a text has only blanks and comments. Such a configuration would serve nothing, and an unset variable or an

@@ -27,7 +27,8 @@ pub enum CaptureDamage {
     },
     /// The file format is unknown.
     #[error(
-        "this is no capture: it begins with {found:02x?}; expected pcap, pcapng, or either packed with gzip, zstd or lz4"
+        "this is no capture: it begins with the bytes {}; expected pcap, pcapng, or either packed with gzip, zstd or lz4",
+        hexadecimal(*found)
     )]
     NoCapture { found: [u8; 4] },
     /// It ends within a record.
@@ -61,4 +62,10 @@ impl CaptureDamage {
     pub fn is_total(&self) -> bool {
         matches!(self, CaptureDamage::NoCapture { .. } | CaptureDamage::Read { offset: 0, .. })
     }
+}
+
+/// Bytes as digits: `0a 0d 0d 0a`.
+fn hexadecimal(bytes: [u8; 4]) -> String {
+    let [first, second, third, fourth] = bytes;
+    format!("{first:02x} {second:02x} {third:02x} {fourth:02x}")
 }

@@ -176,7 +176,7 @@ impl PacketDemo {
                 Ok(status) => {
                     let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
                     match servers.find(|server| server.state != model::snapshot::ServerState::Up) {
-                        Some(server) => format!("{} is {:?}", server.name, server.state),
+                        Some(server) => format!("{} is {}", server.name, server.state.name()),
                         None => match blocking_reason(&status) {
                             None => return Ok(()),
                             Some(why) => why,
@@ -202,7 +202,13 @@ fn blocking_reason(status: &Status) -> Option<String> {
     }
     let link = packets.interfaces.iter().find(|one| one.mode.is_none());
     let hop = packets.neighbours.iter().find(|one| one.state != "ok");
-    let link = link.map(|one| format!("{} takes no packets: {:?}", one.name, one.problem));
+    let link = link.map(|one| {
+        format!(
+            "{} takes no packets: {}",
+            one.name,
+            one.problem.as_deref().unwrap_or("no program is attached")
+        )
+    });
     let hop = hop.map(|one| format!("the next hop of {} is {}", one.address, one.state));
     packets.broken.clone().or(link).or(hop)
 }

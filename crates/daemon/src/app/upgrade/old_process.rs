@@ -108,7 +108,11 @@ pub(super) async fn handle_attempt(
             let _ = message::send_message(&mut stream, &UpgradeMessage::Leaving).await;
             return Some(SuccessorConnection { pid, stream });
         }
-        Ok(Ok(Some(other))) => format!("it said {other:?} instead of being ready"),
+        Ok(Ok(Some(UpgradeMessage::Refused(why)))) => why,
+        Ok(Ok(Some(_))) => {
+            "its message is not the expected one: do both have a version that can take over?"
+                .to_owned()
+        }
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),
         Ok(Err(error)) => error.to_string(),
         Err(_) => {

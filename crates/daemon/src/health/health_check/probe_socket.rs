@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use ::probe::probe_plan::ProbeTransport;
+use files::plain_error::plain_error_text;
 use l7::socket;
 use model::config::{ServerEndpoint, SocketOptions};
 use rustix::io::Errno;
@@ -112,12 +113,12 @@ pub(super) fn classify_connect_error(error: &io::Error) -> ProbeOutcome {
         Errno::ACCESS,
     ];
     if ours.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error())) {
-        return ProbeOutcome::NotMade(format!("cannot probe: {error}"));
+        return ProbeOutcome::NotMade(plain_error_text(format!("cannot probe: {error}")));
     }
     ProbeOutcome::Failed(match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         io::ErrorKind::ConnectionReset => "connection reset".to_owned(),
-        _ => format!("cannot connect: {error}"),
+        _ => plain_error_text(format!("cannot connect: {error}")),
     })
 }
 

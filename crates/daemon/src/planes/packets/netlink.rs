@@ -357,7 +357,12 @@ fn route(to: IpAddr, message: &RouteMessage) -> ServerRoute {
     match message.header.kind {
         RouteType::Local => return ServerRoute::Local,
         RouteType::Unicast => {}
-        other => return ServerRoute::None(format!("the route to {to} is of kind {other:?}")),
+        RouteType::BlackHole | RouteType::Unreachable | RouteType::Prohibit => {
+            return ServerRoute::None(format!(
+                "the route to {to} rejects packets: `ip route get {to}`"
+            ));
+        }
+        _ => return ServerRoute::None(format!("{to} is no host: `ip route get {to}`")),
     }
     let mut ifindex = None;
     let mut next = to;

@@ -173,7 +173,8 @@ impl UplinkKernelState {
                 Ok(()) => there.apply_step(&step),
                 Err(error) => {
                     whole = false;
-                    self.errors.push(format!("a route or rule is refused: {error} ({step:?})"));
+                    self.errors
+                        .push(format!("{} is refused by the kernel: {error}", step.object()));
                 }
             }
         }
@@ -219,7 +220,7 @@ impl UplinkKernelState {
             Ok(there) => {
                 for step in RoutingPlan::default().steps_from(&there) {
                     if let Err(error) = netlink.apply_step(&step).await {
-                        left.push(format!("{step:?} is left: {error}"));
+                        left.push(format!("{} is left: {error}", step.object()));
                     }
                 }
             }
