@@ -2,7 +2,8 @@
 //!
 //! Counted are paragraphs and list items of the pages for users. Headings, tables, code blocks and pages that record
 //! (proofs, decisions, generated references) are not. A code span and a link's text count as they are read: a span as one
-//! word, a link by the words of its text.
+//! word, a link by the words of its text. The help of the commands is held to the same figures, from the page that is
+//! written from it: descriptions and paragraphs, without usage lines and examples.
 
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
@@ -12,6 +13,8 @@ const LONGEST: usize = 40;
 const MEAN: usize = 17;
 /// Folders and pages that record or are generated.
 const RECORDS: [&str; 3] = ["docs/proof/", "docs/decisions/", "docs/reference/"];
+/// The help of all commands.
+const HELP: &str = "docs/reference/commands.md";
 
 /// A sentence that ends in a line of a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,27 +26,76 @@ struct CountedSentence {
 /// Sentences that are too long, and a mean that is.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
-    let mut sentences = 0;
-    let mut words = 0;
+    let mut pages = SentenceTotal::default();
     for file in tree.files.iter().filter(|file| is_for_users(file)) {
-        for one in count_sentences(&file.text) {
-            sentences += 1;
-            words += one.words;
+        pages.add(&file.path, count_sentences(&file.text), &mut out);
+    }
+    out.extend(pages.mean_breach("docs/"));
+    let mut help = SentenceTotal::default();
+    if let Some(file) = tree.file(HELP) {
+        help.add(HELP, count_sentences(&help_as_page(&file.text)), &mut out);
+    }
+    out.extend(help.mean_breach(HELP));
+    out
+}
+
+/// Sentences so far, and their words.
+#[derive(Default)]
+struct SentenceTotal {
+    sentences: usize,
+    words: usize,
+}
+
+impl SentenceTotal {
+    fn add(&mut self, path: &str, counted: Vec<CountedSentence>, out: &mut Vec<RuleBreach>) {
+        for one in counted {
+            self.sentences += 1;
+            self.words += one.words;
             if one.words > LONGEST {
                 let text = format!(
                     "a sentence of {} words ends here, expected at most {LONGEST}: split it",
                     one.words
                 );
-                out.push(RuleBreach::new(&file.path, one.line, text));
+                out.push(RuleBreach::new(path, one.line, text));
             }
         }
     }
-    if words > MEAN * sentences {
-        let mean = words as f64 / sentences as f64;
-        let text = format!("sentences have {mean:.1} words on average, expected at most {MEAN}");
-        out.push(RuleBreach::new("docs/", 0, text));
+
+    fn mean_breach(&self, place: &str) -> Option<RuleBreach> {
+        (self.words > MEAN * self.sentences).then(|| {
+            let mean = self.words as f64 / self.sentences as f64;
+            let text =
+                format!("sentences have {mean:.1} words on average, expected at most {MEAN}");
+            RuleBreach::new(place, 0, text)
+        })
     }
-    out
+}
+
+/// Help texts as paragraphs, line by line: the description of each option and command is one, usage lines and examples
+/// are none.
+fn help_as_page(page: &str) -> String {
+    let mut in_examples = false;
+    let lines = page.lines().map(|line| {
+        let text = line.trim();
+        if line.starts_with("```") || text.starts_with("Usage:") {
+            in_examples = false;
+            return String::new();
+        }
+        if !line.starts_with(' ') && line.ends_with(':') {
+            in_examples = text.starts_with("Example");
+            return String::new();
+        }
+        let indent = line.len() - line.trim_start().len();
+        let is_entry =
+            (1..=10).contains(&indent) && (text.starts_with(['-', '[', '<']) || indent == 2);
+        match text.split_once("  ") {
+            _ if in_examples && indent > 0 => String::new(),
+            Some((_, description)) if is_entry => format!("- {}", description.trim()),
+            None if is_entry => String::new(),
+            _ => text.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn is_for_users(file: &SourceFile) -> bool {
@@ -154,6 +206,15 @@ mod tests {
     fn what_is_not_prose_is_not_counted() {
         let page = "# A heading of words\n\n| a row | of words |\n\n```\ncode that is long\n```\n\n    $ more\n    code\n\nTwo words.\n";
         assert_eq!(lengths(page), [2]);
+    }
+
+    #[test]
+    fn descriptions_in_help_are_counted_and_examples_are_not() {
+        let help = "## a\n\n```text\nOne two three\n\nUsage: a [OPTIONS] <FILE>\n\nOptions:\n  -c, --config <FILE>  Four words\n                       of description\n      --json\n          Two words\n\nExamples:\n  a b   many words that are not counted\n\nFive words at the end.\n```\n";
+        assert_eq!(lengths(&help_as_page(help)), [3, 4, 2, 5]);
+        let long = format!("```text\n{}\n```\n", ["word"; 41].join(" "));
+        let found = offences(&SourceTree::from_files(&[(HELP, &long)]));
+        assert!(found.iter().any(|one| one.to_string().contains("41 words")), "{found:?}");
     }
 
     #[test]

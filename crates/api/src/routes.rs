@@ -1,7 +1,7 @@
 //! Where everything is, as constants that the server and the client share.
 //!
 //! Bodies and answers are JSON unless said otherwise. A refusal is `application/problem+json` with 400 (unreadable
-//! request), 404 (no such object), 409 (another generation is in force, or it cannot be carried out now), 412 (another
+//! request), 404 (no such object), 409 (another generation is active, or it cannot be carried out now), 412 (another
 //! generation than `If-Match` says), 415 (a body of another kind), 422 (a configuration with mistakes), 428 (`If-Match`
 //! is missing) or 503 (the daemon is stopping); over TCP also 401 (no token, or a wrong one), 403 (the token's role is too small, or
 //! another page asks), 421 (a host that is not ours) or 429 (too many requests).
@@ -27,7 +27,7 @@ pub const CONFIG: &str = "/v1/config";
 pub const CONFIG_KEYS: &str = "/v1/config/keys";
 /// GET: a service as it is written. PATCH of a [merge patch](MERGE_PATCH) with
 /// [`ChangeQuery`](crate::types::ChangeQuery): [`Applied`](crate::types::Applied); so is it with the following ones.
-/// Their tag is the generation in force.
+/// Their tag is the active generation.
 pub const CONFIG_SERVICE: &str = "/v1/config/services/{name}";
 /// GET, PATCH: a rule of a service, by its name or its place from 1.
 pub const CONFIG_RULE: &str = "/v1/config/services/{service}/rules/{name}";

@@ -192,15 +192,10 @@ pub const ALL: &[ApiRoute] = &[
     },
     ApiRoute {
         body: Text(routes::TOML),
-        ..post(routes::APPLY, "Puts a configuration in force.", "ApplyQuery", Json("Applied"))
+        ..post(routes::APPLY, "Activates a configuration.", "ApplyQuery", Json("Applied"))
     },
-    post(
-        routes::RELOAD,
-        "Reads the daemon's file again and puts it in force.",
-        "",
-        Json("Applied"),
-    ),
-    post(routes::ROLLBACK, "Puts a kept generation in force.", "RollbackQuery", Json("Applied")),
+    post(routes::RELOAD, "Reads the daemon's file again and activates it.", "", Json("Applied")),
+    post(routes::ROLLBACK, "Activates a stored generation.", "RollbackQuery", Json("Applied")),
     post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("UndoResult")),
     post(routes::STOP, "Drains and ends the daemon.", "StopQuery", Json("Stopping")),
 ];

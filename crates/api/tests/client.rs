@@ -168,8 +168,8 @@ async fn another_shape_is_reported() {
 #[tokio::test]
 async fn a_problem_is_a_refusal_with_its_own_words() {
     let problem = Problem {
-        title: "another generation is in force".into(),
-        detail: "generation 7 is in force, 6 was asked for".into(),
+        title: "another generation is active".into(),
+        detail: "generation 7 is active, 6 was asked for".into(),
         advice: Some("look at `steelyard plan-change FILE` again".into()),
         ..Problem::default()
     };
@@ -180,7 +180,7 @@ async fn a_problem_is_a_refusal_with_its_own_words() {
     assert!(error.is_refusal());
     assert_eq!(
         error.to_string(),
-        "generation 7 is in force, 6 was asked for; look at `steelyard plan-change FILE` again"
+        "generation 7 is active, 6 was asked for; look at `steelyard plan-change FILE` again"
     );
     let ApiError::Refused(found) = error else { panic!("checked above") };
     assert_eq!(found.status, 409);

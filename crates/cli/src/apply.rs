@@ -16,7 +16,7 @@ use crate::outcome::{
 };
 use crate::show::screen;
 
-/// Put a configuration in force; what did not change is not touched.
+/// Activate a configuration; what did not change is not touched.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,7 @@ daemon could not keep it on its disk.")]
 pub struct ApplyArgs {
     #[command(flatten)]
     config: NamedConfigArgs,
-    /// Only if this generation is in force.
+    /// Only if this generation is active.
     #[arg(long, value_name = "N")]
     pub if_generation: Option<u64>,
     /// On both members, or on neither: where the other one's API is, named as for --remote.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 pub use self::output_files::{check_writable, provenance, write_atomically};
 
-/// Measure: make load and say what came of it.
+/// Measure: generate load, and report rates and latencies.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {

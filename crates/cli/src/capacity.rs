@@ -237,7 +237,7 @@ fn render(of: &ServiceForecast, width: usize, paint: Paint) -> String {
         left("because"),
     ]);
     for (at, limit) in of.limits.iter().enumerate() {
-        let name = format!("{:?}", limit.kind).to_lowercase();
+        let name = limit.kind.name().to_owned();
         let name = if at == 0 { TextCell::coloured(name, Colour::Doubt) } else { name.into() };
         table.row(vec![
             name,
@@ -248,13 +248,13 @@ fn render(of: &ServiceForecast, width: usize, paint: Paint) -> String {
     }
     out.push_str(&table.render(width, paint));
     for (word, limit) in ["first", "second"].iter().zip(&of.limits) {
-        let name = format!("{:?}", limit.kind).to_lowercase();
+        let name = limit.kind.name().to_owned();
         out.push_str(&format!("{word}: {name}; to raise it: {}\n", limit.change));
     }
     if let Some(replication) = &of.replication {
         out.push_str(&format!(
-            "another member that is told of them: {:.3} Mbit/s for beginnings and ends of {} connections a second, and {:.3} \
-             for what stands, which is told anew\n",
+            "replication to another member: {:.3} Mbit/s for beginnings and ends of {} connections per second, and {:.3} \
+             for open connections, which are sent again at times\n",
             replication.changes.megabits(),
             rate(replication.connections.0),
             replication.anew.megabits()

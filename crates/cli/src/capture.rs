@@ -12,7 +12,7 @@ use crate::show::screen;
 use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, moment};
 
-/// Look at captures that rules called for, and take one by hand.
+/// List stored packet captures, and take one by hand.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

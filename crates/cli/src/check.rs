@@ -32,7 +32,7 @@ Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
 pub struct CheckArgs {
     #[command(flatten)]
     pub config: StandardConfigArgs,
-    /// Print every value in force, as a configuration, each with where it came from.
+    /// Print every active value, as a configuration, each with where it came from.
     #[arg(long)]
     pub explain: bool,
     /// Do not open the files of keys, certificates, authorities and revocation lists, and look for no interface, address,

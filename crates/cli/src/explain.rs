@@ -9,7 +9,7 @@ mod users;
 
 use std::process::ExitCode;
 
-/// Say why.
+/// Explain why: a server, a request, slow requests, SLOs, names, captures.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {

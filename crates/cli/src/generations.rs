@@ -12,7 +12,7 @@ use crate::show::screen;
 use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::moment;
 
-/// List the configurations that are kept for rollback.
+/// List the stored configurations for rollback.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ fn render(stored: &Generations, width: usize, paint: Paint) -> String {
     let mut table = TextTable::new(&columns);
     for generation in &stored.generations {
         let from = if generation.current {
-            format!("{} (in force)", generation.from)
+            format!("{} (active)", generation.from)
         } else {
             generation.from.clone()
         };
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(
             render(&stored, 100, Paint::fixed(false)),
             "GENERATION  WHEN                  DIGEST        WHO    FROM\n\
-            \x20       12  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml (in force)\n\
+            \x20       12  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml (active)\n\
             \x20        9  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml\n"
         );
     }

@@ -73,7 +73,7 @@ fn render(plan: &PlanChange, paint: Paint) -> String {
     for (kind, changes) in &plan.objects {
         objects(changes, 2, kind, &mut line);
     }
-    section(&mut out, "what it touches:", &plan.effects);
+    section(&mut out, "connections and requests affected:", &plan.effects);
     section(&mut out, "what takes effect at the next start:", &plan.needs_restart);
     out
 }
@@ -183,7 +183,7 @@ compared with generation 7:
       ~ weight: 1 -> 3
   ~ mptcp use: unset -> both
   + link up
-what it touches:
+connections and requests affected:
   service old: 3 connections finish within 30s
 what takes effect at the next start:
   workers

@@ -6,7 +6,7 @@ use crate::apply::print_applied;
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::finish;
 
-/// Read the daemon's file again and put it in force, as SIGHUP does.
+/// Read the daemon's file again and activate it, as SIGHUP does.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

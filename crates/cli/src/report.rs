@@ -17,7 +17,7 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
-/// Show totals, rates, discards by reason and times; every balance shows what it cannot account for.
+/// Show totals, rates, errors by cause and latencies; every balance shows what it cannot account for.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

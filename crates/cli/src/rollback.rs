@@ -6,14 +6,14 @@ use crate::apply::print_applied;
 use crate::common_args::{DaemonArgs, SaveArgs, block_on};
 use crate::outcome::finish;
 
-/// Put an earlier configuration in force again.
+/// Restore an earlier configuration.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard rollback      the one before; again: the one before that
   steelyard rollback 4    generation 4; `steelyard generations` lists those that are kept")]
 pub struct RollbackArgs {
-    /// The generation; without it, the one before the one in force, further back each time.
+    /// The generation; without it, the one before the active one, further back each time.
     #[arg(value_name = "N")]
     pub generation: Option<u64>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use daemon::{RunError, RunOptions};
 use crate::config_file::StandardConfigArgs;
 use crate::outcome::{CommandOutcome, print_error, print_findings};
 
-/// Run the daemon until it is told to stop.
+/// Run the daemon in the foreground until it is stopped.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,7 +17,7 @@ use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
-/// Take servers in and out, weigh them, add and remove them while running.
+/// Drain, enable, disable, weigh, add and remove servers while running.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,23 +43,23 @@ pub struct ServerArgs {
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum ServerCommand {
-    /// Let servers finish what they have and give them nothing new.
+    /// Let servers finish active requests and give them no new ones.
     Drain(ServerTargetArgs),
-    /// Judge servers by their health alone again; ends a quiesce and a maintenance.
+    /// Use servers again as their health checks say; ends a quiesce and a maintenance.
     Enable(ServerTargetArgs),
-    /// Give servers nothing.
+    /// Give servers no requests.
     Disable(ServerTargetArgs),
-    /// Give servers nothing, and reset what they have now.
+    /// Give servers no requests, and reset their open connections.
     Cut(ServerTargetArgs),
-    /// Give servers no new client, while those that are kept at them still come; then drain them.
+    /// Give servers no new clients; clients of sticky sessions still come. Then drain them.
     Quiesce {
         #[command(flatten)]
         target: ServerTargetArgs,
-        /// How long clients that are kept at them still come.
+        /// How long clients of sticky sessions still come.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         limit: Duration,
     },
-    /// Give servers nothing during a window.
+    /// Give servers no requests during a time window.
     Maintain {
         #[command(flatten)]
         target: ServerTargetArgs,
@@ -100,7 +100,7 @@ enum ServerCommand {
         #[command(flatten)]
         contact: DaemonArgs,
     },
-    /// Take servers out of their pool; what they have is finished.
+    /// Remove servers from their pool; their active requests are finished.
     Remove(ServerTargetArgs),
 }
 

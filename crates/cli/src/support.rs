@@ -24,7 +24,7 @@ use self::archive::SupportArchive;
 /// The archive is made most often when something is wrong: a hanging daemon must not stop it.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Write one archive for whoever helps: configuration, states, figures, events and facts of the machine, no secrets.
+/// Write one archive for support: configuration, states, figures, events and facts of the machine, no secrets.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

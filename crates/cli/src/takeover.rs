@@ -9,7 +9,7 @@ use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Take shared addresses over from the machine that has them, or hand them over to the other one.
+/// Take virtual addresses over from the other machine, or hand them over to it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -177,19 +177,19 @@ fn a_change_is_planned_applied_refused_and_taken_back() {
     assert!(
         daemon
             .say(0, &["apply", &file, "--if-generation", "1"])
-            .starts_with("generation 2 is in force")
+            .starts_with("generation 2 is active")
     );
     assert!(
         daemon
             .say(1, &["apply", &file, "--if-generation", "1"])
-            .contains("generation 2 is in force, not 1")
+            .contains("generation 2 is active, not 1")
     );
     assert!(daemon.say(0, &["apply", &file]).starts_with("nothing differs"));
     let bad = daemon.write("bad.toml", 999);
     let output = daemon.say(1, &["apply", &bad]);
     let checked = daemon.call(&["check", "-c", &bad]);
     assert_eq!(output, String::from_utf8(checked.stderr).unwrap());
-    assert!(daemon.say(0, &["rollback"]).starts_with("generation 3 is in force"));
+    assert!(daemon.say(0, &["rollback"]).starts_with("generation 3 is active"));
     assert!(daemon.say(1, &["rollback", "77"]).contains("77"));
     let generations = daemon.json(&["generations", "--json"]);
     let numbers: Vec<u64> = generations["generations"]

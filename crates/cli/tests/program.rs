@@ -298,9 +298,9 @@ fn changes_and_generations_are_listed() {
     let none = serde_json::to_value(Generations::default()).unwrap();
     let requests = daemon(&place, vec![(200, applied.clone()), (200, applied), (200, none)]);
     let (code, out, _) = parts(&steelyard(&socket(&place), &["apply", file.to_str().unwrap()]));
-    assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
+    assert_eq!((code, out.as_str()), (0, "generation 8 is active\n"));
     let (code, out, _) = parts(&steelyard(&socket(&place), &["rollback", "4"]));
-    assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
+    assert_eq!((code, out.as_str()), (0, "generation 8 is active\n"));
     assert_eq!(parts(&steelyard(&socket(&place), &["generations"])).0, 0);
     assert!(requests.join().unwrap()[1].starts_with("POST /v1/rollback?generation=4 HTTP/1.1\r\n"));
 }

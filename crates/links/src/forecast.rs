@@ -75,7 +75,7 @@ pub fn findings(bundle: &BundleFacts, mptcp: bool) -> Vec<LinkFinding> {
         say(FindingSeverity::Note, found, String::new())
     }));
     if let Some(advice) = recommended_policy(bundle, &gives, mptcp) {
-        let found = format!("{} is in force", bundle.policy);
+        let found = format!("{} is active", bundle.policy);
         out.push(say(FindingSeverity::Note, found, advice));
     }
     out

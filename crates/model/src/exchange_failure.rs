@@ -104,7 +104,7 @@ impl ExchangeFailure {
             Cause::ClientReadTimeout => "clients that stopped reading",
             Cause::ServerWriteTimeout => "servers that stopped reading",
             Cause::TlsHandshakeTimeout => "handshakes of TLS that the client did not finish",
-            Cause::NoServer => "requests without a server that takes work",
+            Cause::NoServer => "requests without an available server",
             Cause::QueueTimeout | Cause::QueueFull | Cause::OverloadShed => {
                 "requests that waited for a server in vain"
             }

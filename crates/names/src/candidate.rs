@@ -109,7 +109,7 @@ fn server_reason(server: &ServerView, up: bool) -> String {
     }
 }
 
-/// A service is up while at least one of its servers takes work.
+/// A service is up while at least one of its servers is available.
 fn service_candidate(
     name: &str,
     config: &Config,

@@ -143,7 +143,7 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
     let mut fields = Vec::new();
     let is_whole = route.path == api::routes::CONFIG;
     if matches!(route.method, "PUT" | "PATCH" | "DELETE") {
-        let text = "The ETag of the generation that must be in force, or *; otherwise 412, as where it names none.";
+        let text = "The ETag of the generation that must be active, or *; otherwise 412, as where it names none.";
         fields.push(field(
             "if-match",
             route.method == "PUT" && is_whole,

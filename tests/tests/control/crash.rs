@@ -94,7 +94,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     assert!(file == old || file == new, "call {n}: the file is a mixture: {file}");
     let again = place.start();
     let (text, _) = socket.config();
-    assert!(text == old || text == new, "call {n}: a mixture is in force: {text}");
+    assert!(text == old || text == new, "call {n}: a mixture is active: {text}");
     let is_new = text == new;
     assert!(told.is_none() || is_new, "call {n}: it was confirmed and is lost");
     if how == "file" {

@@ -41,13 +41,18 @@ fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
         balancer.server("a").weight < balancer.server("b").weight
     });
     let text = explained(&balancer, "web/a");
-    for part in
-        ["web/a at 127.0.0.1:", "state    up", "because", "room", "in the file", "by the judge"]
-    {
+    for part in [
+        "web/a at 127.0.0.1:",
+        "state    up",
+        "reason",
+        "room",
+        "in the file",
+        "by the weight controller",
+    ] {
         assert!(text.contains(part), "no '{part}' in:\n{text}");
     }
     let table = explained(&balancer, "web");
-    for part in ["web/a", "web/b", "ACTIVE", "priority 1", "2 servers take work"] {
+    for part in ["web/a", "web/b", "ACTIVE", "priority 1", "2 servers are available"] {
         assert!(table.contains(part), "no '{part}' in:\n{table}");
     }
     drop(held);

@@ -35,7 +35,7 @@ fn who_orders_hears_that_the_disk_did_not_take_it() {
     let said = place.run_verb(&["apply", next.to_str().unwrap()]);
     assert_eq!(said.code, 4, "{said:?}");
     assert!(said.stderr.contains("warning: the generation is not kept"), "{said:?}");
-    assert_eq!(place.status().generation, 2, "it is in force");
+    assert_eq!(place.status().generation, 2, "it is active");
     std::fs::remove_file(&state).unwrap();
     std::fs::rename(place.dir().join("elsewhere"), &state).unwrap();
     assert_eq!(place.run_verb(&["server", "enable", "web/a"]).code, 0, "the disk takes it again");

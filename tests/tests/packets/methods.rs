@@ -108,7 +108,7 @@ fn every_method_where_drivers_lose_what_programs_send() {
     assert!(world.plane.count_events("packets-interface") >= 1);
     // With `mode = "native"` the loss is reported.
     world.plane.change(|words| words.packets = "mode = \"native\"\n".to_owned());
-    wait::until("native is in force and told of", || {
+    wait::until("native is active and told of", || {
         interfaces(&world).iter().all(|one| {
             let why = one.problem.as_deref().unwrap_or_default();
             one.mode.as_deref() == Some("native") && why.contains("loses what programs send")

@@ -89,7 +89,7 @@ fn a_port_more_keeps_a_nat_service_working() {
     let kept = plane.load(IpVersion::V4, lab::load::ConnectionReuse::KeepAlive, 8);
     wait::until("requests are answered", || kept.report().answered > 20);
     plane.change(|words| words.extra_tables = beside("198.51.100.11:80,8080"));
-    // A generation is in force before the tables carry it out.
+    // A generation is active before the tables carry it out.
     plane.wait_until_all_up();
     for to in ["198.51.100.11:80", "198.51.100.11:8080", "198.51.100.10:80"] {
         all_answered(&plane, to);

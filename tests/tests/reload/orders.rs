@@ -113,7 +113,7 @@ fn a_change_made_for_another_generation_is_refused() {
     let file = place.write(&mine).display().to_string();
     let refused = place.run_verb(&["apply", "--if-generation", &seen, &file]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains('2'), "which one is in force: {refused:?}");
+    assert!(refused.stderr.contains('2'), "which one is active: {refused:?}");
     assert_eq!(answering(front), names(["a"]));
     place.run_verb_ok(&["apply", "--if-generation", "2", &file]);
     assert_eq!(answering(front), names(["b"]));

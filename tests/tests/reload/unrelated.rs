@@ -56,7 +56,7 @@ fn reloads_of_another_service_touch_nothing() {
     assert_eq!(listening_at(process.pid(), front), before, "the same sockets");
     assert_eq!(process.try_wait(), None);
     assert_eq!(place.pid(), Some(process.pid()));
-    assert_eq!(place.status().generation, u64::from(count) + 1, "each was put in force");
+    assert_eq!(place.status().generation, u64::from(count) + 1, "each was activated");
     let answered = felt.keep_alive.answered + felt.connect_each.answered;
     let echoes = felt.echoes;
     figure(format!(
@@ -76,7 +76,7 @@ fn reload(place: &CliEnvironment, process: &ChildProcess, by_signal: bool) {
     }
     let before = place.status().generation;
     process.signal(Signal::HUP);
-    wait::until("in force", || {
+    wait::until("active", || {
         assert!(!process.output().contains("reload-failed"), "{}", process.output());
         place.status().generation > before
     });

@@ -158,7 +158,7 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
     }
     // After a rotation with the old secret second, clients keep their servers and get new cookies.
     write(&format!("{new}\n{old}\n"));
-    wait::until("the file is in force", || members[1].count_events("sticky-secret-renewed") == 1);
+    wait::until("the file is active", || members[1].count_events("sticky-secret-renewed") == 1);
     let (server, kept) = &cookies[0];
     let renewed = wait::until_some("another cookie", || {
         let answer = ask(members[1].front(), &with(kept));

@@ -53,7 +53,7 @@ pub const ROWS: &[TroubleRow] = &[
         name: "all servers gone",
         setup: |setup| setup.pool(PROBE),
         plant: |stage| stage.origins.iter().for_each(|origin| origin.kill().unwrap()),
-        shows: "no server takes work",
+        shows: "no server is available",
         heal: |stage| stage.origins.iter().for_each(|origin| origin.revive().unwrap()),
         ..PLAIN
     },

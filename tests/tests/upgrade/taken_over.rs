@@ -57,7 +57,7 @@ fn nobody_notices_a_takeover_by_another_program() {
     wait::until("it answers", || place.pid() == Some(new.pid()));
     steady.wait_for_progress();
     let status = place.status();
-    assert_eq!(status.generation, generation, "what was in force stays in force");
+    assert_eq!(status.generation, generation, "what was active stays active");
     assert_eq!(status.pools[0].servers[1].weight, 7, "and so does what was ordered");
     let felt = steady.stop();
     assert_eq!(felt.failures, Vec::<String>::new());

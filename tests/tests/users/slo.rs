@@ -102,7 +102,7 @@ fn shown(place: &CliEnvironment) {
     let report = place.report();
     let users = report.services[0].users.as_ref().unwrap();
     assert_eq!((users.failed.total, users.left.total), (30, 13));
-    assert!(place.run_verb_ok(&["report"]).stdout.contains("USERS OF"));
+    assert!(place.run_verb_ok(&["report"]).stdout.contains("SLO OF"));
     let scrape = place.run_verb_ok(&["report", "--json"]).stdout;
     assert!(scrape.contains("refused-by-server"), "{scrape}");
     let said = place.run_verb(&["explain", "users", "nobody"]);

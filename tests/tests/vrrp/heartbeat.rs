@@ -271,7 +271,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
     // A key file that other users can read is rejected and reported.
     keys(&world, First, &format!("3 {OTHER}\n"), 0o644);
     until_beats(&world, First, "a file for everybody", |beat| {
-        beat.reason.contains("0644") && beat.reason.contains("stay in force") && beat.keys == [2]
+        beat.reason.contains("0644") && beat.reason.contains("stay active") && beat.keys == [2]
     });
 }
 

@@ -102,7 +102,7 @@ fn both_members_have_a_change_or_neither() {
     has(&said, 1, &["wrokers", "nothing has changed"]);
     // The expected generation is outdated.
     let said = apply(&mut world, &with(B), &["--if-generation", "1"]);
-    has(&said, 1, &["generation 2 is in force, not 1", "nothing has changed"]);
+    has(&said, 1, &["generation 2 is active, not 1", "nothing has changed"]);
     assert_eq!(both(&world), [2, 2]);
 
     refused_at_the_commit(&mut world, &with(B));

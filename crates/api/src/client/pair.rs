@@ -41,7 +41,7 @@ pub enum PairChangeError {
     #[error("{0}; nothing has changed")]
     Pair(#[from] PairError),
     /// Another change came first.
-    #[error("{place}: generation {found} is in force, not {expected}; nothing has changed")]
+    #[error("{place}: generation {found} is active, not {expected}; nothing has changed")]
     GenerationChanged {
         place: String,
         /// The active generation.

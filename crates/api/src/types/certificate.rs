@@ -1,4 +1,4 @@
-//! A certificate that a service shows: what it proves, until when, and whether its file is in force.
+//! A certificate that a service shows: what it proves, until when, and whether its file is active.
 //!
 //! Nothing of a key is told.
 
@@ -18,8 +18,8 @@ pub struct CertificateStatus {
     pub expires_unix_ms: u64,
     /// An OCSP response is stapled.
     pub stapled: bool,
-    /// Since when it is in force.
+    /// Since when it is active.
     pub since_unix_ms: u64,
-    /// Why what the file holds now is not in force; absent: it is.
+    /// Why what the file holds now is not active; absent: it is.
     pub trouble: Option<String>,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ApplyQuery {
-    /// Applied only when this generation is in force; otherwise 409.
+    /// Applied only when this generation is active; otherwise 409.
     pub if_generation: Option<u64>,
     /// The file that the text came from, for findings and the record.
     pub file: Option<String>,
@@ -20,7 +20,7 @@ pub struct ApplyQuery {
     pub save: Option<bool>,
 }
 
-/// Query of `PUT` and `PATCH /v1/config`, and of `PATCH` and `DELETE` of its objects. Which generation must be in force stands in `If-Match`.
+/// Query of `PUT` and `PATCH /v1/config`, and of `PATCH` and `DELETE` of its objects. Which generation must be active stands in `If-Match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ChangeQuery {
@@ -44,9 +44,9 @@ pub struct ObjectQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ConfigQuery {
-    /// The text as it was written, comments and all, instead of every value in force.
+    /// The text as it was written, comments and all, instead of every active value.
     pub written: bool,
-    /// That of a kept generation, as it was written; absent: the one in force.
+    /// That of a kept generation, as it was written; absent: the active one.
     pub generation: Option<u64>,
 }
 
@@ -54,13 +54,13 @@ pub struct ConfigQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct RollbackQuery {
-    /// Which; absent: the one before the one in force.
+    /// Which; absent: the one before the active one.
     pub generation: Option<u64>,
     /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
 }
 
-/// In what the daemon's file and what is in force differ.
+/// In what the daemon's file and what is active differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Drift {
@@ -135,7 +135,7 @@ pub struct Changed {
 pub struct KeyChange {
     /// Its path in the object: `timeout.idle`.
     pub key: String,
-    /// Its value in force, where it can be told.
+    /// Its active value, where it can be told.
     pub from: Option<String>,
     /// Its value afterwards, where it can be told.
     pub to: Option<String>,
@@ -165,11 +165,11 @@ pub struct PoolChanged {
     pub servers: Changes,
 }
 
-/// Answer of everything that puts a configuration in force; its ETag is the generation.
+/// Answer of everything that activates a configuration; its ETag is the generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Applied {
-    /// The generation in force now.
+    /// The active generation.
     pub generation: u64,
     /// Whether anything changed; if not, the generation is the same as before.
     pub changed: bool,
@@ -214,7 +214,7 @@ pub struct Generations {
     pub generations: Vec<Generation>,
 }
 
-/// A configuration that was in force once, or is.
+/// A configuration that was active once, or is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Generation {
@@ -228,7 +228,7 @@ pub struct Generation {
     pub from: String,
     /// A digest of its text, in hexadecimal.
     pub digest: String,
-    /// Whether it is in force.
+    /// Whether it is active.
     pub current: bool,
 }
 

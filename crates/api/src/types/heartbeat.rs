@@ -28,7 +28,7 @@ pub struct HeartbeatStatus {
     pub peer_generation: Option<u64>,
     /// The parts of the configuration in which both differ, in words.
     pub drift: Option<String>,
-    /// Numbers of the keys in force, the one that signs first.
+    /// Numbers of the active keys, the one that signs first.
     pub keys: Vec<u8>,
     /// The ways between both, in the order of the configuration.
     pub paths: Vec<BeatPathStatus>,

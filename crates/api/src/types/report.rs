@@ -28,7 +28,7 @@ pub const INTERVAL_MS_MAX: u64 = 60_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Report {
-    /// The configuration in force.
+    /// The active configuration.
     pub generation: u64,
     /// When this was made.
     pub now_unix_ms: u64,

@@ -1,6 +1,6 @@
 //! Which service, rule, pool and server would take a request: what `steelyard explain request` shows.
 //!
-//! Answered from what is in force; nothing is counted by asking, and no server is chosen: choosing draws lots.
+//! Answered from what is active; nothing is counted by asking, and no server is chosen: choosing draws lots.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ pub struct RequestAsked {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RequestExplained {
-    /// The configuration in force.
+    /// The active configuration.
     pub generation: u64,
     /// The service.
     pub service: String,

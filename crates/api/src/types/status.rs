@@ -28,7 +28,7 @@ use super::vrrp::MemberStatus;
 pub struct Status {
     /// The daemon's version.
     pub version: String,
-    /// The configuration in force.
+    /// The active configuration.
     pub generation: u64,
     /// When this was made; ages are counted from here, not from the reader's clock.
     pub now_unix_ms: u64,
@@ -79,7 +79,7 @@ pub struct Status {
     /// Planes of packets whose pinned objects go with the process, each a whole sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<String>,
-    /// In what the daemon's file differs from what is in force; absent: in nothing, or there is no file.
+    /// In what the daemon's file differs from what is active; absent: in nothing, or there is no file.
     #[serde(default)]
     pub drift: Option<Drift>,
     /// What an operator should know now, each a whole sentence.
@@ -100,7 +100,7 @@ pub struct ServiceStatus {
     pub pool: String,
     /// Its state.
     pub state: ServiceState,
-    /// Why, in a sentence: `3 of 4 servers take work`.
+    /// Why, in a sentence: `3 of 4 servers are available`.
     pub reason: String,
     /// Since when.
     pub since_unix_ms: u64,
@@ -127,7 +127,7 @@ pub enum ServiceState {
     Up,
     /// Listening, and some server that should take work does not, or at least 5 % of what ended lately were errors.
     Degraded,
-    /// Not listening, or no server takes work.
+    /// Not listening, or no server is available.
     Down,
     /// Takes no new connection and finishes what it has.
     Draining,
@@ -201,7 +201,7 @@ pub struct ServerStatus {
     pub state: ServerState,
     /// What the operator wants of it.
     pub admin: AdminState,
-    /// Its weight in force.
+    /// Its active weight.
     pub weight: u16,
     /// Its weight in the configuration.
     pub configured_weight: u16,

@@ -8,10 +8,10 @@ use crate::show::plain::plain;
 pub fn render_applied(applied: &Applied) -> String {
     let generation = applied.generation;
     if !applied.changed {
-        return format!("nothing differs: generation {generation} stays in force\n");
+        return format!("nothing differs: generation {generation} stays active\n");
     }
     let repeats = applied.repeats.map(|older| format!(": what generation {older} was"));
-    let mut out = format!("generation {generation} is in force{}\n", repeats.unwrap_or_default());
+    let mut out = format!("generation {generation} is active{}\n", repeats.unwrap_or_default());
     for effect in &applied.effects {
         out.push_str(&format!("  {}\n", plain(effect)));
     }
@@ -34,14 +34,14 @@ mod tests {
     #[test]
     fn applied_and_pending_changes_are_listed() {
         let mut applied = Applied { generation: 7, ..Applied::default() };
-        assert_eq!(render_applied(&applied), "nothing differs: generation 7 stays in force\n");
+        assert_eq!(render_applied(&applied), "nothing differs: generation 7 stays active\n");
         applied.changed = true;
         applied.confirmed = true;
         applied.effects = vec!["service shop stops listening on 127.0.0.1:80".into()];
-        let text = "generation 7 is in force\n  service shop stops listening on 127.0.0.1:80\n";
+        let text = "generation 7 is active\n  service shop stops listening on 127.0.0.1:80\n";
         assert_eq!(render_applied(&applied), text);
         applied.repeats = Some(5);
-        let head = "generation 7 is in force: what generation 5 was\n";
+        let head = "generation 7 is active: what generation 5 was\n";
         assert!(render_applied(&applied).starts_with(head));
         applied.confirmed = false;
         applied.needs_restart = vec!["workers".into()];

@@ -48,11 +48,11 @@ async fn fetch_and_render(client: &ApiClient, json: bool) -> Result<String, Comm
 fn render(capacity: &Capacity, width: usize, paint: Paint) -> String {
     let machine = &capacity.machine;
     let cost = machine.request_us.map_or_else(
-        || "too few requests to tell what one costs".to_owned(),
-        |cost| format!("{cost:.1} µs of processor time a request"),
+        || "too few requests to measure CPU time per request".to_owned(),
+        |cost| format!("{cost:.1} µs of CPU time per request"),
     );
     let mut out = format!(
-        "{} processors, {} descriptors, {} ports for each address; {cost}\n\n",
+        "{} CPUs, {} file descriptors, {} ports per address; {cost}\n\n",
         machine.processors, machine.descriptors, machine.ports
     );
     if capacity.services.is_empty() {
@@ -75,11 +75,12 @@ fn render_service(service: &CapacityService, width: usize, paint: Paint) -> Stri
     );
     out.push_str(&if now.measured {
         format!(
-            "measured: {:.0} B asked, {:.0} B answered, {:.1} requests a connection, {:.1} towards servers\n",
+            "measured: requests of {:.0} B, responses of {:.0} B, {:.1} requests per connection, {:.1} per connection to a \
+             server\n",
             now.request_bytes, now.response_bytes, now.per_connection, now.per_server_connection
         )
     } else {
-        "nothing was carried yet: the forecast is for what is usual\n".to_owned()
+        "no traffic yet: the forecast uses typical values\n".to_owned()
     });
     let mut table = TextTable::new(&[
         left("limit"),
@@ -158,6 +159,6 @@ mod tests {
         {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(render(&capacity(false), 120, Paint::off()).contains("what is usual"));
+        assert!(render(&capacity(false), 120, Paint::off()).contains("typical values"));
     }
 }

@@ -16,7 +16,7 @@ pub struct StatedServiceRate {
 pub fn rate(text: &str) -> Result<StatedServiceRate, String> {
     let (name, rate) = text.split_once('=').ok_or("expected SERVICE=N, such as shop=2000")?;
     let found = rate.trim().parse::<f64>().ok().filter(|rate| (0.0..1e12).contains(rate));
-    let per_second = found.ok_or_else(|| format!("found '{rate}', expected requests a second"))?;
+    let per_second = found.ok_or_else(|| format!("found '{rate}', expected requests per second"))?;
     Ok(StatedServiceRate { service: name.trim().to_owned(), per_second })
 }
 
@@ -70,7 +70,7 @@ fn describe_unknown(of: &FailoverCapacity) -> String {
     }
     let wanted: Vec<String> = of.unstated.iter().map(|name| format!("--rate {name}=N")).collect();
     format!(
-        "whether one member carries all of it follows from requests a second: {}",
+        "whether one member carries all of it follows from requests per second: {}",
         wanted.join(" ")
     )
 }
@@ -135,7 +135,7 @@ mod tests {
             rendered(&of(vec![used(0.4)], &[], Some(true))).contains("\none member carries all")
         );
         let text = rendered(&of(vec![], &["a-shop", "b-shop"], None));
-        assert!(text.contains("requests a second: --rate a-shop=N --rate b-shop=N"), "{text}");
+        assert!(text.contains("requests per second: --rate a-shop=N --rate b-shop=N"), "{text}");
         assert!(rendered(&of(vec![], &[], None)).contains("--calibrate"));
     }
 

@@ -14,7 +14,7 @@ use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::{TextTable, left, right};
-use crate::show::unit::{count, moment, percent, span};
+use crate::show::unit::{budget_left, count, moment, percent, span};
 
 /// Networks that are printed.
 /// A page of a usual terminal.
@@ -73,7 +73,7 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
         .map(|(kind, many)| format!("{} {}", plain(kind), count(*many)))
         .collect();
     if !errors.is_empty() {
-        out.push_str(&format!("  errors of TCP: {}\n", errors.join(", ")));
+        out.push_str(&format!("  TCP errors: {}\n", errors.join(", ")));
     }
     let causes: Vec<String> = service
         .causes
@@ -89,7 +89,7 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
     out
 }
 
-/// `available: 99.95 % of 12,000 operations …`
+/// `available: 99.95 % of 12,000 requests …`
 fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
     let objective = match (promise.what.as_str(), fast_ms) {
         ("fast", Some(millis)) => format!("fast, within {millis} ms"),
@@ -97,18 +97,18 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
     };
     let is = match (promise.percent, promise.since_unix_ms) {
         (Some(is), Some(since)) => format!(
-            "{} of {} operations since {} ({} were not)",
+            "{} of {} requests since {} ({} were not)",
             percent(is),
             count(promise.operations),
             moment(since),
             count(promise.bad)
         ),
-        _ => "no operation yet".to_owned(),
+        _ => "no requests yet".to_owned(),
     };
-    let left = format!("{} of the budget is left", percent(promise.budget_left_percent));
+    let left = format!("error budget left: {}", budget_left(promise.budget_left_percent));
     let colour = if promise.budget_left_percent > 0.0 { Colour::Good } else { Colour::Bad };
     format!(
-        "  {objective}: {is}; {} promised over {}: {}\n",
+        "  {objective}: {is}; target {} over {}; {}\n",
         percent(promise.target_percent),
         span(promise.window_ms),
         paint.text(colour, &left)
@@ -117,11 +117,11 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
 
 fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
     let side = |measured: &BurnSpan| match measured.burn {
-        Some(burn) => format!("{burn:.1} times over {}", span(measured.span_ms)),
-        None => format!("nothing over {}", span(measured.span_ms)),
+        Some(burn) => format!("{burn:.1} over {}", span(measured.span_ms)),
+        None => format!("none over {}", span(measured.span_ms)),
     };
     let mut out = format!(
-        "    burns {}, {}; alarm at {}: ",
+        "    burn rate {}, {}; alarm at {}: ",
         side(&alarm.short),
         side(&alarm.long),
         alarm.factor
@@ -143,7 +143,7 @@ fn describe_counts(counts: &UsersCounts) -> String {
         of.map(|of| format!(", {} {label}", percent(of))).unwrap_or_default()
     };
     format!(
-        "{} fast, {} slow, {} failed{}{}; {} left by their clients ({} of them late), {} declined",
+        "{} fast, {} slow, {} failed{}{}; {} aborted by clients ({} of them late), {} denied",
         count(counts.fast),
         count(counts.slow),
         count(counts.failed),
@@ -161,10 +161,10 @@ fn network_table(service: &UsersService) -> TextTable {
         right("FAST"),
         right("SLOW"),
         right("FAILED"),
-        right("LEFT"),
+        right("ABORTED"),
         right("AVAILABLE"),
-        right("ARE FAST"),
-        left("ERRORS OF TCP"),
+        right("FAST SHARE"),
+        left("TCP ERRORS"),
     ]);
     let mut row = |name: String, counts: &UsersCounts| {
         let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), percent);
@@ -215,11 +215,11 @@ mod tests {
         let explained: UsersExplained = serde_json::from_str(json).unwrap();
         let text = render_explanation(&explained, 200, Paint::fixed(false));
         for part in [
-            "fast, within 300 ms: 99.5 % of 1,000 operations since 1970-01-01 00:00:00Z (5 were not); 99 % promised over 30d",
-            "50 % of the budget is left",
-            "burns nothing over 5m, 100.0 times over 1h; alarm at 14.4: raised 1970-01-01 00:01:00Z",
+            "fast, within 300 ms: 99.5 % of 1,000 requests since 1970-01-01 00:00:00Z (5 were not); target 99 % over 30d",
+            "error budget left: 50 %",
+            "burn rate none over 5m, 100.0 over 1h; alarm at 14.4: raised 1970-01-01 00:01:00Z",
             "      because",
-            "2 failed, 99.8 % available, 99.5 % fast; 7 left by their clients (1 of them late), 4 declined",
+            "2 failed, 99.8 % available, 99.5 % fast; 7 aborted by clients (1 of them late), 4 denied",
             "failures by cause: connect-timeout 2",
             "192.0.2.0/24",
             "beyond 1 networks",

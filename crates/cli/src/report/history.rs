@@ -80,11 +80,11 @@ fn services(rows: &[&HistoryRow]) -> TextTable {
 
 fn users(rows: &[&HistoryRow]) -> TextTable {
     let mut table = TextTable::new(&[
-        left("USERS OF"),
+        left("SLO OF"),
         right("FAST"),
         right("SLOW"),
         right("FAILED"),
-        right("LEFT"),
+        right("ABORTED"),
         right("REFUSED"),
         right("TIMED OUT"),
         right("ABORTED"),
@@ -254,7 +254,7 @@ mod tests {
         };
         let history = History { rows: vec![row], ..History::default() };
         let text = render(&history, Some("shop"), 200, Paint::fixed(false));
-        assert!(text.contains("USERS OF") && text.contains("23") && text.contains("█▅"), "{text}");
+        assert!(text.contains("SLO OF") && text.contains("23") && text.contains("█▅"), "{text}");
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     };
     line("requests", requests.requests);
     line("  answered by servers", requests.answered);
-    line("  answered by us", requests.answered_by_us);
+    line("  answered by the balancer", requests.answered_by_us);
     line("  aborted", requests.aborted);
     table.row(vec!["  in flight now".into(), count(requests.in_flight).into()]);
     table.row(vec!["  unaccounted".into(), remainder(requests.unaccounted)]);
@@ -133,21 +133,21 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     some("  complete 5xx of servers", errors.server_5xx);
     some("  failed servers", errors.server);
     some("  unreachable servers", errors.network);
-    some("  by us", errors.balancer);
-    some("clients that left", errors.client);
+    some("  balancer", errors.balancer);
+    some("client aborts", errors.client);
     some("requests that became tunnels", requests.upgraded);
     some("answers 1xx passed on", statuses.informational);
     some("answers 2xx", statuses.success);
     some("answers 3xx", statuses.redirect);
     some("answers 4xx", statuses.client_error);
     some("answers 5xx", statuses.server_error);
-    some("attempts after the first", counts.retried);
+    some("retries", counts.retried);
     some("replays after a stale connection", counts.replayed);
     let Bytes { received, sent, spliced } = &counts.bytes;
     for (name, counter) in [
         ("received from clients", received),
         ("sent to clients", sent),
-        ("  of both, moved by the kernel", spliced),
+        ("  of both, spliced by the kernel", spliced),
     ] {
         let a_second = bytes(counter.rate.max(0.0).round() as u64);
         table.row(vec![name.into(), bytes(counter.total).into(), a_second.into()]);
@@ -163,8 +163,7 @@ fn remainder(unaccounted: i64) -> TextCell {
 
 /// The causes of exchanges that did not end well.
 fn cause_table(counts: &ServiceCounts) -> TextTable {
-    let mut table =
-        TextTable::new(&[left("DISCARDED"), right("TOTAL"), right("/S"), left("BECAUSE OF")]);
+    let mut table = TextTable::new(&[left("CAUSE"), right("TOTAL"), right("/S"), left("ORIGIN")]);
     let mut line = |name: &str, counter: Counter, because: &str| {
         table.row(vec![
             name.into(),
@@ -180,21 +179,21 @@ fn cause_table(counts: &ServiceCounts) -> TextTable {
         line(
             &format!("  {}", defect.name),
             defect.count,
-            "the client: one of the above, by rule of grammar",
+            "client: part of the above, by HTTP rule",
         );
     }
     for limit in &counts.limits {
-        line(&limit.name, limit.count, "us: a limit");
+        line(&limit.name, limit.count, "balancer: a limit");
     }
     table
 }
 
 fn side(side: Side) -> &'static str {
     match side {
-        Side::Client => "the client",
-        Side::Us => "us",
-        Side::Server => "a server",
-        Side::Network => "the network",
+        Side::Client => "client",
+        Side::Us => "balancer",
+        Side::Server => "server",
+        Side::Network => "network",
     }
 }
 
@@ -235,7 +234,7 @@ fn services(services: &[ServiceReport]) -> TextTable {
         right("REQUESTS"),
         right("/S"),
         right("ANSWERED"),
-        right("BY US"),
+        right("BALANCER"),
         right("ABORTED"),
         right("ERRORS"),
         right("IN FLIGHT"),

@@ -13,13 +13,13 @@ const SHOWN: usize = 20;
 pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable {
     let mut table = TextTable::new(&[
         left("RULE"),
-        right("HITS"),
+        right("MATCHES"),
         right("LAST"),
-        right("NOW"),
+        right("IN FLIGHT"),
         right("LIMITED"),
-        right("PASSED OVER"),
+        right("SKIPPED"),
         right("SENT"),
-        left("DOES"),
+        left("ACTION"),
     ]);
     let mut shown: Vec<&RuleReport> = service.rules.iter().collect();
     if !all && shown.len() > SHOWN {
@@ -50,11 +50,11 @@ pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable 
 /// The affinity table of the service; empty if it has none.
 pub fn affinity(service: &ServiceReport) -> TextTable {
     let mut table = TextTable::new(&[
-        left("KEPT CLIENTS"),
-        right("HELD"),
-        right("MOST"),
-        right("KNOWN"),
-        right("PUT"),
+        left("STICKY SESSIONS"),
+        right("STORED"),
+        right("LIMIT"),
+        right("FOUND"),
+        right("ADDED"),
         right("EVICTED"),
     ]);
     if let Some(counts) = &service.affinity {

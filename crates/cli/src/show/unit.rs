@@ -59,6 +59,11 @@ pub fn percent(percent: f64) -> String {
     format!("{} %", if text == "-0" { "0" } else { text })
 }
 
+/// What is left of an error budget; how far it is overspent says no more than that it is.
+pub fn budget_left(left_percent: f64) -> String {
+    if left_percent < 0.0 { "overspent".to_owned() } else { percent(left_percent) }
+}
+
 /// The two largest parts of a span: `820ms`, `12s`, `3m12s`, `5h2m`, `12d3h`.
 pub fn span(millis: u64) -> String {
     let seconds = millis / 1000;

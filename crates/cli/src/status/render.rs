@@ -140,7 +140,7 @@ fn certificates(status: &Status) -> TextTable {
             let age = span(status.now_unix_ms.saturating_sub(certificate.since_unix_ms));
             let state = match &certificate.trouble {
                 Some(why) => TextCell::with_lead("as before", Colour::Doubt, &format!(": {why}")),
-                None => format!("in force {age}").into(),
+                None => format!("active {age}").into(),
             };
             table.row(vec![
                 format!("{}: {}", service.name, certificate.file).into(),

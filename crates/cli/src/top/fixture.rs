@@ -22,7 +22,7 @@ pub fn snapshot(servers: &[(&str, f64)]) -> TopSnapshot {
         listen: vec!["203.0.113.10:80".into()],
         pool: "web".into(),
         state: if up { ServiceState::Up } else { ServiceState::Down },
-        reason: if up { "all servers take work" } else { "no server takes work" }.into(),
+        reason: if up { "all servers are available" } else { "no server is available" }.into(),
         since_unix_ms: NOW - 192_000,
         open: 40,
         in_flight: 3,

@@ -44,7 +44,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &TopView, area: Rect, paint: Paint) {
     let room = block.clone().title(" headroom ").title(resident);
     limits(frame, &summary::limits(view.snapshot()), room.inner(left), paint);
     frame.render_widget(room, left);
-    let rates_block = block.title(" taken a second ");
+    let rates_block = block.title(" requests per second ");
     let inner = rates_block.inner(right);
     let busiest = view.history().busiest(usize::from(inner.height));
     trends(frame, &busiest, inner, paint);

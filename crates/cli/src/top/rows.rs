@@ -36,7 +36,7 @@ const SERVICES: &[TableColumn] = &[
     left("STATE"),
     right("/S"),
     right("ERR/S"),
-    right("SHARE"),
+    right("ERR %"),
     right("P50"),
     right("P99"),
     right("IN FLIGHT"),
@@ -102,7 +102,7 @@ const SERVERS: &[TableColumn] = &[
     left("STATE"),
     right("/S"),
     right("ERR/S"),
-    right("SHARE"),
+    right("ERR %"),
     right("P50"),
     right("P99"),
     right("IN FLIGHT"),
@@ -173,7 +173,7 @@ fn server_fields(
 const SERVER_5XX: &str = "server-5xx";
 
 const CAUSES: &[TableColumn] =
-    &[left("AT"), left("CAUSE"), right("/S"), right("TOTAL"), left("BECAUSE OF")];
+    &[left("AT"), left("CAUSE"), right("/S"), right("TOTAL"), left("ORIGIN")];
 
 fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     let mut rows = Vec::new();
@@ -197,7 +197,7 @@ fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
             line(&service.name, "service", &one.cause, one.count.rate, one.count.total, because);
         }
         for one in &service.counts.limits {
-            let because = "us: a limit";
+            let because = "balancer: a limit";
             line(&service.name, "limit", &one.name, one.count.rate, one.count.total, because);
         }
     }
@@ -248,7 +248,7 @@ pub fn total_quantile(
 fn side(side: Side) -> &'static str {
     match side {
         Side::Client => "the client",
-        Side::Us => "us",
+        Side::Us => "balancer",
         Side::Server => "a server",
         Side::Network => "the network",
     }

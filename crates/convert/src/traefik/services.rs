@@ -211,7 +211,7 @@ impl<'t> ServicePools<'t> {
             kind.convert_key(key, notes);
         }
         if let Some(errors) = kind.get("errors") {
-            let reason = "another pool takes over when no server may take work, not for answers";
+            let reason = "another pool takes over when no server is available, not for answers";
             errors.left_out(notes, reason, "`retry.on` of the pool");
         }
         note_health(kind, notes);

@@ -22,7 +22,7 @@ pub(super) fn describe_impact(snapshot: &StateSnapshot, diff: &ConfigDiff) -> Ve
         let open = view.stats.open_connections.get();
         let under_way = view.stats.in_flight.get();
         out.push(format!(
-            "service {name} goes: {} and {} finish first",
+            "service {name} is removed: {} and {} finish first",
             count_text(u64::from(open), "connection"),
             count_text(u64::from(under_way), "exchange")
         ));
@@ -31,14 +31,14 @@ pub(super) fn describe_impact(snapshot: &StateSnapshot, diff: &ConfigDiff) -> Ve
         let Some(view) = service(snapshot, name) else { continue };
         let open = count_text(u64::from(view.stats.open_connections.get()), "connection");
         out.push(format!(
-            "service {name} changes: {open} stay open, their next requests follow it"
+            "service {name} changes: {open} stay open, their next requests use the new settings"
         ));
     }
     for name in &diff.pools.removed {
         let Some(view) = pool(snapshot, name) else { continue };
         let under_way = view.servers.iter().map(|server| u64::from(server.stats.in_flight.get()));
         let under_way = count_text(under_way.sum(), "exchange");
-        out.push(format!("pool {name} goes: {under_way} at its servers finish first"));
+        out.push(format!("pool {name} is removed: {under_way} at its servers finish first"));
     }
     for (name, change) in &diff.pools.changed {
         let Some(view) = pool(snapshot, name) else { continue };
@@ -46,7 +46,7 @@ pub(super) fn describe_impact(snapshot: &StateSnapshot, diff: &ConfigDiff) -> Ve
             let server = view.servers.iter().find(|server| server.config.name == *removed);
             let under_way = server.map_or(0, |server| u64::from(server.stats.in_flight.get()));
             let under_way = count_text(under_way, "exchange");
-            out.push(format!("server {name}/{removed} goes: {under_way} at it finish first"));
+            out.push(format!("server {name}/{removed} is removed: {under_way} at it finish first"));
         }
     }
     out
@@ -221,9 +221,9 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         assert_eq!(
             describe_impact(&snapshot, &differs),
             [
-                "service blog goes: 0 connections and 0 exchanges finish first",
-                "pool blog goes: 0 exchanges at its servers finish first",
-                "server web/a goes: 0 exchanges at it finish first",
+                "service blog is removed: 0 connections and 0 exchanges finish first",
+                "pool blog is removed: 0 exchanges at its servers finish first",
+                "server web/a is removed: 0 exchanges at it finish first",
             ]
         );
         let old = parse_tree(TEXT).unwrap();

@@ -44,7 +44,7 @@ pub(super) async fn plan(
     let planned = control.plan(text, file).await??;
     let wanted = query.if_generation.filter(|wanted| *wanted != planned.generation);
     if let Some(wanted) = wanted {
-        let detail = format!("generation {} is in force, not {wanted}", planned.generation);
+        let detail = format!("generation {} is active, not {wanted}", planned.generation);
         return Err(ApiProblem::new(409, "generation-moved", detail));
     }
     Ok(Json(PlanChange {

@@ -246,7 +246,7 @@ impl ProcessStart {
         match load(&offer.text, &offer.file) {
             Ok(checked) => {
                 let text = format!(
-                    "generation {} of process {} stays in force; {} says something else: reload to put that in force",
+                    "generation {} of process {} stays active; {} says something else: reload to activate that",
                     offer.generation, offer.pid, written.file
                 );
                 self.events.warn("file-differs", text);
@@ -258,7 +258,7 @@ impl ProcessStart {
             }
             Err(findings) => {
                 let text = format!(
-                    "what was in force is not valid any more, {} is taken instead: {findings}",
+                    "what was active is not valid any more, {} is taken instead: {findings}",
                     written.file
                 );
                 self.events.warn("file-differs", text);

@@ -73,8 +73,8 @@ impl ControlActor {
         }
         let overlay = self.overlay.with_discovered(&pool, servers);
         if let Err(error) = self.apply_overlay(overlay).await {
-            let text = format!("{pool}: what {place} says cannot be put in force: {error}");
-            self.events.emit(EventLevel::Warning, "source-failed", text, about("not in force"));
+            let text = format!("{pool}: what {place} says cannot be activated: {error}");
+            self.events.emit(EventLevel::Warning, "source-failed", text, about("not active"));
             return;
         }
         let text = format!("{pool}: {place} says {is}");

@@ -147,7 +147,7 @@ impl GenerationStore {
         self.all.get(&number)
     }
 
-    /// The generation whose text was first put in force before that of `number`: where `number` repeats an older one, the
+    /// The generation whose text was first activated before that of `number`: where `number` repeats an older one, the
     /// search begins there, so that one rollback after another leads ever further back.
     pub fn previous(&self, number: u64, text: &str) -> Option<&StoredGeneration> {
         let mut first = number;

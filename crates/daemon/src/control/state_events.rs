@@ -18,7 +18,7 @@ pub(super) fn report_active_generation(events: &EventLog, force: &ActiveConfig, 
     events.info(
         "applied",
         format!(
-            "generation {generation} is in force: {services} services, {pools} pools; by {origin}"
+            "generation {generation} is active: {services} services, {pools} pools; by {origin}"
         ),
     );
     for key in needs_restart(&force.at_start, config) {
@@ -153,7 +153,7 @@ fn health_evidence(facts: &ServerFacts) -> EventFields {
     about
 }
 
-/// Pools that a change left without a server that takes work, or gave one back.
+/// Pools that a change left without an available server, or gave one back.
 pub(super) fn report_pools(events: &EventLog, old: &AppliedState, new: &AppliedState) {
     for name in new.pools.keys().filter(|name| old.pools.contains_key(*name)) {
         pool(events, name, count_eligible(old, name), count_eligible(new, name));
@@ -163,13 +163,13 @@ pub(super) fn report_pools(events: &EventLog, old: &AppliedState, new: &AppliedS
 fn pool(events: &EventLog, name: &str, before: usize, after: usize) {
     let about = EventFields::from([("pool", name.to_owned()), ("left", after.to_string())]);
     if before > 0 && after == 0 {
-        let text = format!("{name}: no server takes work any more");
+        let text = format!("{name}: no server is available any more");
         events.emit(EventLevel::Warning, "pool-empty", text, about);
     } else if before == 0 && after > 0 {
         events.emit(
             EventLevel::Info,
             "pool-back",
-            format!("{name}: a server takes work again"),
+            format!("{name}: a server is available again"),
             about,
         );
     }

@@ -106,7 +106,7 @@ impl ControlActor {
         Ok(UndoneOrder { id, undoes: record })
     }
 
-    /// Whether what is in force is this generation, or has its text again because later ones were taken back.
+    /// Whether what is active is this generation, or has its text again because later ones were taken back.
     fn is_in_force(&self, generation: u64) -> bool {
         let repeated = |stored: &StoredGeneration| *stored.text == *self.active.text;
         self.active.generation == generation

@@ -101,7 +101,7 @@ pub enum ApplyError {
     Invalid(ConfigFindings),
     /// The active generation is not the generation that the caller expected.
     #[error(
-        "generation {found} is in force, not {expected}: look at what changed meanwhile, then apply again"
+        "generation {found} is active, not {expected}: look at what changed meanwhile, then apply again"
     )]
     Stale { expected: u64, found: u64 },
     /// It reaches beyond the product, and the API may not have it do so.
@@ -148,7 +148,7 @@ pub enum ApplyError {
     #[error("this daemon was not started from a file")]
     NoFile,
     /// The file to write differs from the active text.
-    #[error("{0} is neither what is in force nor what is to be: reload it, or apply it, first")]
+    #[error("{0} is neither what is active nor what is to be: reload it, or apply it, first")]
     FileDiffers(String),
     /// The file to write cannot be read.
     #[error("cannot read {file}: {source}")]
@@ -158,7 +158,7 @@ pub enum ApplyError {
         source: std::io::Error,
     },
     /// The change is active, but was not written into the file.
-    #[error("the configuration is in force, but {file} could not be written: {source}")]
+    #[error("the configuration is active, but {file} could not be written: {source}")]
     FileNotWritten {
         file: String,
         #[source]

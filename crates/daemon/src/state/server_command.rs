@@ -150,7 +150,7 @@ pub enum ServerCommandError {
     #[error(transparent)]
     Apply(#[from] ApplyError),
     /// The order is active, but not in the file.
-    #[error("the order is in force, but {file} could not be written: {source}")]
+    #[error("the server command took effect, but {file} could not be written: {source}")]
     FileNotWritten {
         file: String,
         #[source]
@@ -174,7 +174,7 @@ pub enum SaveError {
     #[error("the file has no word for `{0}`")]
     NotExpressible(&'static str),
     /// The file differs from the active text.
-    #[error("{0} is not what is in force: reload it, or apply what is to be in force, first")]
+    #[error("{0} is not what is active: reload it, or apply what is to be active, first")]
     Differs(String),
     /// The file cannot be read.
     #[error("cannot read {file}: {source}")]

@@ -248,7 +248,7 @@ pub fn apply_resolution(
 
 fn initial_state(pool: &PoolConfig, now: SystemTime) -> HealthStatus {
     let reason = match pool.initial {
-        InitialState::Up => "taken as up until something shows otherwise",
+        InitialState::Up => "assumed up until a health check or traffic shows otherwise",
         InitialState::Unknown => "no evidence yet",
         InitialState::Down => "down until its probe has succeeded often enough",
     };

@@ -211,7 +211,7 @@ impl AuthStore {
 }
 
 fn renewal(name: &str) -> String {
-    format!("auth.{name}: its changed file is in force")
+    format!("auth.{name}: its changed file is active")
 }
 
 /// Who is asked over the network has no file.
@@ -280,7 +280,7 @@ mod tests {
 
         std::fs::write(&file, format!("{LINE}bob{}", &LINE[3..])).unwrap();
         assert!(store.reload().renewed.is_empty(), "it may be half of it");
-        assert_eq!(store.reload().renewed, ["auth.staff: its changed file is in force"]);
+        assert_eq!(store.reload().renewed, ["auth.staff: its changed file is active"]);
         let second = object(&store);
         assert!(!Arc::ptr_eq(&second, &first), "what was proven before counts no longer");
 

@@ -130,7 +130,7 @@ impl ErrorPageStore {
                 None => Arc::new(pages),
             };
             if before.is_some_and(|it| it.config == config && !Arc::ptr_eq(&it.pages, &pages)) {
-                let sentence = format!("service.{name}.error-page: changed files are in force");
+                let sentence = format!("service.{name}.error-page: changed files are active");
                 prepared.reloaded.push(sentence);
             }
             let config = config.to_vec();

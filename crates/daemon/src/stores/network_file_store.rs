@@ -100,7 +100,7 @@ impl NetworkFileStore {
             if before.is_some_and(|it| it.files == *files) && same.is_none() {
                 let count = prefixes.len();
                 let sentence =
-                    format!("service.{name}.trust: {count} networks of changed files are in force");
+                    format!("service.{name}.trust: {count} networks of changed files are active");
                 prepared.reloaded.push(sentence);
             }
             let files = files.clone();

@@ -46,7 +46,7 @@ pub(super) fn accept_renewed(
     let over = |identity: &TlsIdentity| from_unix_seconds(identity.facts.not_after) <= now;
     if over(&identity) && old.is_some_and(|old| !over(&old.identity)) {
         return Err(format!(
-            "{}: its new certificate has expired, the one in force has not",
+            "{}: its new certificate has expired, the active one has not",
             file.display()
         ));
     }

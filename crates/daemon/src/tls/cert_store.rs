@@ -185,7 +185,7 @@ impl CertificateStore {
                 Ok(of) => {
                     if before.is_some_and(|before| !before.is_unchanged()) {
                         news.reloaded
-                            .push(format!("pool.{name}.tls: its changed files are in force"));
+                            .push(format!("pool.{name}.tls: its changed files are active"));
                     }
                     next.pools.insert(name.clone(), of);
                 }
@@ -257,7 +257,7 @@ impl CertificateStore {
                 Ok(fresh) => {
                     *of = fresh;
                     news.changed = true;
-                    news.reloaded.push(format!("pool.{name}.tls: its changed files are in force"));
+                    news.reloaded.push(format!("pool.{name}.tls: its changed files are active"));
                 }
                 Err(why) => {
                     of.has_rejected = true;

@@ -65,7 +65,7 @@ pub fn apply_to_peer(
     level: bool,
 ) -> Result<PairedChange, PairError> {
     let read = |text: &str, whose| parse_tree(text).map_err(|why| PairError::Syntax { whose, why });
-    let old = read(before, "what is in force here")?;
+    let old = read(before, "what is active here")?;
     let new = read(after, "the new configuration")?;
     let there = read(theirs, "the other member's configuration")?;
     check_groups_on_peer(&old, &new, &there)?;

@@ -332,7 +332,7 @@ fn render_applied(applied: &AppliedSteps, undo_file: &Path) -> String {
     let side = |side: &Option<LoadSummary>| match side {
         None => "no packet came".to_owned(),
         Some(one) => format!(
-            "{:.0} packets a second; processor {} took {:.0} % and spent {:.0} % of its time on it",
+            "{:.0} packets per second; processor {} took {:.0} % and spent {:.0} % of its time on it",
             one.packets_per_second,
             one.processor,
             one.part * 100.0,

@@ -5,16 +5,16 @@ use api::types::ServiceReport;
 use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, rate};
 
-/// Operations by how they ended, of services that promise something.
+/// Requests by how they ended, of services with an SLO.
 pub(super) fn users(services: &[ServiceReport]) -> TextTable {
     let mut table = TextTable::new(&[
-        left("USERS OF"),
+        left("SLO OF"),
         right("FAST"),
         right("SLOW"),
         right("FAILED"),
         right("FAILED /S"),
-        right("LEFT"),
-        right("DECLINED"),
+        right("ABORTED"),
+        right("DENIED"),
     ]);
     for service in services {
         let Some(users) = &service.users else { continue };
@@ -34,7 +34,7 @@ pub(super) fn users(services: &[ServiceReport]) -> TextTable {
 /// Errors of TCP that ended their operations.
 pub(super) fn errors(services: &[ServiceReport]) -> TextTable {
     let mut table =
-        TextTable::new(&[left("ERRORS OF TCP"), left("KIND"), right("TOTAL"), right("/S")]);
+        TextTable::new(&[left("TCP ERRORS OF"), left("KIND"), right("TOTAL"), right("/S")]);
     for service in services {
         for (kind, errors) in service.users.iter().flat_map(|users| &users.tcp_errors) {
             table.row(vec![

@@ -67,7 +67,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
 
 fn alarms() -> Vec<StandingAlarm> {
     let rows = [
-        (AlarmSeverity::Error, "service mail", "down: no server takes work", Some(192_000)),
+        (AlarmSeverity::Error, "service mail", "down: no server is available", Some(192_000)),
         (AlarmSeverity::Error, "service shop", "10.0 % errors, 3.0/s over 12 s", Some(9_000)),
         (AlarmSeverity::Warning, "server web/a", "its state changed 4 times", None),
         (AlarmSeverity::Notice, "server web/d", "drain: drain ordered by uid 0", Some(61_000)),
@@ -105,7 +105,7 @@ pub(super) fn sample() -> Status {
     moved.weight = 3;
     moved.configured_weight = 1;
     moved.cap = Some(100);
-    let mut v6 = service("mail", "mx", ServiceState::Down, "no server takes work");
+    let mut v6 = service("mail", "mx", ServiceState::Down, "no server is available");
     v6.listen.push("[2001:db8::10]:80".to_owned());
     v6.forward = "tcp".into();
     let up = server("a", ServerState::Up, 192_000, "http GET /healthz 200 in 1 ms");
@@ -129,7 +129,7 @@ pub(super) fn sample() -> Status {
         more_alarms: 3,
         error_interval_ms: 12_000,
         services: vec![
-            service("shop", "web", ServiceState::Degraded, "1 of 4 servers takes work"),
+            service("shop", "web", ServiceState::Degraded, "1 of 4 servers are available"),
             v6,
         ],
         pools: vec![

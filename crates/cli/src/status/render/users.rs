@@ -4,15 +4,15 @@ use api::types::{BurnSpan, Status, UsersPromise};
 
 use crate::show::paint::Colour;
 use crate::show::table::{TextCell, TextTable, left, right};
-use crate::show::unit::{percent, span};
+use crate::show::unit::{budget_left, percent, span};
 
-/// A row for each promise.
+/// A row for each objective.
 pub(super) fn promises(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
-        left("PROMISE"),
-        right("WANTED"),
-        right("IS"),
-        right("OVER"),
+        left("OBJECTIVE"),
+        right("TARGET"),
+        right("ACTUAL"),
+        right("WINDOW"),
         right("BUDGET LEFT"),
         right("BURN 5M/1H"),
         right("BURN 30M/6H"),
@@ -20,7 +20,7 @@ pub(super) fn promises(status: &Status) -> TextTable {
     ]);
     for service in &status.services {
         for promise in &service.promises {
-            let left = percent(promise.budget_left_percent);
+            let left = budget_left(promise.budget_left_percent);
             let burn = |at: usize| match promise.alarms.get(at) {
                 Some(alarm) => format!("{} / {}", times(&alarm.short), times(&alarm.long)),
                 None => String::new(),

@@ -146,7 +146,7 @@ fn wide_letters_keep_columns_apart() {
 fn nothing_up_and_nothing_configured_are_reported() {
     let text = plainly(&mut view(Tab::Services, &[]), (120, 24), SECOND);
     assert!(text.contains("> shop     down"), "{text}");
-    assert!(text.contains("no server takes work"), "{text}");
+    assert!(text.contains("no server is available"), "{text}");
     let text = plainly(&mut view(Tab::Servers, &[]), (120, 24), SECOND);
     assert!(text.contains("no pool has a server"), "{text}");
     let mut filtered = view(Tab::Servers, &[("a", 1.0)]);

@@ -198,7 +198,7 @@ impl RunningDaemon {
                 let laid = apply_overlay(&text, &file, &self.events);
                 if self.app.control.would_remove_everything(&laid) {
                     let why = "it is empty, which would end every service; `[global]` alone says so on purpose";
-                    let text = format!("{file} is not in force, nothing has changed: {why}");
+                    let text = format!("{file} is not active, nothing has changed: {why}");
                     self.events.error("reload-failed", text);
                 } else {
                     self.apply_text(laid, text, &file).await;
@@ -218,7 +218,7 @@ impl RunningDaemon {
         let change =
             ConfigChange { base: Some(own.into()), ..ConfigChange::new(laid, file, origin) };
         if let Err(error) = self.app.control.apply(change).await {
-            let text = format!("{file} is not in force, nothing has changed: {error}");
+            let text = format!("{file} is not active, nothing has changed: {error}");
             self.events.error("reload-failed", text);
         }
     }

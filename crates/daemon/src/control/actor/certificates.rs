@@ -19,7 +19,7 @@ use crate::tls::cert_store::PreparedStore;
 use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
 
-/// The name of the alarm that stands while a changed file is no good, and what it held before stays in force.
+/// The name of the alarm that stands while a changed file is no good, and what it held before stays active.
 const FILE_ALARM: &str = "file";
 
 impl ControlActor {
@@ -96,7 +96,7 @@ impl ControlActor {
         match &cookies {
             Some(Ok(())) => {
                 self.events.faults().end(FILE_ALARM, sticky_secrets::KEY);
-                let sentence = format!("{}: the changed file is in force", sticky_secrets::KEY);
+                let sentence = format!("{}: the changed file is active", sticky_secrets::KEY);
                 self.events.info("sticky-secret-renewed", sentence);
             }
             Some(Err(why)) => {

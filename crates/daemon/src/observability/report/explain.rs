@@ -137,20 +137,25 @@ fn ejection(
 fn turn(view: &PoolView, eligible: &EligibleServers) -> String {
     let several = eligible.servers.len();
     let servers =
-        if several == 1 { "1 server takes".to_owned() } else { format!("{several} servers take") };
+        if several == 1 { "1 server is".to_owned() } else { format!("{several} servers are") };
     let to = |priority: Priority| match view.servers.iter().map(|it| it.config.priority).min() {
         Some(first) if first < priority => format!("down to {}", priority.describe()),
         _ => format!("of {}", priority.describe()),
     };
     match eligible.tier {
-        EligibleTier::Empty => "no server may take work".to_owned(),
+        EligibleTier::Empty => "no server is available".to_owned(),
         EligibleTier::Up(priority) => {
-            format!("{servers} work: those that are up, {}", to(priority))
+            format!("{servers} available: those that are up, {}", to(priority))
         }
         EligibleTier::Unknown(priority) => {
-            format!("{servers} work: nothing is up, so those without evidence, {}", to(priority))
+            format!(
+                "{servers} available: no server is up, so those without a health check result, {}",
+                to(priority)
+            )
         }
-        EligibleTier::LastResort => format!("{servers} work: nothing else may, so the last resort"),
-        EligibleTier::AllDown => format!("{servers} work: nothing is up, and all-down is spread"),
+        EligibleTier::LastResort => format!("{servers} available: no other is, so the last resort"),
+        EligibleTier::AllDown => {
+            format!("{servers} available: no server is up, and all-down is spread")
+        }
     }
 }

@@ -154,7 +154,7 @@ fn rules(
         _ if target.is_none() => {
             Some("refused: 400, `ambiguous-path`: so is the path that the rule writes".into())
         }
-        (_, RuleMatch::NoServer(_)) => Some("503: no server of its pool may take work".into()),
+        (_, RuleMatch::NoServer(_)) => Some("503: no server of its pool is available".into()),
         (RuleAction::Deny, _) => Some("refused: 403, or a reset for a connection".into()),
         (RuleAction::Redirect(..) | RuleAction::Answer, _) => {
             Some(format!("the balancer's own: {}", describe::describe_action(rule)))
@@ -232,7 +232,7 @@ fn skipped_rules(
 
 fn no_server(rule: &RuleConfig) -> String {
     match rule.without_servers {
-        NoServersAction::Next => "it fits, and no server of its pool may take work".into(),
+        NoServersAction::Next => "it fits, and no server of its pool is available".into(),
         _ => "it does not fit".into(),
     }
 }
@@ -296,9 +296,9 @@ fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
         let full = cap.is_some_and(|cap| server.stats.in_flight.get() >= cap);
         let because = match (may, server.state) {
             (true, _) if full => {
-                "takes work, and is at its connection cap: it is waited for".into()
+                "is available, and at its connection limit: requests wait for it".into()
             }
-            (true, state) => format!("takes work: it is {}", state.name()),
+            (true, state) => format!("is available: it is {}", state.name()),
             (false, _) if server.address.is_none() => "its name does not resolve".into(),
             (false, _) if server.weight.get() == 0 => "its weight is 0".into(),
             (false, ServerState::Up | ServerState::Unknown) => {

@@ -156,7 +156,7 @@ fn service_condition(
     let Some(pool) = snapshot.snapshot.pools.get(&view.pool) else {
         return ServiceCondition::new(
             ServiceState::Down,
-            format!("pool {} is not in force", view.config.pool),
+            format!("pool {} is not active", view.config.pool),
         );
     };
     pool_condition(snapshot, pool)
@@ -191,28 +191,28 @@ fn pool_condition(snapshot: &StateSnapshot, pool: &PoolView) -> ServiceCondition
         return ServiceCondition::new(
             ServiceState::Up,
             if up == 1 {
-                "its server takes work".to_owned()
+                "its server is available".to_owned()
             } else {
-                format!("all {up} servers take work")
+                format!("all {up} servers are available")
             },
         );
     }
     if up > 0 {
         return ServiceCondition::new(
             ServiceState::Degraded,
-            format!("{up} of {} servers take work", wanted.len()),
+            format!("{up} of {} servers are available", wanted.len()),
         );
     }
     if unknown > 0 {
         return ServiceCondition::new(
             ServiceState::Degraded,
-            format!("no server is up yet; {} without evidence may take work", few(unknown)),
+            format!("no server is up yet; {} without a health check result are used", few(unknown)),
         );
     }
     if pool.config.all_down == AllDownPolicy::Spread {
         return ServiceCondition::new(
             ServiceState::Degraded,
-            "no server is up; all take work because all-down is spread",
+            "no server is up; all are used because all-down is spread",
         );
     }
     let why = wanted
@@ -220,7 +220,7 @@ fn pool_condition(snapshot: &StateSnapshot, pool: &PoolView) -> ServiceCondition
         .and_then(|server| snapshot.servers.get(&server.id))
         .map(|facts| facts.reason.clone());
     let why = why.map(|why| format!("; of {}: {why}", wanted[0].config.name)).unwrap_or_default();
-    ServiceCondition::new(ServiceState::Down, format!("no server takes work{why}"))
+    ServiceCondition::new(ServiceState::Down, format!("no server is available{why}"))
 }
 
 fn pool(
@@ -282,17 +282,17 @@ fn draining(
 fn drift_warnings(drift: &Drift) -> Option<String> {
     let file = &drift.file;
     if let Some(trouble) = &drift.trouble {
-        return Some(format!("{file} cannot be compared with what is in force: {trouble}"));
+        return Some(format!("{file} cannot be compared with what is active: {trouble}"));
     }
     let more = u64::try_from(drift.keys.len().saturating_sub(1)).unwrap_or(0) + drift.unlisted;
     let first = drift.keys.first()?;
     let places = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
     match (drift.edited, drift.kept) {
         (true, _) => Some(format!(
-            "{file} was written since it was read and differs from what is in force in {places}: reload takes it"
+            "{file} was written since it was read and differs from what is active in {places}: reload takes it"
         )),
         (false, false) => Some(format!(
-            "what is in force differs from {file} in {places}, and is lost when that is read again: save it, or let \
+            "what is active differs from {file} in {places}, and is lost when that is read again: save it, or let \
              control.write-back keep it"
         )),
         (false, true) => None,

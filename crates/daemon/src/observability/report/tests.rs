@@ -165,26 +165,26 @@ fn state(snapshot: &StateSnapshot) -> (ServiceState, String) {
 #[test]
 fn a_service_is_what_its_servers_make_of_it() {
     let mut snapshot = fixture::state_snapshot(TEXT, 1);
-    assert_eq!(state(&snapshot), (ServiceState::Up, "all 2 servers take work".into()));
+    assert_eq!(state(&snapshot), (ServiceState::Up, "all 2 servers are available".into()));
     let down = |facts: &mut crate::state::ServerFacts| {
         facts.state = ServerState::Down;
         facts.reason = "connection refused".into();
     };
     fixture::change(&mut snapshot, "a", down);
-    assert_eq!(state(&snapshot), (ServiceState::Degraded, "1 of 2 servers take work".into()));
+    assert_eq!(state(&snapshot), (ServiceState::Degraded, "1 of 2 servers are available".into()));
     fixture::change(&mut snapshot, "b", |facts| facts.state = ServerState::Unknown);
     assert_eq!(state(&snapshot).0, ServiceState::Degraded);
     fixture::change(&mut snapshot, "b", down);
     let (now, why) = state(&snapshot);
     assert_eq!(
         (now, why.as_str()),
-        (ServiceState::Down, "no server takes work; of a: connection refused")
+        (ServiceState::Down, "no server is available; of a: connection refused")
     );
     fixture::change(&mut snapshot, "b", |facts| facts.state = ServerState::Drain);
     fixture::change(&mut snapshot, "a", |facts| facts.state = ServerState::Up);
     assert_eq!(
         state(&snapshot),
-        (ServiceState::Up, "its server takes work".into()),
+        (ServiceState::Up, "its server is available".into()),
         "who was drained is not missed"
     );
     snapshot.listeners.remove(&"127.0.0.1:8080".parse().unwrap());

@@ -82,8 +82,7 @@ impl AlarmContext<'_> {
     pub(super) fn raised_event(&self) -> SloEvent {
         let BurnSpans { long, short } = self.windows;
         let mut reason = format!(
-            "{} of {} operations in the last {} were bad, {} of {} in the last {}: the budget burns {} and {} times as \
-             fast as it may (alarm at {}); {} of it is left for {}",
+            "{} of {} requests missed it in the last {}, {} of {} in the last {}: burn rate {} and {} (alarm at {}); {}",
             long.bad,
             long.operations,
             Time(self.rule.long),
@@ -93,8 +92,7 @@ impl AlarmContext<'_> {
             self.burn_text(long),
             self.burn_text(short),
             self.rule.factor,
-            percent(self.budget_left),
-            Time(self.window),
+            self.budget_text(),
         );
         if let Some(UsersCause { cause, count }) = &self.main_cause {
             reason.push_str(&format!("; mostly {cause} ({count} within the hour)"));
@@ -108,14 +106,13 @@ impl AlarmContext<'_> {
     pub(super) fn ended_event(&self) -> SloEvent {
         let BurnSpans { long, short } = self.windows;
         let reason = format!(
-            "the budget burns {} times as fast as it may over {} and {} over {} (alarm at {}); {} of it is left for {}",
+            "burn rate {} over {} and {} over {} (alarm at {}); {}",
             self.burn_text(long),
             Time(self.rule.long),
             self.burn_text(short),
             Time(self.rule.short),
             self.rule.factor,
-            percent(self.budget_left),
-            Time(self.window),
+            self.budget_text(),
         );
         self.build_event(ENDED, reason)
     }
@@ -126,7 +123,7 @@ impl AlarmContext<'_> {
         SloEvent {
             kind,
             text: format!(
-                "service.{}.objective: `{}`, {promised} promised: {reason}",
+                "service.{}.objective: `{}`, target {promised}: {reason}",
                 self.service,
                 self.objective.name()
             ),
@@ -142,6 +139,15 @@ impl AlarmContext<'_> {
             ]),
             reason,
         }
+    }
+
+    /// What is left of the error budget. How far it is overspent helps nobody.
+    fn budget_text(&self) -> String {
+        let window = Time(self.window);
+        if self.budget_left < 0.0 {
+            return format!("the error budget of {window} is overspent");
+        }
+        format!("{} of the error budget of {window} is left", percent(self.budget_left))
     }
 
     fn burn_text(&self, measure: BurnMeasurement) -> String {
@@ -182,21 +188,16 @@ mod tests {
             network: Some(network),
         };
         let said = scene.raised_event();
-        let want = "20 of 1000 operations in the last 1h were bad, 20 of 100 in the last 5m: the budget burns 20.0 and \
-                    200.0 times as fast as it may (alarm at 14.4); 62.5 % of it is left for 30d; mostly server-refused \
-                    (19 within the hour); worst for 192.0.2.0/24 (18 of 40)";
+        let want = "20 of 1000 requests missed it in the last 1h, 20 of 100 in the last 5m: burn rate 20.0 and 200.0 \
+                    (alarm at 14.4); 62.5 % of the error budget of 30d is left; mostly server-refused (19 within the \
+                    hour); worst for 192.0.2.0/24 (18 of 40)";
         assert_eq!(said.reason, want);
         assert_eq!((said.kind, said.fields["service"].as_str()), (RAISED, "shop"));
         assert_eq!(
             said.text,
-            format!("service.shop.objective: `available`, 99.9 % promised: {want}")
+            format!("service.shop.objective: `available`, target 99.9 %: {want}")
         );
-        assert!(
-            scene
-                .ended_event()
-                .text
-                .contains("20.0 times as fast as it may over 1h and 200.0 over 5m")
-        );
+        assert!(scene.ended_event().text.contains("burn rate 20.0 over 1h and 200.0 over 5m"));
         let over = SloEvent::ended_early("shop", SloKind::Fast, &BURN_RULES[1], "gone");
         assert_eq!(over.text, "service.shop.objective: the alarm of `fast` over 6h ends: gone");
     }

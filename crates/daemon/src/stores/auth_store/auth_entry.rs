@@ -35,7 +35,7 @@ impl AuthEntry {
         AuthEntry { object, stamps, pending_stamps: None, is_refused: false, fetched }
     }
 
-    /// Whether another set is in force, and whether that could not be fetched. `results`: how fetches ended just now.
+    /// Whether another set is active, and whether that could not be fetched. `results`: how fetches ended just now.
     pub fn look_at_keys(
         &mut self,
         results: &BTreeMap<&String, FetchResult>,
@@ -56,7 +56,7 @@ impl AuthEntry {
             Some(KeyReplacement::Renewed(object)) => {
                 self.object = object;
                 result.is_changed = true;
-                let sentence = format!("auth.{}: the keys of {url} are in force", config.name);
+                let sentence = format!("auth.{}: the keys of {url} are active", config.name);
                 result.renewed.push(sentence);
             }
             Some(KeyReplacement::Outdated(object)) => {

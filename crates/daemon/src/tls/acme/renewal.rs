@@ -137,7 +137,7 @@ impl RenewalJob {
         let wait = Duration::from_secs(renewal.due_at().saturating_sub(now()));
         let has = match held {
             Some(identity) => {
-                format!("the one in force is good until {}", format_date(identity.facts.not_after))
+                format!("the active one is good until {}", format_date(identity.facts.not_after))
             }
             None => "there is none".to_owned(),
         };

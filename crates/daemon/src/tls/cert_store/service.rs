@@ -309,7 +309,7 @@ fn certificate_paths<'a>(
 fn client_files_changed(name: &str, files: &[String]) -> String {
     let files = files.join(", ");
     format!(
-        "service.{name}.tls.client: {files}: new content is in force; sessions of before are not resumed"
+        "service.{name}.tls.client: {files}: new content is active; sessions of before are not resumed"
     )
 }
 

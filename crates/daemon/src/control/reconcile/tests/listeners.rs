@@ -96,7 +96,7 @@ fn a_setting_that_is_refused_on_the_second_address_is_taken_back_on_the_first() 
     world.change(TWO).unwrap();
     assert!(
         !world.fake.take_calls().contains(&RecordedCall::SetOptions),
-        "the old settings are in force"
+        "the old settings are active"
     );
 }
 

@@ -121,7 +121,7 @@ pub fn report_key_error(config: &HeartbeatConfig, why: &str, events: &EventLog) 
 }
 
 pub fn report_key_recovery(config: &HeartbeatConfig, events: &EventLog) {
-    let text = format!("heartbeat {}: {} is in force", config.peer, config.secret.display());
+    let text = format!("heartbeat {}: {} is active", config.peer, config.secret.display());
     events.emit(EventLevel::Info, "heartbeat-trouble", text, about(config));
 }
 

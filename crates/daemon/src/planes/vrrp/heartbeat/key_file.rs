@@ -36,7 +36,7 @@ impl HeartbeatKeyFile {
             Ok(keys) => (self.keys, self.last_error) = (Some(keys), None),
             Err(why) => {
                 let then = match self.keys {
-                    Some(_) => "the keys from before stay in force",
+                    Some(_) => "the keys from before stay active",
                     None => "nothing is said and nothing believed",
                 };
                 self.last_error = Some(format!("{why}; {then}"));
@@ -84,7 +84,7 @@ mod tests {
         write("1 short\n", 0o600);
         secret.refresh(&file);
         let why = secret.last_error.clone().unwrap();
-        assert!(secret.keys().is_some() && why.contains("stay in force"), "{why}");
+        assert!(secret.keys().is_some() && why.contains("stay active"), "{why}");
         write(&format!("2 {key}{key}\n1 {key}\n"), 0o600);
         secret.refresh(&file);
         assert_eq!((secret.keys().map(ClusterKeys::signer), &secret.last_error), (Some(2), &None));
