@@ -16,7 +16,8 @@ pub struct StatedServiceRate {
 pub fn rate(text: &str) -> Result<StatedServiceRate, String> {
     let (name, rate) = text.split_once('=').ok_or("expected SERVICE=N, such as shop=2000")?;
     let found = rate.trim().parse::<f64>().ok().filter(|rate| (0.0..1e12).contains(rate));
-    let per_second = found.ok_or_else(|| format!("found '{rate}', expected requests per second"))?;
+    let per_second =
+        found.ok_or_else(|| format!("found '{rate}', expected requests per second"))?;
     Ok(StatedServiceRate { service: name.trim().to_owned(), per_second })
 }
 
