@@ -76,7 +76,7 @@ fn a_page_that_cannot_be_written_loses_nothing() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert_eq!(
         said,
-        "steelyard: cannot write /nonexistent/farm.html: No such file or directory (os error 2)\n",
+        "steelyard: cannot write /nonexistent/farm.html: No such file or directory: check the path\n",
         "nothing is measured before"
     );
     if !geteuid().is_root() {
