@@ -35,7 +35,12 @@ use RouteBody::{Empty, Json, Text};
 
 pub const ALL: &[ApiRoute] = &[
     get(routes::STATUS, "The state of everything, and why.", "", Json("Status")),
-    get(routes::REPORT, "Totals, rates, causes and times.", "ReportQuery", Json("Report")),
+    get(
+        routes::REPORT,
+        "Totals, rates, error causes and latencies.",
+        "ReportQuery",
+        Json("Report"),
+    ),
     get(
         routes::REFUSED,
         "The last requests that were refused, and what was wrong with them.",
@@ -54,9 +59,19 @@ pub const ALL: &[ApiRoute] = &[
     get(routes::STREAM, "State, rates and events as they change.", "", Text(routes::EVENT_STREAM)),
     get(routes::EVENTS, "The latest events.", "", Json("Events")),
     get(routes::EVENTS_STREAM, "Events from now on.", "", Text(routes::EVENT_STREAM)),
-    get(routes::HISTORY, "What was, from the history on disk.", "HistoryQuery", Json("History")),
-    get(routes::AUDIT, "The record of orders.", "AuditQuery", Json("Audit")),
-    get(routes::GENERATIONS, "The generations that are kept.", "", Json("Generations")),
+    get(
+        routes::HISTORY,
+        "Past rates and states, from the history on disk.",
+        "HistoryQuery",
+        Json("History"),
+    ),
+    get(routes::AUDIT, "The audit log.", "AuditQuery", Json("Audit")),
+    get(
+        routes::GENERATIONS,
+        "The stored generations of the configuration.",
+        "",
+        Json("Generations"),
+    ),
     get(
         routes::CAPTURES,
         "Rules for captures as they stand, and what was captured.",
@@ -67,25 +82,25 @@ pub const ALL: &[ApiRoute] = &[
     get(routes::EXPLAIN_SERVER, "Why servers have their weights.", "", Json("ServersExplained")),
     get(
         routes::EXPLAIN_SLOW,
-        "Whose time the slowest exchanges took.",
+        "What the slowest requests waited for.",
         "SlowQuery",
         Json("SlowExplained"),
     ),
     get(
         routes::EXPLAIN_USERS,
-        "What users met, and what is left of what they were promised.",
+        "SLOs: actual shares, error budgets and alarms.",
         "UsersQuery",
         Json("UsersExplained"),
     ),
     get(
         routes::EXPLAIN_NAME,
-        "What a question for a name is answered, and why.",
+        "What a DNS query is answered, and why.",
         "NameQuery",
         Json("NameExplained"),
     ),
     get(
         routes::CAPACITY,
-        "What the configuration will carry, by what was measured, and how much of it is used.",
+        "What the configuration can carry, from measured traffic, and how much of it is used.",
         "",
         Json("Capacity"),
     ),
@@ -93,20 +108,20 @@ pub const ALL: &[ApiRoute] = &[
         role: Role::Operate,
         ..get(
             routes::EXPLAIN_CAPTURE,
-            "Whose time it was, from a capture that is stored.",
+            "Explains a stored capture.",
             "CaptureQuery",
             Text(routes::HTML),
         )
     },
     get(routes::CONFIG_KEYS, "What may be written into a configuration.", "", Json("ConfigKeys")),
-    get(routes::ME, "Who asks, and what they may.", "", Json("Me")),
+    get(routes::ME, "Who the caller is, and its role.", "", Json("Me")),
     get(routes::OPENAPI, "This contract.", "", Text(routes::JSON)),
     ApiRoute {
         body: Json("RequestAsked"),
         role: Role::View,
         ..post(
             routes::EXPLAIN_REQUEST,
-            "Which rule, pool and server would take a request.",
+            "Which rule, pool and server would get a request.",
             "",
             Json("RequestExplained"),
         )
@@ -116,7 +131,7 @@ pub const ALL: &[ApiRoute] = &[
         role: Role::Operate,
         ..post(
             routes::EXPLAIN_TRACE,
-            "Whose time it was, from a capture that is sent.",
+            "Explains a capture that is sent.",
             "TraceQuery",
             Text(routes::HTML),
         )
@@ -126,7 +141,7 @@ pub const ALL: &[ApiRoute] = &[
         role: Role::Operate,
         ..post(
             routes::SERVER,
-            "Orders something of servers; adding, removing and saving need the role `configure`.",
+            "Sends a command for servers; adding, removing and saving need the role `configure`.",
             "",
             Json("ServerChanged"),
         )
@@ -135,7 +150,7 @@ pub const ALL: &[ApiRoute] = &[
         role: Role::Operate,
         ..post(
             routes::TAKEOVER,
-            "Takes shared addresses over, hands them over, or goes by priorities again.",
+            "Takes virtual addresses over, hands them over, or returns to priorities.",
             "TakeoverQuery",
             Json("Taken"),
         )
@@ -169,22 +184,22 @@ pub const ALL: &[ApiRoute] = &[
         body: Text(routes::TOML),
         ..post(routes::CONFIG, "Replaces the configuration.", "ChangeQuery", Json("Applied"))
     },
-    patch(routes::CONFIG, "Changes the configuration: objects come, change and go."),
+    patch(routes::CONFIG, "Changes the configuration: adds, changes and removes objects."),
     written(routes::CONFIG_SERVICE, "A service, as written."),
     patch(routes::CONFIG_SERVICE, "Changes a service."),
-    put(routes::CONFIG_SERVICE, "Makes or replaces a service."),
+    put(routes::CONFIG_SERVICE, "Creates or replaces a service."),
     delete(routes::CONFIG_SERVICE, "Removes a service."),
     written(routes::CONFIG_RULE, "A rule, as written."),
     patch(routes::CONFIG_RULE, "Changes a rule."),
-    put(routes::CONFIG_RULE, "Makes or replaces a rule."),
+    put(routes::CONFIG_RULE, "Creates or replaces a rule."),
     delete(routes::CONFIG_RULE, "Removes a rule."),
     written(routes::CONFIG_POOL, "A pool, as written."),
     patch(routes::CONFIG_POOL, "Changes a pool."),
-    put(routes::CONFIG_POOL, "Makes or replaces a pool."),
+    put(routes::CONFIG_POOL, "Creates or replaces a pool."),
     delete(routes::CONFIG_POOL, "Removes a pool."),
     written(routes::CONFIG_SERVER, "A server, as written."),
     patch(routes::CONFIG_SERVER, "Changes a server."),
-    put(routes::CONFIG_SERVER, "Makes or replaces a server."),
+    put(routes::CONFIG_SERVER, "Creates or replaces a server."),
     delete(routes::CONFIG_SERVER, "Removes a server."),
     ApiRoute {
         body: Text(routes::TOML),
@@ -196,7 +211,7 @@ pub const ALL: &[ApiRoute] = &[
     },
     post(routes::RELOAD, "Reads the daemon's file again and activates it.", "", Json("Applied")),
     post(routes::ROLLBACK, "Activates a stored generation.", "RollbackQuery", Json("Applied")),
-    post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("UndoResult")),
+    post(routes::UNDO, "Takes a command back.", "UndoQuery", Json("UndoResult")),
     post(routes::STOP, "Drains and ends the daemon.", "StopQuery", Json("Stopping")),
 ];
 

@@ -11,7 +11,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 use crate::show::unit;
 
-/// Stop the daemon; exchanges under way may finish first.
+/// Stop the daemon gracefully; active requests may finish first.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Make a token for the API and its page over TCP: what its owner shows, and the line for global.control.tokens.
+/// Create a token for the API and its page over TCP, and the line for global.control.tokens.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -28,7 +28,7 @@ use self::tab::Tab;
 use crate::common_args::{DaemonAddressArgs, block_on, span};
 use crate::outcome::finish;
 
-/// Watch services, servers, rates and failures on a live screen, and drain, enable and disable servers by keys.
+/// Watch services, servers, rates and errors on a live screen, and drain, enable and disable servers by keys.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

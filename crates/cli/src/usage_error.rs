@@ -56,7 +56,9 @@ fn plain_range(range: &str) -> String {
     let (from, to) = range.split_once("..").unwrap_or((range, ""));
     match to.trim_start_matches('=') {
         // The end of what the type holds is no limit that anybody set.
-        "" | "9223372036854775807" | "18446744073709551615" => format!("a whole number from {from}"),
+        "" | "9223372036854775807" | "18446744073709551615" => {
+            format!("a whole number from {from}")
+        }
         to => format!("a whole number from {from} to {to}"),
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Say which program this is, and which features of the kernel it finds.
+/// Show the version of this program, and which features of the kernel it finds.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

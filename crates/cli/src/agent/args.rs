@@ -10,7 +10,7 @@ use model::config::unit::Time;
 use super::sample::LoadMetric;
 use super::script::LoadScript;
 
-/// Tell balancers how loaded this machine is.
+/// Report the load of this machine to balancers.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 The balancer asks with `agent = \"text\"` (port 9707) or `agent = { kind = \"orca\", port = 9708 }` in its pool.

@@ -24,7 +24,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 /// Measure messages over TCP or UDP against an end that echoes: `steelyard bench serve`, or a service in front of one.
 ///
 /// With kept connections each message and its echo is a transaction (request/response). With --close each transaction has
-/// a connection of its own, from SYN to FIN or reset (connect/request/response), and the rate is connections a second.
+/// a connection of its own, from SYN to FIN or reset (connect/request/response), and the rate is connections per second.
 /// Over UDP a connection is a socket with a source port of its own.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\

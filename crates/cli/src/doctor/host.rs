@@ -25,7 +25,7 @@ use crate::show::table::wrap;
 /// Examine what decides how much this machine carries: ports, TIME_WAIT, files, backlogs, buffers, offloads, steering,
 /// governor.
 ///
-/// Each is held against what the machine is wanted for. Nothing is changed unless --apply is given.
+/// Each is compared with what the machine is for. Nothing is changed unless --apply is given.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::{TextTable, left, right};
 
-/// Which addresses a client is told for a name, and why.
+/// Show which addresses a client gets for a DNS name, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -14,7 +14,7 @@ use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::{TextTable, left};
 
-/// Which rule, pool and servers would take a request.
+/// Show which rule, pool and servers would get a request.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

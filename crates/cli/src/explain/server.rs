@@ -18,7 +18,7 @@ use crate::show::screen;
 use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, micros, span};
 
-/// Why a server has its state, its weight and its work.
+/// Explain the state and the weight of a server, and its share of requests.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -21,7 +21,7 @@ use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::unit::{count, micros, moment, span};
 
-/// Whose time the slowest exchanges took, and why.
+/// Explain the slowest requests: client, network, balancer or server, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

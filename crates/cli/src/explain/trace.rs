@@ -27,7 +27,7 @@ use crate::show::screen;
 use read::TraceReader;
 use watch::WatchSettings;
 
-/// Say whose time it was, from packet captures: client, network or server, and why.
+/// Explain delays in packet captures: client, network or server, and why.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainTraceArgs {

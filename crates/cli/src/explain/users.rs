@@ -20,7 +20,7 @@ use crate::show::unit::{budget_left, count, moment, percent, span};
 /// A page of a usual terminal.
 const ROWS: usize = 20;
 
-/// What users met, and what is left of what they were promised.
+/// Show SLOs: actual shares, error budgets, alarms, and the worst client networks.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -11,7 +11,7 @@ use super::common::{RecordsDirArgs, find_record, record_failure};
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
-/// Take a network down with everything in it; programs that run on its hosts are told to end.
+/// Take a network down with everything in it; programs that run on its hosts are ended.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
