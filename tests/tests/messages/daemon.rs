@@ -67,6 +67,6 @@ fn a_daemon_that_cannot_start_says_why_and_what_to_do() {
         &dir,
         &reserve_port().address().to_string(),
         &below_file,
-        &["global.control.socket", "a-file", "choose a path"],
+        &["global.control.socket", "a-file is not a directory"],
     );
 }
