@@ -86,7 +86,7 @@ pub fn syntax_message(parser: &str) -> String {
     }
 }
 
-/// The first mistake in a text that was to be TOML: `line 3, column 7: a list is not closed: expected `]``.
+/// The first mistake in a text that was to be TOML, in one line with its place.
 pub fn locate_syntax_error(error: &toml::de::Error, text: &str) -> String {
     let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));
     let before = text.get(..at).unwrap_or(text);
