@@ -20,14 +20,16 @@ Examples:
   steelyard token view grafana --json | jq -r .token
   steelyard token configure ci --certificate uri:spiffe://example/ci --into /etc/steelyard/tokens
 
-Roles: lease is for members whose witness this daemon is, and lets them hold leases alone; view looks; operate drains,
-enables, disables and weighs servers and takes shared addresses over; configure may do everything but set what the
-daemon's file alone may (global.control.allow-programs). The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
+Roles: view only reads. operate also drains, enables, disables and weighs servers and takes virtual addresses over. 
+configure may do everything but set what only the daemon's file may (global.control.allow-programs). lease is for members 
+whose witness this daemon is: it holds leases and nothing else.
+
+The file keeps only a digest: for a lost token, create a new one. To revoke a token, remove its line.")]
 pub struct TokenArgs {
     /// What it lets its owner do: lease, view, operate or configure.
     #[arg(value_parser = role)]
     role: Role,
-    /// Whose it is; it stands in the record of orders.
+    /// Whose it is; the audit log names it.
     name: String,
     /// No token: whoever shows a certificate with this name, signed by one of global.control.client-authorities.
     #[arg(long, value_name = "dns:NAME|email:NAME|uri:NAME|cn:NAME")]

@@ -17,7 +17,7 @@ fn a_running_daemon_names_what_it_does_not_know() {
     let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let process = place.start();
     for (line, says) in [
-        ("server drain web/zz", &["'web/zz'", "there are a"][..]),
+        ("server drain web/zz", &["'web/zz'", "there are web/a"][..]),
         ("server drain nope/a", &["'nope/a'", "web"]),
         ("report nope", &["'nope'", "web"]),
         ("status nope", &["'nope'", "web"]),
