@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody may do: `Role::may` says what of it another one includes.
+/// A role: `Role::may` defines which other roles it includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -54,7 +54,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Me {
-    /// As it stands in the record of orders: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`, `certificate alice from 192.0.2.7`.
+    /// As in the audit log: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`, `certificate alice from 192.0.2.7`.
     pub who: String,
     /// What they may do.
     pub role: Role,

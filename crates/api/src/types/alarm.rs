@@ -12,7 +12,7 @@ pub enum AlarmSeverity {
     Error,
     /// Shown in amber: something to look at.
     Warning,
-    /// As an operator ordered: nothing is wrong.
+    /// By an operator's command: nothing is wrong.
     Notice,
 }
 

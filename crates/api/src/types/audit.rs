@@ -16,7 +16,7 @@ pub struct AuditQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Audit {
-    /// What is kept.
+    /// The stored records.
     pub records: Vec<AuditRecord>,
     /// Lines of the file that could not be read: the last one of a crash, or damage.
     pub unreadable: u64,
@@ -36,7 +36,7 @@ pub struct AuditRecord {
     pub who: String,
     /// By which way: `api`, `reload`, `rollback`, `clock`.
     pub way: String,
-    /// What was ordered: `drain`, `apply`.
+    /// The command: `drain`, `apply`.
     pub action: String,
     /// Of what: `web/a`, `configuration`.
     pub target: String,

@@ -13,7 +13,7 @@ pub struct Captures {
     /// Why nothing is captured; absent: it is, or no rule is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-    /// Packets kept in memory since the start.
+    /// Packets recorded in memory since the start.
     pub packets_kept: u64,
     /// Of those, such as went for later ones.
     pub packets_evicted: u64,
@@ -63,7 +63,7 @@ pub struct CaptureOrder {
     pub action: CaptureAction,
 }
 
-/// What is ordered of a rule.
+/// The command for a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaptureAction {

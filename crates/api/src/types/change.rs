@@ -16,7 +16,7 @@ pub struct ApplyQuery {
     pub if_generation: Option<u64>,
     /// The file that the text came from, for findings and the record.
     pub file: Option<String>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
     pub save: Option<bool>,
 }
 
@@ -26,7 +26,7 @@ pub struct ApplyQuery {
 pub struct ChangeQuery {
     /// The file that the text came from, for findings and the record; a patch needs none.
     pub file: Option<String>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
     pub save: Option<bool>,
 }
 
@@ -34,7 +34,7 @@ pub struct ChangeQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ObjectQuery {
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
     pub save: Option<bool>,
     /// The name or place of the rule before which a new rule is inserted; absent: it is the last one.
     pub before: Option<String>,
@@ -56,7 +56,7 @@ pub struct ConfigQuery {
 pub struct RollbackQuery {
     /// Which; absent: the one before the active one.
     pub generation: Option<u64>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
     pub save: Option<bool>,
 }
 
@@ -72,7 +72,7 @@ pub struct Drift {
     pub unlisted: u64,
     /// The file was written since it was read.
     pub edited: bool,
-    /// What differs is kept beside the file: the next start has it too.
+    /// The difference is stored beside the file: it survives a restart.
     pub kept: bool,
     /// Why the file cannot be compared.
     pub trouble: Option<String>,
@@ -137,7 +137,7 @@ pub struct KeyChange {
     pub key: String,
     /// Its active value, where it can be told.
     pub from: Option<String>,
-    /// Its value afterwards, where it can be told.
+    /// Its value afterwards, if it can be shown.
     pub to: Option<String>,
 }
 
@@ -187,7 +187,7 @@ pub struct Applied {
     /// The file that has it now; absent: none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// What the daemon could not keep on its disk of this, each a whole sentence; absent: everything is kept.
+    /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unkept: Vec<String>,
 }
@@ -210,7 +210,7 @@ pub struct PairApplied {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Generations {
-    /// Those kept.
+    /// The stored ones.
     pub generations: Vec<Generation>,
 }
 

@@ -14,7 +14,7 @@ use super::counter::Counter;
 pub struct ErrorCounts {
     /// All that ended, well or not. For servers these are attempts.
     pub ended: Counter,
-    /// The sum of all errors, whoever caused them.
+    /// The sum of all errors of all origins.
     pub errors: Counter,
     /// Of those, caused by a limit or a command of the balancer, or by an error of its own.
     pub balancer: Counter,

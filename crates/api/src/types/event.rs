@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Events {
-    /// Those kept.
+    /// The stored ones.
     pub events: Vec<Event>,
 }
 
@@ -39,6 +39,6 @@ pub enum Level {
     Info,
     /// Something to look at.
     Warning,
-    /// Something that was asked for could not be done.
+    /// A requested action failed.
     Error,
 }

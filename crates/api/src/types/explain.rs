@@ -20,7 +20,7 @@ pub struct ServersExplained {
     pub turn: String,
     /// When this was made.
     pub now_unix_ms: u64,
-    /// The servers that were asked for.
+    /// The requested servers.
     pub servers: Vec<ServerExplained>,
 }
 
@@ -38,7 +38,7 @@ pub struct ServerExplained {
     pub share_percent: f64,
     /// How its weight came about.
     pub weight: WeightExplained,
-    /// Whether it is put out for what it answers, and the arithmetic; absent where nobody does that.
+    /// Outlier detection: whether it is ejected, and the numbers; absent if its pool ejects no servers.
     #[serde(default)]
     pub ejection: Option<EjectionExplained>,
     /// What its last good probe took, milliseconds.
@@ -83,11 +83,11 @@ pub struct EjectionExplained {
 pub struct WeightExplained {
     /// In the file.
     pub configured: u16,
-    /// An operator's word, and whose.
+    /// The weight that an operator set, and who set it.
     pub operator: Option<OperatorWeight>,
-    /// The judge's arithmetic; absent when the pool has no judge or it has not judged this server yet.
+    /// The numbers of the weight controller; absent if the pool has none, or before its first decision about this server.
     pub judge: Option<JudgeExplained>,
-    /// The judge's weight; absent when the pool has no judge.
+    /// The weight of the weight controller; absent if the pool has none.
     pub judged: Option<u16>,
     /// Percent of its share that slow start lets it have.
     pub slow_start_percent: u16,
@@ -95,13 +95,13 @@ pub struct WeightExplained {
     pub in_force: u16,
 }
 
-/// An operator's word about a weight.
+/// A weight that an operator set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct OperatorWeight {
     /// The weight.
     pub weight: u16,
-    /// Whose word.
+    /// Who set it.
     pub by: String,
     /// When.
     pub at_unix_ms: u64,

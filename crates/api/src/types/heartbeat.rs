@@ -26,7 +26,7 @@ pub struct HeartbeatStatus {
     pub generation: u64,
     /// The other member's.
     pub peer_generation: Option<u64>,
-    /// The parts of the configuration in which both differ, in words.
+    /// The parts of the configuration in which both members differ, as text.
     pub drift: Option<String>,
     /// Numbers of the active keys, the one that signs first.
     pub keys: Vec<u8>,
@@ -46,7 +46,7 @@ pub struct HeartbeatStatus {
     pub counts: BTreeMap<String, u64>,
     /// Connections and sticky clients that both tell each other; absent where there are none to tell.
     pub replication: Option<ReplicationStatus>,
-    /// The third machine, without which or the other member nobody is active; absent where nobody has to agree.
+    /// The witness: no member is active without the witness or the peer; absent if none is configured.
     #[serde(default)]
     pub witness: Option<WitnessStatus>,
 }
@@ -55,11 +55,11 @@ pub struct HeartbeatStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WitnessStatus {
-    /// Where it is asked.
+    /// Its address.
     pub at: String,
     /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
     pub state: String,
-    /// What it said last, in words.
+    /// Its last response, as text.
     pub reason: String,
     /// Since when it answers or not.
     pub since_unix_ms: u64,
@@ -79,7 +79,7 @@ pub struct PeerReport {
     pub peer: String,
     /// Beats `sent`, `not-sent` and `received`, of all paths, and `introductions` and `peer-processes`, since the start.
     pub beats: BTreeMap<String, u64>,
-    /// Packets by all paths that were refused, by why.
+    /// Refused packets of all paths, by reason.
     pub refused: BTreeMap<String, u64>,
     /// Records of connections and sticky clients; absent where there are none to tell.
     pub replication: Option<ReplicationStatus>,
@@ -95,11 +95,11 @@ pub struct ReplicationStatus {
     /// Records `sent`, `received`, `applied` and `resynchronised`; those that came within 50 ms of the change, as is known,
     /// `prompt`, and others, `slow`; `packets` and `bytes` sent; `syncs` of everything; rounds `held-back`.
     pub counts: BTreeMap<String, u64>,
-    /// Packets that were refused, by why.
+    /// Refused packets, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Records that were not applied, by why.
+    /// Records that were not applied, by reason.
     pub rejected: BTreeMap<String, u64>,
-    /// Entries that could not be told, by why.
+    /// Entries that could not be replicated, by reason.
     pub untold: BTreeMap<String, u64>,
 }
 
@@ -125,7 +125,7 @@ pub struct BeatPathStatus {
     pub not_sent: u64,
     /// Beats that were taken.
     pub received: u64,
-    /// Packets that were refused, by why.
+    /// Refused packets, by reason.
     pub refused: BTreeMap<String, u64>,
 }
 
@@ -135,7 +135,7 @@ pub struct BeatPathStatus {
 pub struct TargetStatus {
     /// Its address, with a port where it is connected to.
     pub name: String,
-    /// `reached`, `lost`, or `unknown`: it was not asked yet.
+    /// `reached`, `lost`, or `unknown`: before the first check.
     pub state: String,
     /// Answers in time.
     pub answered: u64,

@@ -27,7 +27,7 @@ pub struct BundleStatus {
     pub links: Vec<LinkStatus>,
     /// What was counted besides the links' packets, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Packets that were dropped, by why.
+    /// Dropped packets, by reason.
     pub dropped: BTreeMap<String, u64>,
 }
 

@@ -100,7 +100,7 @@ pub struct LogPage {
     pub top: Vec<LogCount>,
     /// Lines that were looked at.
     pub examined: u64,
-    /// Lines after `after` that are not kept any more.
+    /// Lines after `after` that were displaced by newer ones.
     pub lost: u64,
     /// The number of the newest line: `after` of the next query.
     pub next: u64,

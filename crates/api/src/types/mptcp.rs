@@ -28,7 +28,7 @@ pub struct EndpointStatus {
     pub address: IpAddr,
     /// Connections that begin here open subflows from it.
     pub subflow: bool,
-    /// The far end is told of it.
+    /// The address is announced to the peer.
     pub signal: bool,
     /// Used only while nothing else is.
     pub backup: bool,

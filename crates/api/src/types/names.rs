@@ -72,7 +72,7 @@ pub struct NamesReport {
 pub struct NameQuery {
     /// The name.
     pub name: String,
-    /// Who asks: the client, or its resolver where that does not tell the client's network.
+    /// The client, or its resolver if that does not send the client's network.
     pub from: IpAddr,
     /// The record type; `A` without it.
     #[serde(default)]
@@ -83,13 +83,13 @@ pub struct NameQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NameExplained {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
     /// The record type.
     pub kind: String,
     /// The client.
     pub from: IpAddr,
-    /// The zone that it lies in; absent: in none of ours.
+    /// Its zone; absent: none of this server's zones.
     pub zone: Option<String>,
     /// The name whose addresses are given, after aliases; absent: there is none.
     pub target: Option<String>,

@@ -34,7 +34,7 @@ pub struct PacketsStatus {
 pub struct PacketInsight {
     /// One connection in so many is watched; absent: none is.
     pub sample: Option<u32>,
-    /// Connections that are watched now.
+    /// Connections watched now.
     pub watched: usize,
     /// Connections that were begun to be watched, since the tables were made.
     pub begun: u64,
@@ -87,7 +87,7 @@ pub struct PacketsReport {
     /// Of those accounted: packets of servers that were gone before this process; how they ended is not known any more.
     #[serde(default)]
     pub earlier: u64,
-    /// Living connections given up for new ones.
+    /// Open connections removed from the table for new ones.
     pub evicted: Counter,
     /// Notices that were lost.
     pub events_lost: Counter,
@@ -142,7 +142,7 @@ pub struct PacketService {
     pub forward: String,
     /// Connections under way; one a client, also where both directions come through here.
     pub flows: u32,
-    /// Those without a complete handshake.
+    /// Half-open connections: without a complete handshake.
     pub half_open: u32,
     /// Half-open connections are at the threshold.
     pub alarm: bool,

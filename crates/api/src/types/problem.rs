@@ -12,7 +12,7 @@ pub struct Problem {
     /// Which problem, as a relative reference: `/problems/generation-moved`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The same in words, equal for every occurrence.
+    /// The same as text, equal for every occurrence.
     pub title: String,
     /// The HTTP status.
     pub status: u16,

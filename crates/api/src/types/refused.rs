@@ -21,11 +21,11 @@ pub struct RefusedRequests {
     pub now_unix_ms: u64,
     /// The newest first.
     pub requests: Vec<RefusedRequest>,
-    /// How many are kept at most, over all services.
+    /// The most that are stored, over all services.
     pub room: u32,
     /// Of those, how many of one client: an IPv4 address, or a /64 of IPv6.
     pub share: u32,
-    /// Requests since the daemon's start that are not kept any more, because newer ones took their places.
+    /// Requests since the daemon's start that were displaced by newer ones.
     pub pushed_out: u64,
     /// Those that are not, because their client had its share.
     pub beyond_share: u64,
@@ -45,9 +45,9 @@ pub struct RefusedRequest {
     pub client: String,
     /// In which protocol: `HTTP/1.1`.
     pub protocol: String,
-    /// The method; absent: none could be told.
+    /// The method; absent: unreadable.
     pub method: Option<String>,
-    /// The host that it was for; absent: none was said.
+    /// The requested host; absent: none.
     pub host: Option<String>,
     /// The target; all of the first line where that has no method; absent: there was none.
     pub target: Option<String>,

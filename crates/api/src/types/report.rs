@@ -58,7 +58,7 @@ pub struct Report {
     /// Shared addresses by group: what this member counted, and its last changes.
     #[serde(default)]
     pub members: Vec<super::vrrp::MemberReport>,
-    /// What this member and each other one told each other.
+    /// Replication between this member and its peers.
     #[serde(default)]
     pub peers: Vec<super::heartbeat::PeerReport>,
 }
@@ -98,11 +98,11 @@ pub struct ServiceCounts {
     pub errors: super::error_counts::ErrorCounts,
     /// Answers of servers by class.
     pub statuses: Statuses,
-    /// Attempts after the first.
+    /// Retries: attempts after the first.
     pub retried: Counter,
-    /// Replays because a kept connection was stale.
+    /// Requests sent again because an idle connection was stale.
     pub replayed: Counter,
-    /// Bytes on the clients' side.
+    /// Bytes from and to clients.
     pub bytes: Bytes,
     /// Ends other than well, by cause; only those that happened.
     pub causes: Vec<CauseCount>,
@@ -326,7 +326,7 @@ pub struct ServerReport {
     pub state: ServerState,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u32,
-    /// Connections open, idle ones included.
+    /// Open connections, including idle ones.
     pub connections: u32,
     /// Connections tried.
     pub connects: Counter,
@@ -336,18 +336,18 @@ pub struct ServerReport {
     pub requests: Counter,
     /// Answered whole.
     pub answered: Counter,
-    /// Sent on a kept connection.
+    /// Sent on an idle connection of the pool.
     pub reused: Counter,
-    /// Kept connections that the server closed first.
+    /// Idle connections that the server closed first.
     pub stale: Counter,
-    /// Kept connections that we closed.
+    /// Idle connections that the balancer closed.
     pub retired: Counter,
     /// Errors of attempts at it.
     #[serde(default)]
     pub errors: super::error_counts::ErrorCounts,
     /// Answers by class.
     pub statuses: Statuses,
-    /// Bytes on the server's side.
+    /// Bytes from and to the server.
     pub bytes: Bytes,
     /// Ends other than well, by cause; only those that happened.
     pub causes: Vec<CauseCount>,
@@ -363,7 +363,7 @@ pub struct Process {
     pub descriptors: Descriptors,
     /// Resident bytes.
     pub resident_bytes: u64,
-    /// Of those, bytes kept for receivers that do not take them.
+    /// Of those, bytes buffered for slow receivers.
     #[serde(default)]
     pub held_bytes: u64,
     /// Bytes that wait in pipes of the kernel for receivers that do not take them.
@@ -382,7 +382,7 @@ pub struct Process {
 pub struct Descriptors {
     /// Open now.
     pub in_use: u64,
-    /// The most that may be open.
+    /// Limit of open file descriptors.
     pub limit: u64,
 }
 

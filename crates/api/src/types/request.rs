@@ -21,7 +21,7 @@ pub struct RequestAsked {
     pub from: Option<IpAddr>,
     /// The service, where the URL does not tell it.
     pub service: Option<String>,
-    /// The name that TLS asks for; absent: the URL's host, with `https`.
+    /// The name in the TLS handshake (SNI); absent: the URL's host, with `https`.
     pub sni: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct RequestExplained {
     /// Everything that servers may take the path for, where that is more than one thing and rules look at it.
     #[serde(default)]
     pub readings: Vec<String>,
-    /// Rules that were asked and do not take it, in their order, the first 100.
+    /// Rules that do not match, in their order, the first 100.
     pub passed: Vec<RulePassed>,
     /// Further ones.
     pub passed_unlisted: u64,
@@ -56,7 +56,7 @@ pub struct RequestExplained {
     pub ends: Option<String>,
     /// Pools that may take it, with the percentage that each gets.
     pub pools: Vec<PoolShare>,
-    /// The server that keeps this client, in a sentence; absent: none is kept.
+    /// The server of this client's sticky session, in a sentence; absent: none.
     pub kept: Option<String>,
     /// The pool's servers.
     pub servers: Vec<Candidate>,
@@ -82,9 +82,9 @@ pub struct RuleTaken {
     pub place: u64,
     /// Its name.
     pub name: String,
-    /// Its conditions in words.
+    /// Its conditions as text.
     pub when: String,
-    /// What it does, in words.
+    /// Its action as text.
     pub does: String,
     /// The target that the server gets; absent: as it came.
     pub target: Option<String>,
@@ -130,9 +130,9 @@ pub struct RuleReport {
     pub place: u64,
     /// Its name.
     pub name: String,
-    /// Its conditions in words.
+    /// Its conditions as text.
     pub when: String,
-    /// What it does, in words.
+    /// Its action as text.
     pub does: String,
     /// Requests or connections that it took.
     pub hits: u64,
@@ -142,7 +142,7 @@ pub struct RuleReport {
     pub in_flight: u32,
     /// Of what it took, refused because of its rate limit.
     pub limited: u64,
-    /// How often it fitted and no server of its pool could take work, so that the next rule was asked.
+    /// Matches that were skipped because no server of its pool was available.
     pub passed_over: u64,
     /// Copies sent.
     pub mirrored: u64,
@@ -164,7 +164,7 @@ pub struct AffinityReport {
     pub held: u64,
     /// At most so many.
     pub most: u64,
-    /// How often a client was known.
+    /// Lookups that found the client's server.
     pub found: u64,
     /// How often one was put to a server.
     pub put: u64,

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerOrder {
-    /// What is ordered.
+    /// The command.
     #[serde(flatten)]
     pub action: ServerAction,
-    /// Written back to the daemon's file, or not; absent: as `global.control.write-back` says.
+    /// Written back to the daemon's file, or not; absent: as `global.control.write-back` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<bool>,
     /// The record of the first order of one command about several servers: `undo` takes them back together.
@@ -21,7 +21,7 @@ pub struct ServerOrder {
     pub part_of: Option<u64>,
 }
 
-/// What is ordered.
+/// The command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ServerAction {
@@ -33,7 +33,7 @@ pub enum ServerAction {
     Disable,
     /// Takes nothing, and what it has is reset now.
     Cut,
-    /// Takes no new client; clients that are kept at it still come for so long, then it drains.
+    /// No new clients; clients with a sticky session still come for this time, then the server drains.
     Quiesce {
         /// For how long.
         limit_ms: u64,
@@ -67,7 +67,7 @@ pub enum ServerAction {
 }
 
 impl From<ServerAction> for ServerOrder {
-    /// Saved as the configuration says.
+    /// Saved as configured.
     fn from(action: ServerAction) -> ServerOrder {
         ServerOrder { action, save: None, part_of: None }
     }
@@ -85,7 +85,7 @@ pub struct ServerChanged {
     /// The file that the order was written to; absent: to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// What the daemon could not keep on its disk of this, each a whole sentence; absent: everything is kept.
+    /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unkept: Vec<String>,
 }

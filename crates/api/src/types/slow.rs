@@ -35,7 +35,7 @@ pub struct SlowExplained {
     pub since_unix_ms: u64,
     /// Which share of them is shown, percent.
     pub share_percent: f64,
-    /// One exchange in so many is measured whatever it takes; absent: nothing is measured.
+    /// Sampling: one exchange in this many is measured; absent: nothing is measured.
     pub sample: Option<u32>,
     /// Measured exchanges that found no room on their way, since the daemon's start.
     pub dropped: u64,
@@ -54,7 +54,7 @@ pub struct SlowService {
     pub name: String,
     /// An exchange that takes so long or longer counts as slow now and is measured, milliseconds.
     pub bound_ms: f64,
-    /// Exchanges that were asked about: counted, and estimated where only clients or servers of them were asked about.
+    /// Exchanges that match the query: counted, or estimated if the query selects clients or servers.
     pub exchanges: f64,
     /// How many of them were measured.
     #[serde(default)]
@@ -103,9 +103,9 @@ pub struct SlowFailure {
     pub code: Option<String>,
     /// Whose: `client`, `network`, `server` or `balancer`.
     pub owner: String,
-    /// The same in words.
+    /// The same as text.
     pub title: String,
-    /// How many; counted, and estimated where only clients or servers of them were asked about.
+    /// Number of exchanges: counted, or estimated if the query selects clients or servers.
     pub count: f64,
     /// Of all exchanges, percent.
     pub share_percent: f64,
@@ -153,7 +153,7 @@ pub struct SlowReason {
     pub owner: String,
     /// The limit's code: `RWND`.
     pub limit: String,
-    /// The same in words.
+    /// The same as text.
     pub title: String,
     /// How much.
     pub seconds: f64,
@@ -235,7 +235,7 @@ pub struct SlowPackets {
     pub unscaled: usize,
     /// Opening connections.
     pub handshakes: Handshakes,
-    /// What clients sent and said.
+    /// What clients sent and announced.
     pub client: PacketSide,
     /// What servers did; absent where it goes past.
     pub server: Option<PacketSide>,
@@ -294,7 +294,7 @@ pub struct HandshakeTimes {
     pub longest_ms: f64,
 }
 
-/// What one side sent and said.
+/// What one side sent and announced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketSide {
@@ -337,7 +337,7 @@ pub struct PacketExample {
     /// What is to be known beside: `refused`, `unanswered`, `unacknowledged`, `unfinished`, `reset-by-client`,
     /// `reset-by-server`, `late`, `scale-unknown`.
     pub notes: Vec<String>,
-    /// What its client sent and said.
+    /// What its client sent and announced.
     pub from_client: PacketSide,
     /// What its server did; absent where it goes past.
     pub from_server: Option<PacketSide>,

@@ -70,7 +70,7 @@ pub struct Status {
     /// Uplinks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplinks: Option<UplinksStatus>,
-    /// Multipath TCP, where somebody speaks it.
+    /// Multipath TCP, if it is in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<MptcpStatus>,
     /// Names that are answered for; absent where none is.
@@ -104,7 +104,7 @@ pub struct ServiceStatus {
     pub reason: String,
     /// Since when.
     pub since_unix_ms: u64,
-    /// Client connections open.
+    /// Open client connections.
     pub open: u64,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u64,
@@ -211,7 +211,7 @@ pub struct ServerStatus {
     pub reason: Evidence,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u32,
-    /// Connections open, idle ones included.
+    /// Open connections, including idle ones.
     pub connections: u32,
     /// The most connections it may have; absent: no cap.
     pub cap: Option<u32>,
@@ -221,7 +221,7 @@ pub struct ServerStatus {
     /// It is taken as up although nothing was seen of it: it has no probe, and no client was sent to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
-    /// While it drains: clients that are kept at it and may come all the same; absent: none may.
+    /// While it drains: clients with a sticky session that may still come; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<Keeps>,
     /// Its maintenance, which has begun or is to come; absent: there is none.
@@ -239,7 +239,7 @@ pub struct PlannedMaintenance {
     pub until_unix_ms: Option<u64>,
     /// Why.
     pub reason: String,
-    /// Who ordered it.
+    /// Who gave the command.
     pub who: String,
 }
 
@@ -251,7 +251,7 @@ pub struct Keeps {
     pub until_unix_ms: u64,
     /// How many are remembered to be its own, all services together; absent: they were not counted yet.
     pub clients: Option<u64>,
-    /// There may be more: they carry cookies of ours, which nobody counts.
+    /// There may be more: clients with sticky session cookies are not counted.
     pub uncounted: bool,
 }
 
@@ -265,7 +265,7 @@ pub struct Evidence {
     pub text: String,
     /// When it was seen last.
     pub at_unix_ms: u64,
-    /// The same part by part; absent: nobody looked, somebody ordered or assumed.
+    /// The same part by part; absent: there was no check, by a command or an assumption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
 }
@@ -278,7 +278,7 @@ pub struct Seen {
     pub probe: Option<String>,
     /// What it saw: `http GET /healthz 200`.
     pub saw: String,
-    /// How long it took, microseconds; absent: nobody measured it.
+    /// Duration in microseconds; absent: not measured.
     pub took_us: Option<u64>,
     /// It speaks for the server.
     pub good: bool,
@@ -292,7 +292,7 @@ pub struct Seen {
 pub enum Source {
     /// A probe's result.
     Probe,
-    /// What its own agent says.
+    /// The report of its agent.
     Agent,
     /// Clients' own connections.
     Traffic,

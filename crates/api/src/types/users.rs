@@ -43,9 +43,9 @@ pub struct UsersService {
     pub causes: Vec<UsersCause>,
     /// Networks of clients of the last hour, those with the most bad operations first.
     pub networks: Vec<UsersNetwork>,
-    /// What of the last hour belongs to networks that are not told apart.
+    /// Operations of the last hour of networks that are not counted separately.
     pub others: UsersCounts,
-    /// So many networks are told apart.
+    /// Number of networks that are counted separately.
     pub networks_most: u32,
 }
 

@@ -33,7 +33,7 @@ pub struct MemberStatus {
     pub changes: Vec<MemberChange>,
     /// What was counted, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Packets that were dropped or not sent, by why.
+    /// Packets that were dropped or not sent, by reason.
     pub dropped: BTreeMap<String, u64>,
 }
 
@@ -45,7 +45,7 @@ pub struct MemberReport {
     pub group: String,
     /// Advertisements, announcements and changes since the start, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Packets that were dropped or not sent, by why.
+    /// Packets that were dropped or not sent, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// The last changes, oldest first.
     pub changes: Vec<MemberChange>,
@@ -63,7 +63,7 @@ pub struct MemberChange {
     pub reason: String,
 }
 
-/// What is ordered.
+/// The command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakeoverOrder {
@@ -93,7 +93,7 @@ impl TakeoverOrder {
 pub struct TakeoverQuery {
     /// Its name; all without it.
     pub group: Option<String>,
-    /// What is ordered; `take` without it.
+    /// The command; default: `take`.
     pub order: Option<TakeoverOrder>,
     /// With `give`: although the other member is not known to take it.
     pub force: Option<bool>,
