@@ -57,14 +57,18 @@ pub fn record(
         };
         line.client.run_inside(asked).unwrap();
     });
-    for (mut recorder, file) in recorders.into_iter().zip(&files) {
-        end(&mut recorder, file);
+    for (recorder, file) in recorders.into_iter().zip(&files) {
+        end(recorder, file, 1);
     }
     let [client, server] = files;
     RecordedCaptures { client, server, _dir: dir }
 }
 
-fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
+/// Begins to record the packets of this port on the host's `eth0`.
+///
+/// # Panics
+/// tcpdump does not begin.
+pub fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
     let mut command = host.command(tools::program("tcpdump"));
     // Only the beginning of each packet is captured, so the kernel's buffer holds more packets than a test sends.
     command.args([
@@ -85,9 +89,12 @@ fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
     recorder
 }
 
-/// Waits until the capture shows that both directions are closed.
-fn end(recorder: &mut ChildProcess, file: &Path) {
-    wait::until("the recording holds both ends of the talk", || fins(file) >= 2);
+/// Ends a recording as soon as it shows that so many connections were closed in both directions.
+///
+/// # Panics
+/// They are not closed, or the kernel dropped packets.
+pub fn end(mut recorder: ChildProcess, file: &Path, connections: u64) {
+    wait::until("the recording holds both ends of the talk", || fins(file) >= 2 * connections);
     recorder.signal(Signal::INT);
     recorder.wait();
     wait::until("what it counted", || recorder.output().contains("dropped by kernel"));

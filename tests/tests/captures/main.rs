@@ -17,3 +17,4 @@ mod planted;
 mod scripted_exchange;
 mod verb;
 mod watch;
+mod window_factors;
