@@ -39,6 +39,7 @@ pub mod recording_server;
 pub mod servers;
 pub mod steady_traffic;
 pub mod target;
+pub mod terminal;
 pub mod tools;
 pub mod unix_server;
 pub mod wait;

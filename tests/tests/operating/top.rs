@@ -1,17 +1,13 @@
 //! The live screen: a printed frame, keys and signals on a pseudo-terminal, and the terminal's settings afterwards.
 
-use std::io::{Read, Write};
-use std::num::NonZeroU16;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex};
-
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Signal, test_kill_process};
 use tests::e2e::balancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::load;
 use tests::e2e::servers::{addresses, origin};
-use tests::e2e::{tools, wait};
+use tests::e2e::terminal::Terminal;
+use tests::e2e::wait;
 
 /// The first number in the line that begins with this name, which is its rate.
 fn rate(frame: &str, name: &str) -> f64 {
@@ -53,104 +49,11 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
     assert!(said.stderr.starts_with("steelyard: no daemon at "), "{said:?}");
 }
 
-/// `steelyard top` on a pseudo-terminal, which script(1) creates.
-struct Terminal {
-    script: Child,
-    keys: ChildStdin,
-    seen: Arc<Mutex<TerminalState>>,
-}
-
-/// The output of the terminal.
-struct TerminalState {
-    written: String,
-    /// The screen after this output.
-    screen: vt100::Parser,
-}
-
-const SIZE: (u16, u16) = (30, 140);
-
-impl Terminal {
-    fn open(place: &CliEnvironment) -> Terminal {
-        let top = format!("{} top --every 200ms", balancer::program().display());
-        // Prints the terminal's settings before and after, the process ID and the exit code.
-        let shell = format!(
-            "stty rows {} cols {}; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
-             echo code $?; echo after $(stty -g)",
-            SIZE.0, SIZE.1
-        );
-        let mut script = Command::new(tools::program("script"))
-            .args(["-q", "-f", "-c", &shell, "/dev/null"])
-            .env("STEELYARD_SOCKET", place.dir().join("sock"))
-            .envs([("TERM", "xterm"), ("NO_COLOR", "1"), ("SHELL", "/bin/sh")])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = script.stdout.take().unwrap();
-        let keys = script.stdin.take().unwrap();
-        let [rows, columns] = [SIZE.0, SIZE.1].map(|side| NonZeroU16::new(side).unwrap());
-        let screen = vt100::Parser::new(rows, columns, 0);
-        let seen = Arc::new(Mutex::new(TerminalState { written: String::new(), screen }));
-        let kept = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(read @ 1..) = out.read(&mut bytes) {
-                let mut kept = kept.lock().unwrap();
-                kept.written.push_str(&String::from_utf8_lossy(&bytes[..read]));
-                kept.screen.process(&bytes[..read]);
-            }
-        });
-        Terminal { script, keys, seen }
-    }
-
-    /// Presses keys, and waits until the screen shows `expected`.
-    fn press(&mut self, keys: &str, expected: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.sees(expected);
-    }
-
-    /// Waits until the screen shows `expected`.
-    fn sees(&self, expected: &str) {
-        let shows = || self.seen.lock().unwrap().screen.screen().contents().contains(expected);
-        wait::until(&format!("{expected:?} on the screen"), shows);
-    }
-
-    /// The whole output of the terminal.
-    fn seen(&self) -> String {
-        self.seen.lock().unwrap().written.clone()
-    }
-
-    /// The rest of the line after a word.
-    fn line(&self, word: &str) -> Option<String> {
-        let seen = self.seen();
-        let (line, _) = seen.split_once(&format!("{word} "))?.1.split_once('\n')?;
-        Some(line.trim().to_owned())
-    }
-
-    fn pid(&self) -> Pid {
-        let pid = wait::until_some("the number of the process", || self.line("pid")?.parse().ok());
-        Pid::from_raw(pid).unwrap()
-    }
-
-    /// Waits for a successful end, and checks that the terminal's settings are restored.
-    fn is_given_back(&mut self) {
-        wait::until("the end of the terminal", || self.script.try_wait().unwrap().is_some());
-        let after = wait::until_some("the settings afterwards", || self.line("after"));
-        assert_eq!(self.line("code").as_deref(), Some("0"), "{:?}", self.seen());
-        assert_eq!(self.line("before"), Some(after), "{:?}", self.seen());
-        let seen = self.seen();
-        // The last of these sequences leave the alternate screen and show the cursor.
-        for (taken, given) in [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")] {
-            assert!(seen.rfind(taken) < seen.rfind(given), "{given:?}: {seen:?}");
-        }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.script.kill();
-        let _ = self.script.wait();
-    }
+/// `steelyard top` on a pseudo-terminal.
+fn open_top(place: &CliEnvironment) -> Terminal {
+    let command = format!("{} top --every 200ms", balancer::program().display());
+    let socket = place.dir().join("sock");
+    Terminal::open(&command, &[("STEELYARD_SOCKET", socket.as_os_str())])
 }
 
 #[test]
@@ -158,7 +61,7 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     let origins = [origin("a"), origin("b")];
     let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let process = place.start();
-    let mut terminal = Terminal::open(&place);
+    let mut terminal = open_top(&place);
     terminal.sees("[services]");
     terminal.press("\t", "[servers]");
     terminal.press("j", "> web/b");
@@ -177,8 +80,8 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     terminal.press("y", "enable web/b: no daemon at ");
     let _process = place.start();
     terminal.sees("another process answers now");
-    terminal.keys.write_all(b"q").unwrap();
-    terminal.is_given_back();
+    terminal.write("q");
+    terminal.is_given_back(0);
 }
 
 #[test]
@@ -187,16 +90,16 @@ fn the_terminal_is_given_back_on_every_way_out() {
     let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let _process = place.start();
     for key in ["q", "\x03"] {
-        let mut terminal = Terminal::open(&place);
+        let mut terminal = open_top(&place);
         terminal.sees("[services]");
-        terminal.keys.write_all(key.as_bytes()).unwrap();
-        terminal.is_given_back();
+        terminal.write(key);
+        terminal.is_given_back(0);
     }
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let mut terminal = Terminal::open(&place);
+        let mut terminal = open_top(&place);
         terminal.sees("[services]");
-        kill_process(terminal.pid(), signal).unwrap();
-        terminal.is_given_back();
+        terminal.signal(signal);
+        terminal.is_given_back(0);
     }
 }
 
@@ -205,11 +108,10 @@ fn it_ends_with_its_terminal() {
     let origins = [origin("a")];
     let place = CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)));
     let _process = place.start();
-    let mut terminal = Terminal::open(&place);
+    let terminal = open_top(&place);
     terminal.sees("[services]");
     let pid = terminal.pid();
     // As when the operator's connection is lost.
-    terminal.script.kill().unwrap();
-    terminal.script.wait().unwrap();
+    drop(terminal);
     wait::until("its end", || test_kill_process(pid).is_err());
 }
