@@ -17,4 +17,5 @@ mod planted;
 mod scripted_exchange;
 mod verb;
 mod watch;
+mod watch_screen;
 mod window_factors;

@@ -14,9 +14,9 @@ use tests::e2e::wait;
 use tests::skip::skip;
 
 const THINK: Duration = Duration::from_millis(150);
-const EXCHANGES: usize = 3;
+pub const EXCHANGES: usize = 3;
 
-fn namespace() -> Option<NetworkNamespace> {
+pub fn namespace() -> Option<NetworkNamespace> {
     let made = NetworkNamespace::new("watch");
     made.map_err(|error| skip(&format!("no namespace: {error}"))).ok()
 }
@@ -26,14 +26,18 @@ fn watch(namespace: &NetworkNamespace, arguments: &[&str]) -> ChildProcess {
     let mut command = namespace.command(program());
     command.args(["explain", "trace", "--json", "--watch"]).args(arguments);
     let watching = ChildProcess::start(command);
+    wait_for_socket(namespace);
+    watching
+}
+
+/// Waits until a program inside has a packet socket.
+pub fn wait_for_socket(namespace: &NetworkNamespace) {
     let is_bound = || {
-        let sockets = std::fs::read_to_string(format!("/proc/{}/net/packet", watching.pid()));
+        let sockets = std::fs::read_to_string("/proc/thread-self/net/packet").unwrap();
         // A line of headings, and one for each socket, of which the fourth word is the protocol: all of them.
-        let sockets = sockets.unwrap_or_default();
         sockets.lines().skip(1).any(|line| line.split_whitespace().nth(3) == Some("0003"))
     };
-    wait::until("a packet socket of the command", is_bound);
-    watching
+    wait::until("a packet socket of the command", || namespace.run_inside(is_bound).unwrap());
 }
 
 /// What it printed at its end, with this exit code.
@@ -67,6 +71,13 @@ fn ask(address: SocketAddr) {
     assert!(answer.ends_with("ok"), "{answer}");
 }
 
+/// Some exchanges with a server that thinks, and a connection that is refused.
+pub fn exchange() {
+    let address = serve(EXCHANGES);
+    (0..EXCHANGES).for_each(|_| ask(address));
+    assert!(TcpStream::connect(refused_address()).is_err());
+}
+
 fn refused_address() -> SocketAddr {
     // Nobody else is in the namespace, so the port stays free.
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
@@ -77,11 +88,6 @@ fn exchanges_and_failures_are_told_once_when_the_watch_ends() {
     let Some(namespace) = namespace() else { return };
     for interface in ["lo", "any"] {
         let watching = watch(&namespace, &[interface]);
-        let exchange = || {
-            let address = serve(EXCHANGES);
-            (0..EXCHANGES).for_each(|_| ask(address));
-            assert!(TcpStream::connect(refused_address()).is_err());
-        };
         namespace.run_inside(exchange).unwrap();
         watching.signal(Signal::INT);
         let report = report(watching, 0);

@@ -40,8 +40,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const EVERY: Duration = Duration::from_secs(2);
 /// Reports on the terminal take one part in so many of the time.
 const SHARE: u32 = 20;
-/// Packets have numbers of 32 bits.
-const MAX_FRAMES: u64 = u32::MAX as u64;
 /// Connections that are told apart at a time: some six kilobytes each.
 const MAX_CONNECTIONS: usize = 10_000;
 
@@ -69,7 +67,7 @@ pub fn watch_interface(
     let mut view = WatchView::open(wishes.json)?;
     while !stop.load(Ordering::Relaxed)
         && end.is_none_or(|end| Instant::now() < end)
-        && watch.analysis.facts().frames < MAX_FRAMES
+        && !watch.analysis.is_full()
     {
         if !watch.read_block()? {
             break;
