@@ -135,7 +135,7 @@ fn service_candidate(
         reason: if up {
             format!("{} servers of pool {} take work", eligible.servers.len(), service.pool)
         } else {
-            format!("no server of pool {} takes work", service.pool)
+            format!("no server of pool {} is available", service.pool)
         },
     })
 }
