@@ -20,8 +20,10 @@ use crate::link::{self, CarriedSegment, NonTcpFrame};
 use crate::packet::{IpSegment, TcpPacket};
 use crate::quic::{QuicTable, UdpDatagram};
 use crate::retirement::{self, RetiredConnections};
-use crate::scene::ConnectionScene;
 use crate::unread_frames::UnreadFrames;
+
+mod notices;
+mod scenes;
 
 /// Limits and options of an analysis.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct AnalysisSettings {
     pub filter: CaptureFilter,
     /// Store only the packets of the connection with this number, to draw it.
     pub only: Option<u32>,
+    /// With `only`: of these connections as well.
+    pub beside: Vec<u32>,
     /// Packets stored at once over all connections; 48 bytes each.
     pub max_events: usize,
     /// The limit of connections in the report. Packets of further connections are only counted, or with `endless` older
@@ -47,6 +51,7 @@ impl Default for AnalysisSettings {
             wishes: ScaleOverrides::default(),
             filter: CaptureFilter::default(),
             only: None,
+            beside: Vec::new(),
             max_events: 500_000,
             max_connections: 100_000,
             endless: false,
@@ -114,6 +119,7 @@ impl Analysis {
             Ok(CarriedSegment::Udp(carried)) => {
                 return self.add_datagram(&carried, time_ns, number);
             }
+            Ok(CarriedSegment::Notice(notice)) => return self.add_notice(&notice, time_ns, number),
             Err(other) => return self.count_skipped(other),
         };
         let Ok(packet) = TcpPacket::read(&carried, time_ns, number) else {
@@ -214,7 +220,9 @@ impl Analysis {
         self.begun = self.begun.saturating_add(1);
         let ledger = ConnectionLedger { number: self.begun, ..ConnectionLedger::default() };
         let mut conversation = Conversation::new(packet);
-        if self.settings.only.is_some_and(|only| only != ledger.number) {
+        let AnalysisSettings { only, beside, .. } = &self.settings;
+        let is_left_out = |only: u32| only != ledger.number && !beside.contains(&ledger.number);
+        if only.is_some_and(is_left_out) {
             conversation.stop_decoding();
         }
         self.connections.push(AnalysedConnection { conversation, ledger });
@@ -309,16 +317,6 @@ impl Analysis {
         so_far.finish()
     }
 
-    /// The data to draw the connection with this number. `None` if there is no such connection.
-    pub fn scene(mut self, number: u32) -> Option<ConnectionScene> {
-        let place = usize::try_from(number).ok()?.checked_sub(1)?;
-        if place >= self.connections.len() {
-            return None;
-        }
-        let AnalysedConnection { conversation, .. } = self.connections.swap_remove(place);
-        Some(ConnectionScene::from_conversation(conversation, number, &self.settings.wishes))
-    }
-
     /// Analyses the remaining connections.
     pub fn finish(mut self) -> AnalysedCapture {
         let mut stored_packets: usize =
@@ -367,7 +365,10 @@ impl Analysis {
 fn judge_ending(one: &mut AnalysedConnection, end: CaptureEnd, facts: &mut CaptureFacts) {
     let AnalysedConnection { conversation, ledger } = one;
     ledger.failure = failure::detect_failure(conversation, end);
-    facts.one_way_connections += u64::from(failure::is_one_way(conversation));
+    let one_way = u64::from(failure::is_one_way(conversation));
+    facts.one_way_connections += one_way;
+    ledger.tally.connections = 1;
+    ledger.tally.unjudged = one_way.max(u64::from(ledger.multiplexed));
     for side in [ConnectionSide::Client, ConnectionSide::Server] {
         let missing = conversation.missing(side);
         facts.missing_bytes += missing.bytes;

@@ -15,6 +15,7 @@ mod arrival_line;
 mod base_round_trip;
 mod bursts;
 mod exchange;
+mod hidden;
 mod lag;
 mod link_estimate;
 mod loss_tracker;
@@ -29,12 +30,12 @@ mod window_lags;
 
 use crate::conversation::Conversation;
 use crate::direction::DirectionState;
-use crate::event::ConnectionSide;
+use crate::event::{ConnectionSide, PacketEvent};
 use exchange::TurnContext;
 use path::PathTiming;
 use scale::{ScaleOverrides, WindowScale};
 use sender::SenderView;
-use transaction::TracedTransaction;
+use transaction::{ExchangeKind, MessagePackets, TracedTransaction};
 
 /// The analysis of a connection.
 #[derive(Debug)]
@@ -100,9 +101,14 @@ pub fn attribute_connection(
         found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
     let mut transactions: Vec<TracedTransaction> = transactions.collect();
     exchange::settle_thinks(&mut transactions, &path);
+    hidden::hide_unseen(&mut transactions, conversation, &path);
     exchange::add_pauses(&mut transactions);
+    hidden::release_pauses(&mut transactions, conversation);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
+        if !continued {
+            wait_for_greeting(first, conversation, &path);
+        }
         first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path));
     }
     ConnectionAttribution {
@@ -116,6 +122,27 @@ pub fn attribute_connection(
         setup_ns,
         views: detailed.then_some(views),
     }
+}
+
+/// Adds the wait for a greeting, without which the client has nothing to say.
+fn wait_for_greeting(
+    first: &mut TracedTransaction,
+    conversation: &Conversation,
+    path: &PathTiming,
+) {
+    let greeting = first.response.as_ref().filter(|_| conversation.talk.is_greeted());
+    let (Some(greeting), Some(open_ns)) = (greeting, conversation.handshake.ack_ns) else { return };
+    let wait_ns = greeting.from_ns - open_ns - path.near_ns(ConnectionSide::Server);
+    if first.kind != ExchangeKind::AnswerOnly || wait_ns <= 0 {
+        return;
+    }
+    let is_ack = |event: &&PacketEvent| event.side() == ConnectionSide::Client && !event.is_syn();
+    let number = conversation.events.iter().find(is_ack).map_or(0, |event| event.number);
+    first.server_ns = wait_ns;
+    first.request.from_ns = open_ns;
+    first.request.to_ns = open_ns;
+    first.request.numbers = MessagePackets { first: number, last: number };
+    first.title.get_or_insert_with(|| "greeting".into());
 }
 
 /// Largest segments of both sides: as announced, else as large as anything either side sent more than once.

@@ -5,6 +5,7 @@
 
 use crate::direction::{DirectionState, WindowScaleOption};
 use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT, STAMPED};
+use crate::link::UnreachableNotice;
 use crate::packet::{ACK, FIN, RST, SYN, TcpEndpoint, TcpPacket};
 use crate::payload::{self, PayloadDecoder};
 use crate::progress::{ConnectionProgress, PacketMoment};
@@ -30,6 +31,13 @@ pub struct Handshake {
 /// How far apart the numbers of one connection are when its second path begins: what a first window holds.
 const NEAR: i32 = 1 << 20;
 
+/// A notice about a connection's packet.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionNotice {
+    pub notice: UnreachableNotice,
+    pub moment: PacketMoment,
+}
+
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionEnd {
@@ -53,6 +61,8 @@ pub struct Conversation {
     pub handshake: Handshake,
     /// Whether who is client and who server was guessed.
     pub guessed: bool,
+    /// Number of the first packet.
+    pub first_number: u32,
     /// First and last packet.
     pub first_ns: i64,
     pub last_ns: i64,
@@ -61,6 +71,8 @@ pub struct Conversation {
     pub talk: PayloadDecoder,
     /// What each side did last.
     pub progress: ConnectionProgress,
+    /// A packet of it could not be delivered.
+    pub notice: Option<Box<ConnectionNotice>>,
     /// Round trips by timestamps.
     pub stamps: TimestampTracker,
     /// Shortest round trips to each side that earlier pieces showed, nanoseconds.
@@ -87,12 +99,14 @@ impl Conversation {
             directions: [DirectionState::default(), DirectionState::default()],
             handshake: Handshake::default(),
             guessed,
+            first_number: packet.number,
             first_ns: packet.time_ns,
             last_ns: packet.time_ns,
             ended: ConnectionEnd::Open,
             events: Vec::new(),
             talk: PayloadDecoder::default(),
             progress: ConnectionProgress::default(),
+            notice: None,
             stamps: TimestampTracker::default(),
             shortest_ns: [None; 2],
             shown: [0; 2],

@@ -67,6 +67,7 @@ pub fn diagnose<C: ConnectionLookup + ?Sized>(
         first_cause: first_cause(&failures, most_significant.as_ref()),
         healthy: failures.is_empty()
             && tally.bands.unknown.saturating_mul(HIDDEN) <= tally.total_ns
+            && tally.unjudged.saturating_mul(HIDDEN.cast_unsigned()) <= tally.connections
             && most_significant.as_ref().is_none_or(is_healthy),
         failures,
         most_significant,
@@ -138,7 +139,8 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
         cell,
         window,
         // A window well below its largest has unread data in it.
-        reads_slowly: window.is_some_and(|window| window * 4 < largest * 3),
+        reads_slowly: window.is_some_and(|window| window * 4 < largest * 3)
+            || cell.evidence.unread_ns * 2 > cell.ns,
         segment: shown.map_or(0, |shown| segment_bytes(cell, &shown.ledger)),
         saving_ns,
         share: share(cell.ns, tally.total_ns),

@@ -9,7 +9,7 @@ use crate::ranges::{MissingBytes, OffsetRanges};
 /// The state of a side's window scale option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowScaleOption {
-    /// Its SYN was not captured.
+    /// Its SYN was not captured, or not all of its options.
     #[default]
     NotSeen,
     /// The SYN has no such option.
@@ -166,10 +166,13 @@ impl DirectionState {
             counts.syns += 1;
             let options = &packet.options;
             self.base.get_or_insert(packet.seq.wrapping_add(1));
-            self.scale = options
-                .scale
+            self.scale = match options.scale {
                 // Larger shifts count as 14 (RFC 7323 §2.3).
-                .map_or(WindowScaleOption::Absent, |shift| WindowScaleOption::Shift(shift.min(14)));
+                Some(shift) => WindowScaleOption::Shift(shift.min(14)),
+                // What was not captured may be there.
+                None if options.is_cut => WindowScaleOption::NotSeen,
+                None => WindowScaleOption::Absent,
+            };
             self.mss = options.mss;
             self.sack_permitted = options.sack_permitted;
             self.syn_window = Some(packet.window);

@@ -5,8 +5,9 @@
 
 use model::limit::TimeOwner;
 
-use crate::conversation::Conversation;
+use crate::conversation::{ConnectionNotice, Conversation};
 use crate::event::ConnectionSide;
+use crate::link::UnreachableNotice;
 use crate::open_exchange::{OpenPart, PendingExchange};
 use crate::progress::{PacketMoment, SideProgress};
 use model::failure_code::FailureCode;
@@ -36,10 +37,23 @@ pub struct ConnectionFailure {
     pub bytes: i64,
     /// Bytes that its head announced.
     pub announced: Option<i64>,
-    /// The alert of TLS.
-    pub alert: Option<u8>,
+    /// How TLS was refused.
+    pub refusal: Option<TlsRefusal>,
+    /// How ICMP told that the server is not reached.
+    pub notice: Option<Box<UnreachableNotice>>,
     /// Method and target, for HTTP.
     pub title: Option<Box<str>>,
+}
+
+/// What ended a handshake of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsRefusal {
+    /// An alert with this description (RFC 8446, 6).
+    Alert(u8),
+    /// An alert that is encrypted.
+    SealedAlert,
+    /// The server answered the hello in another protocol.
+    OtherProtocol,
 }
 
 /// The end of a capture.
@@ -108,11 +122,16 @@ impl FailureLook<'_> {
         let shake = &self.of.handshake;
         let [client, server] =
             [ConnectionSide::Client, ConnectionSide::Server].map(|s| self.side(s));
-        let syn = client.last.or(server.reset)?;
-        let first = PacketMoment { time_ns: self.of.first_ns, number: syn.number };
+        let first = PacketMoment { time_ns: self.of.first_ns, number: self.of.first_number };
         if shake.syn_acks == 0 {
             if let Some(reset) = server.reset {
                 return Some(self.failure(FailureCode::ConnectRefused, TimeOwner::Server, reset));
+            }
+            if let Some(ConnectionNotice { notice, moment }) = self.of.notice.as_deref().copied() {
+                let is_server = notice.by == self.of.ends[1].address;
+                let by = if is_server { TimeOwner::Server } else { TimeOwner::Network };
+                let failure = self.failure(FailureCode::ConnectRefused, by, moment);
+                return Some(ConnectionFailure { notice: Some(Box::new(notice)), ..failure });
             }
             let waited = self.end.time_ns - self.of.first_ns >= SILENT_NS.min(self.end.patience_ns);
             let given_up = client.reset.is_some();
@@ -163,10 +182,16 @@ impl FailureLook<'_> {
 
     fn refused_tls(&self) -> Option<ConnectionFailure> {
         [ConnectionSide::Client, ConnectionSide::Server].into_iter().find_map(|side| {
-            let alert = self.side(side).alert?;
+            let clear = self.side(side).alert.map(TlsRefusal::Alert);
+            let refusal = clear
+                .or_else(|| self.of.talk.has_sealed_alert(side).then_some(TlsRefusal::SealedAlert));
+            let other = side == ConnectionSide::Server && self.of.talk.answers_in_clear();
+            let refusal = refusal.or(other.then_some(TlsRefusal::OtherProtocol))?;
             let since = self.side(side).run.last;
-            let failure = self.failure(FailureCode::TlsRefused, owner(side.peer()), since);
-            Some(ConnectionFailure { alert: Some(alert), ..failure })
+            // A server without TLS is what keeps the client out.
+            let blamed = if refusal == TlsRefusal::OtherProtocol { side } else { side.peer() };
+            let failure = self.failure(FailureCode::TlsRefused, owner(blamed), since);
+            Some(ConnectionFailure { refusal: Some(refusal), ..failure })
         })
     }
 
@@ -178,6 +203,12 @@ impl FailureLook<'_> {
         let reset = self.side(by).reset?;
         let quick = reset.time_ns - open.since.time_ns < SILENT_NS;
         let code = match (open.part, by) {
+            // A server that had closed took no request for one: it ended a stream.
+            (OpenPart::Request, ConnectionSide::Server)
+                if !open.is_certain && self.closed_in_stream() =>
+            {
+                return None;
+            }
             (OpenPart::Request, ConnectionSide::Server) => FailureCode::RequestReset,
             (OpenPart::Request, ConnectionSide::Client) if quick => FailureCode::RequestCut,
             (OpenPart::Request, ConnectionSide::Client) => FailureCode::RequestUnanswered,
@@ -227,11 +258,14 @@ impl FailureLook<'_> {
             {
                 fail(FailureCode::RequestUnanswered, TimeOwner::Server, open.since)
             }
+            (OpenPart::Request, Some(fin), Some(_)) if open.is_certain && unless_server(fin) => {
+                fail(FailureCode::RequestCut, TimeOwner::Client, fin)
+            }
             (OpenPart::Request, _, Some(fin)) if open.is_certain => {
                 fail(FailureCode::RequestClosed, TimeOwner::Server, fin)
             }
             (OpenPart::Request, Some(_), None)
-                if self.end.time_ns - open.since.time_ns >= self.end.patience_ns =>
+                if self.end.time_ns - open.since.time_ns >= self.end.patience_ns.max(SILENT_NS) =>
             {
                 fail(FailureCode::RequestUnanswered, TimeOwner::Server, open.since)
             }
@@ -252,7 +286,12 @@ impl FailureLook<'_> {
         let by =
             if code == FailureCode::RequestCut { TimeOwner::Client } else { TimeOwner::Server };
         let ended = self.ended();
-        let long = self.ended_ns() - open.since.time_ns >= self.end.patience_ns;
+        let mut patience_ns = self.end.patience_ns;
+        if code == FailureCode::AnswerStalled {
+            // A capture may end in the middle of any transfer.
+            patience_ns = patience_ns.max(SILENT_NS);
+        }
+        let long = self.ended_ns() - open.since.time_ns >= patience_ns;
         (long && ended == FailureEnd::Open)
             .then(|| self.exchange_failure(code, by, open.since, open))
     }
@@ -270,6 +309,13 @@ impl FailureLook<'_> {
             title: open.title.clone(),
             ..self.failure(code, owner, since)
         }
+    }
+
+    /// Whether the server closed while the client was in the middle of sending.
+    fn closed_in_stream(&self) -> bool {
+        let begun = self.side(ConnectionSide::Client).run.since;
+        let fin = self.side(ConnectionSide::Server).fin;
+        begun.zip(fin).is_some_and(|(begun, fin)| begun.time_ns < fin.time_ns)
     }
 
     fn any_fin(&self) -> bool {
@@ -314,7 +360,8 @@ impl FailureLook<'_> {
             ended: self.ended(),
             bytes: 0,
             announced: None,
-            alert: None,
+            refusal: None,
+            notice: None,
             title: None,
         }
     }

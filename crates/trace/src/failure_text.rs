@@ -1,9 +1,12 @@
 //! Failed connections as text: what happened, to whom, since when, and what to check. It computes no figures.
 
-use crate::failure::{ConnectionFailure, FailureEnd};
+use crate::address;
+use crate::failure::{ConnectionFailure, FailureEnd, TlsRefusal};
+use crate::link::{UnreachableNotice, UnreachableReason};
 use crate::report::FailureEndpoint;
 use crate::sentence::format_span;
 use model::failure_code::FailureCode;
+use model::limit::TimeOwner;
 
 /// The figures of a sentence.
 #[derive(Debug)]
@@ -64,6 +67,9 @@ fn describe_code(words: &FailureWords<'_>) -> String {
         None => format!("{} bytes", first.bytes),
     };
     match first.code {
+        FailureCode::ConnectRefused if first.notice.is_some() => {
+            first.notice.as_deref().map_or_else(String::new, describe_notice)
+        }
         FailureCode::ConnectRefused => {
             "the server answered the SYN with a reset: refused".to_owned()
         }
@@ -74,10 +80,7 @@ fn describe_code(words: &FailureWords<'_>) -> String {
         FailureCode::AcceptQueueFull => format!(
             "the server kept repeating its SYN-ACK and ignored the client's data for {waited}"
         ),
-        FailureCode::TlsRefused => format!(
-            "the handshake of TLS ended with alert {}: what the {owner} offered was not accepted",
-            first.alert.unwrap_or(0)
-        ),
+        FailureCode::TlsRefused => describe_refusal(first.refusal, owner),
         FailureCode::RequestUnanswered => {
             format!("a request{title} had no answer for {waited}{}", describe_end(first.ended))
         }
@@ -123,6 +126,27 @@ fn describe_code(words: &FailureWords<'_>) -> String {
     }
 }
 
+fn describe_notice(notice: &UnreachableNotice) -> String {
+    let why = match notice.reason {
+        UnreachableReason::Network => "there is no route",
+        UnreachableReason::Host => "the host is not reached",
+        UnreachableReason::Port => "nobody listens on that port",
+        UnreachableReason::Prohibited => "a firewall forbids it",
+    };
+    format!("{} answered the SYN by ICMP: {why}", address::ip(notice.by))
+}
+
+fn describe_refusal(refusal: Option<TlsRefusal>, owner: &str) -> String {
+    let how = match refusal {
+        Some(TlsRefusal::Alert(alert)) => format!("alert {alert}"),
+        Some(TlsRefusal::SealedAlert) | None => "an encrypted alert".to_owned(),
+        Some(TlsRefusal::OtherProtocol) => {
+            return "the server answered the hello of TLS in another protocol".to_owned();
+        }
+    };
+    format!("the handshake of TLS ended with {how}: what the {owner} offered was not accepted")
+}
+
 fn describe_end(end: FailureEnd) -> &'static str {
     use crate::event::ConnectionSide::{Client, Server};
     match end {
@@ -138,6 +162,9 @@ fn describe_end(end: FailureEnd) -> &'static str {
 pub fn suggest_check(failure: &ConnectionFailure) -> String {
     let owner = failure.owner.name();
     match failure.code {
+        FailureCode::ConnectRefused if failure.owner == TimeOwner::Network => {
+            "Check the rules and routes of the router or firewall that answered, and that the server is up".to_owned()
+        }
         FailureCode::ConnectRefused => {
             "Check that the program runs and listens on that address and port, and that no firewall rejects".to_owned()
         }
@@ -150,6 +177,9 @@ pub fn suggest_check(failure: &ConnectionFailure) -> String {
         FailureCode::AcceptQueueFull => {
             "The accept queue is full: check that the program accepts connections, and its backlog (net.core.somaxconn)"
                 .to_owned()
+        }
+        FailureCode::TlsRefused if failure.refusal == Some(TlsRefusal::OtherProtocol) => {
+            "Check the port, and that TLS is switched on for it at the server".to_owned()
         }
         FailureCode::TlsRefused => {
             "Check the certificate, its name and dates, and the versions that both sides allow".to_owned()

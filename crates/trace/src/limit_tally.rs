@@ -69,6 +69,9 @@ pub struct LimitCell {
 #[derive(Clone, Debug, Default)]
 pub struct LimitTally {
     pub transactions: u64,
+    /// Connections, and those of them without transactions to judge: with one direction captured, or overlapping requests.
+    pub connections: u64,
+    pub unjudged: u64,
     /// By place and owner.
     pub bands: TimeBands,
     /// The users' wait in nanoseconds.
@@ -82,6 +85,9 @@ pub struct LimitTally {
     cells: Vec<LimitCell>,
 }
 
+/// A message of so many packets is no bulk, as in the rules of transfers.
+const FEW_PACKETS: u64 = 4;
+
 impl LimitTally {
     /// Adds a transaction of a connection.
     pub fn add(&mut self, transaction: &TracedTransaction, connection: u32) {
@@ -93,16 +99,28 @@ impl LimitTally {
         let numbers = transaction.request.numbers;
         let server = (TransactionPlace::Server, Limit::ServerThink, transaction.server_ns);
         let unknown = (TransactionPlace::Server, Limit::Unknown, transaction.unknown_ns);
-        let queue = (TransactionPlace::Request, Limit::LinkRate, transaction.queue_ns);
-        let tail = (TransactionPlace::Response, Limit::LinkRate, transaction.tail_ns);
-        let path = (TransactionPlace::Path, Limit::Latency, transaction.latency_ns);
+        // A few packets fill no link: what delays them is the path.
+        let is_bulk = |phase: &TransferPhase| phase.packets > FEW_PACKETS;
+        let mut queue_ns = transaction.queue_ns;
+        let mut tail_ns = transaction.tail_ns;
+        let mut path_ns = transaction.latency_ns;
+        if !is_bulk(&transaction.request) {
+            path_ns += std::mem::take(&mut queue_ns);
+        }
+        if !transaction.response.as_ref().is_some_and(is_bulk) {
+            path_ns += std::mem::take(&mut tail_ns);
+        }
+        let queue = (TransactionPlace::Request, Limit::LinkRate, queue_ns);
+        let tail = (TransactionPlace::Response, Limit::LinkRate, tail_ns);
+        let path = (TransactionPlace::Path, Limit::Latency, path_ns);
         let lost = (TransactionPlace::Setup, Limit::Loss, transaction.setup_lost_ns);
         let setup = transaction.setup_ns - transaction.setup_lost_ns;
         let setup = (TransactionPlace::Setup, Limit::Connect, setup);
-        for (place, limit, ns) in [server, unknown, queue, tail, path, lost, setup] {
+        let hidden = (TransactionPlace::Response, Limit::LossSuspected, transaction.lost_ns);
+        for (place, limit, ns) in [server, unknown, queue, tail, hidden, path, lost, setup] {
             if ns > 0 {
                 let (from_ns, from, to) = match (place, &transaction.response) {
-                    (TransactionPlace::Response, Some(response)) => {
+                    (TransactionPlace::Response, Some(response)) if limit == Limit::LinkRate => {
                         (response.to_ns, response.numbers.last, response.numbers.last)
                     }
                     (_, Some(response)) => {
@@ -162,6 +180,8 @@ impl LimitTally {
 
     pub fn add_tally(&mut self, other: &LimitTally) {
         self.transactions += other.transactions;
+        self.connections += other.connections;
+        self.unjudged += other.unjudged;
         self.bands.merge(&other.bands);
         self.total_ns += other.total_ns;
         self.working_ns += other.working_ns;

@@ -7,6 +7,7 @@
 mod ip;
 mod layer;
 mod link_header;
+mod notice;
 mod overlay;
 mod tags;
 
@@ -18,6 +19,7 @@ use layer::{FrameLayer, NextLayer};
 use tags::PathTags;
 
 pub use layer::NonTcpFrame;
+pub use notice::{UnreachableNotice, UnreachableReason};
 
 /// Layers that are peeled before giving up: tags, labels and tunnels together.
 /// Deeper nesting is a damaged or hostile capture.
@@ -28,6 +30,8 @@ const MAX_LAYERS: usize = 24;
 pub enum CarriedSegment<'a> {
     Tcp(IpSegment<'a>),
     Udp(IpSegment<'a>),
+    /// A packet of TCP could not be delivered.
+    Notice(UnreachableNotice),
 }
 
 /// The packet of TCP or UDP in a frame.
@@ -59,6 +63,7 @@ pub fn find_segment<'a>(frame: &CapturedFrame<'a>) -> Result<CarriedSegment<'a>,
                     wire = carried.length as usize;
                     next
                 }
+                IpPayload::Notice(notice) => return Ok(CarriedSegment::Notice(notice)),
                 IpPayload::Tunnel(next) => next,
             },
         };

@@ -114,7 +114,16 @@ impl PendingExchange {
         if let Some(open) = telling.or(asking) {
             return open;
         }
+        // Tickets are no answer.
+        let only_tickets =
+            conversation.talk.tickets().is_some_and(|tickets| tickets.to == server_to);
         match progress.last_speaker {
+            Some(_) if only_tickets && conversation.talk.asks_sealed() => {
+                let mut found = PendingExchange::nothing(OpenPart::Request, asked);
+                found.bytes = asked.bytes.cast_signed();
+                found.is_certain = true;
+                found
+            }
             None => PendingExchange::nothing(OpenPart::Unknown, told),
             Some(ConnectionSide::Server)
                 if conversation.directions[0].acked + unneeded < server_to =>
@@ -136,7 +145,8 @@ impl PendingExchange {
             Some(ConnectionSide::Client) => {
                 let mut found = PendingExchange::nothing(OpenPart::Request, asked);
                 found.bytes = asked.bytes.cast_signed();
-                found.is_certain = is_tls && !has_spoken;
+                let is_read = is_tls || conversation.talk.protocol == PayloadProtocol::Http;
+                found.is_certain = is_read && !has_spoken;
                 found
             }
         }

@@ -84,6 +84,8 @@ pub struct TcpOptions {
     pub stamps: Option<TimestampOption>,
     /// Bytes that the blocks of a selective acknowledgement name.
     pub sacked: u32,
+    /// Some of them were not captured.
+    pub is_cut: bool,
 }
 
 /// Why a TCP header is invalid.
@@ -133,7 +135,10 @@ impl<'a> TcpPacket<'a> {
             flags: bytes[13],
             window: u16_at(bytes, 14, true),
             checksum: u16_at(bytes, 16, true),
-            options: TcpOptions::read(&bytes[HEADER..header_length]),
+            options: TcpOptions {
+                is_cut: header_length < header,
+                ..TcpOptions::read(&bytes[HEADER..header_length])
+            },
             length,
             payload,
         })
@@ -210,6 +215,7 @@ mod tests {
             sack_permitted: true,
             stamps: Some(TimestampOption { value: 9, echo: 8 }),
             sacked: 0,
+            is_cut: false,
         };
         assert_eq!(options, expected);
         let sack = [1, 1, 5, 10, 0, 0, 0, 100, 0, 0, 5, 0];

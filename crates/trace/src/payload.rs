@@ -19,6 +19,7 @@ use http::HttpDecoder;
 use need::{DecodeStep, EarlyPayload, StreamBuffer};
 use tls::TlsDecoder;
 
+pub use http::TunnelStart;
 pub use message::{HttpMessage, MessageStart};
 pub use spoken::TurnProtocol;
 
@@ -61,6 +62,10 @@ pub struct PayloadDecoder {
     pub first_data: [Option<i64>; 2],
     /// Whether needed bytes are not in the capture. Then messages are only the heads at the beginnings of packets.
     holes: bool,
+    /// Whether the server's first bytes answer a hello of TLS in another protocol.
+    in_clear: bool,
+    /// Whether the server's first bytes are a greeting that clients wait for.
+    greets: bool,
     speaking: Option<Box<ActiveDecoder>>,
 }
 
@@ -92,12 +97,23 @@ impl PayloadDecoder {
         }
         let Some(speaking) = &mut self.speaking else { return };
         let need = &mut speaking.needs[side.index()];
+        if self.protocol == PayloadProtocol::Tls && from == 0 && need.offset() == 0 {
+            self.in_clear |= side == ConnectionSide::Server && tls::is_other(packet.payload);
+        }
         if need.offset() >= from + i64::from(packet.length) {
             return;
         }
         need.add_payload(from, packet.payload, packet.length);
+        let was_http = self.protocol == PayloadProtocol::Http;
         if self.decode_available(side).is_none() {
+            let is_cut = packet.payload.len() < packet.length as usize;
             self.give_up();
+            if was_http && is_cut {
+                // Its head was not captured whole: turns, with the names of heads' first lines.
+                self.protocol = PayloadProtocol::Http;
+                self.holes = true;
+                self.note_head(side, from, packet.payload);
+            }
         }
     }
 
@@ -122,6 +138,48 @@ impl PayloadDecoder {
         both[side.index()]
             .last_record()
             .filter(|record| record.from < reached && reached < record.to)
+    }
+
+    /// Session tickets of TLS 1.3, which a server sends without being asked.
+    pub fn tickets(&self) -> Option<OffsetRange> {
+        self.tls_side(ConnectionSide::Server)?.tickets()
+    }
+
+    /// Whether the client said more than its part of the handshake of TLS 1.3.
+    pub fn asks_sealed(&self) -> bool {
+        self.is_sealed() && self.tls_side(ConnectionSide::Client).is_some_and(TlsDecoder::asks)
+    }
+
+    /// Whether a side ended the handshake of TLS 1.3 with an alert, which is encrypted.
+    pub fn has_sealed_alert(&self, side: ConnectionSide) -> bool {
+        self.is_sealed() && self.tls_side(side).is_some_and(TlsDecoder::begins_with_alert)
+    }
+
+    /// Whether the server answered a hello of TLS in another protocol.
+    pub fn answers_in_clear(&self) -> bool {
+        self.in_clear
+    }
+
+    /// Whether the server spoke first, with a greeting that clients wait for.
+    pub fn is_greeted(&self) -> bool {
+        self.greets
+    }
+
+    /// Where another protocol begins that HTTP opened: offsets of client and server.
+    pub fn tunnel(&self) -> Option<TunnelStart> {
+        match &self.speaking.as_deref()?.decoder {
+            ProtocolDecoder::Http(http) => http.tunnel(),
+            ProtocolDecoder::Tls(_) => None,
+        }
+    }
+
+    fn is_sealed(&self) -> bool {
+        self.tls_side(ConnectionSide::Server).is_some_and(TlsDecoder::is_sealed)
+    }
+
+    fn tls_side(&self, side: ConnectionSide) -> Option<&TlsDecoder> {
+        let ProtocolDecoder::Tls(both) = &self.speaking.as_deref()?.decoder else { return None };
+        Some(&both[side.index()])
     }
 
     /// Bytes of a side were acknowledged up to `acked`. Needed ones that did not come by then never will.
@@ -234,6 +292,7 @@ impl PayloadDecoder {
                 ProtocolDecoder::Tls([TlsDecoder::default(), TlsDecoder::default()])
             }
             _ => {
+                self.greets = side == ConnectionSide::Server && spoken::is_greeting(payload);
                 let spoken = match side {
                     ConnectionSide::Client => TurnProtocol::of_client(payload),
                     ConnectionSide::Server => TurnProtocol::of_server(payload),
@@ -253,6 +312,7 @@ impl PayloadDecoder {
     /// Decodes the available bytes. `None` if the bytes are not of the protocol.
     fn decode_available(&mut self, side: ConnectionSide) -> Option<()> {
         let speaking = self.speaking.as_mut()?;
+        let server_to = speaking.needs[ConnectionSide::Server.index()].start();
         let need = &mut speaking.needs[side.index()];
         loop {
             let step = match &mut speaking.decoder {
@@ -260,7 +320,17 @@ impl PayloadDecoder {
                 ProtocolDecoder::Tls(both) => {
                     let tls = &mut both[side.index()];
                     let step = tls.step(need);
+                    let begins = self.first_data[side.index()].is_none();
                     self.first_data[side.index()] = tls.first_data();
+                    let [client, server] = both;
+                    // Only a server of TLS 1.3 has sent encrypted records by then.
+                    if side == ConnectionSide::Client
+                        && begins
+                        && client.first_data().is_some()
+                        && server.first_data().is_some()
+                    {
+                        server.begin_sealed(server_to);
+                    }
                     step
                 }
             };

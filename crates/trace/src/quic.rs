@@ -324,7 +324,8 @@ impl TracedQuicConnection {
                 ended: FailureEnd::Open,
                 bytes: 0,
                 announced: None,
-                alert: None,
+                refusal: None,
+                notice: None,
                 title: None,
             }
         };

@@ -1,4 +1,4 @@
-//! Draws a connection: a bounce diagram and plots as SVG, and a self-contained page with all of them.
+//! Draws connections: a bounce diagram and plots as SVG, and a self-contained page with all of them.
 //!
 //! Other modules compute everything that it shows.
 
@@ -8,4 +8,6 @@ pub mod svg;
 
 mod bounce;
 mod connection_list;
+mod finding_card;
 mod plot;
+mod section;

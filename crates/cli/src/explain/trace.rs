@@ -37,7 +37,7 @@ pub struct ExplainTraceArgs {
     /// Print everything as JSON; docs/explain.md has the schema.
     #[arg(long)]
     json: bool,
-    /// Write a page with diagrams of the slowest connection, which needs nothing but a browser.
+    /// Write a page with all connections, and diagrams of those that failed or were slowest. It needs nothing but a browser.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write the diagrams as SVG files into this folder.
@@ -165,7 +165,7 @@ fn write_drawings(
     else {
         return Err(CommandError::Absent("no connection to draw in these captures".to_owned()));
     };
-    let drawing = reading.draw_connection(&args.files, number, report)?;
+    let drawing = reading.draw_connections(&args.files, number, report)?;
     let write = |path: &PathBuf, text: &str| {
         let written = files::create::write(path, text, 0o644);
         written.map_err(|error| {

@@ -27,9 +27,10 @@ impl TimeBands {
         bands.server = transaction.server_ns + transaction.unknown_ns;
         bands.unknown = transaction.unknown_ns;
         bands.response = transaction.response.as_ref().map_or(0, |phase| phase.ns);
-        bands.response += transaction.tail_ns + transaction.latency_ns - half;
+        bands.response += transaction.tail_ns + transaction.lost_ns + transaction.latency_ns - half;
         bands.add(TimeOwner::Network, transaction.setup_ns + transaction.latency_ns);
-        bands.add(TimeOwner::Network, transaction.queue_ns + transaction.tail_ns);
+        let delays_ns = transaction.queue_ns + transaction.tail_ns + transaction.lost_ns;
+        bands.add(TimeOwner::Network, delays_ns);
         bands.add(TimeOwner::Server, transaction.server_ns);
         for (sender, phase) in transaction.phases() {
             for cause in &phase.causes {

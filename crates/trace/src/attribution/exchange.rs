@@ -8,7 +8,7 @@ use super::message_transfer::MessageTransfer;
 use super::path::{self, PathTiming};
 use super::sender::{Ack, SenderView, SentSegment};
 use super::transaction::{ExchangeKind, MessagePackets, TracedTransaction, TransferPhase};
-use super::transfer::attribute_transfer;
+use super::transfer::{RECOVERY_NS, attribute_transfer};
 use super::turns::ConversationTurn;
 use crate::event::ConnectionSide;
 use crate::ranges::OffsetRange;
@@ -60,6 +60,7 @@ pub fn attribute_turn(
         tail_ns: 0,
         server_ns: 0,
         unknown_ns: 0,
+        lost_ns: 0,
         latency_ns: 0,
         pause_ns: 0,
         near_ns,
@@ -157,6 +158,11 @@ impl<'a> TurnContext<'a> {
             out.server_ns = p0 - arrived - out.queue_ns;
             if client.sent[request_span.last].untimed || server.sent[response_span.first].untimed {
                 out.unknown_ns = std::mem::take(&mut out.server_ns);
+            }
+            // The least time after which a lost answer comes again.
+            let long_ns = RECOVERY_NS.max(2 * (near_client + near_server));
+            if answer.jump && out.server_ns > long_ns {
+                out.lost_ns = std::mem::take(&mut out.server_ns);
             }
         }
         let from_ns = p0.max(arrived).min(p1);

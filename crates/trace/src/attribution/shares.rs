@@ -21,6 +21,8 @@ pub struct LimitEvidence {
     pub bytes: u64,
     /// The receiver's window in force then, bytes, where known.
     pub window: Option<i64>,
+    /// How long that window was well below its largest, because data in it was not read; nanoseconds.
+    pub unread_ns: i64,
 }
 
 /// The sums of one transfer, or of several.
@@ -94,10 +96,12 @@ impl LimitEvidence {
     pub fn merge(&mut self, other: &LimitEvidence) {
         let times = self.times + other.times.max(1);
         let bytes = self.bytes + other.bytes;
+        let unread_ns = self.unread_ns + other.unread_ns;
         if other.longest_ns > self.longest_ns {
             *self = *other;
         }
         self.times = times;
         self.bytes = bytes;
+        self.unread_ns = unread_ns;
     }
 }

@@ -102,6 +102,8 @@ pub struct TracedTransaction {
     pub server_ns: i64,
     /// Time between request and answer that nobody owns, because packets are missing in the capture.
     pub unknown_ns: i64,
+    /// Time between request and answer in which an answer was probably lost before the capture, and sent again.
+    pub lost_ns: i64,
     /// The path's length: round trips.
     pub latency_ns: i64,
     /// The client's pause since the answer before.
@@ -146,7 +148,8 @@ impl TracedTransaction {
     /// The total without the path's latency.
     pub fn working_ns(&self) -> i64 {
         let response = self.response.as_ref().map_or(0, |phase| phase.ns);
-        self.request.ns + self.queue_ns + self.server_ns + self.unknown_ns + response + self.tail_ns
+        let between = self.server_ns + self.unknown_ns + self.lost_ns;
+        self.request.ns + self.queue_ns + between + response + self.tail_ns
     }
 
     /// Begins with opening the connection.
@@ -159,6 +162,11 @@ impl TracedTransaction {
     pub fn phases(&self) -> impl Iterator<Item = (ConnectionSide, &TransferPhase)> {
         let request = std::iter::once((ConnectionSide::Client, &self.request));
         request.chain(self.response.iter().map(|phase| (ConnectionSide::Server, phase)))
+    }
+
+    /// The phases, to change them.
+    pub fn phases_mut(&mut self) -> impl Iterator<Item = &mut TransferPhase> {
+        std::iter::once(&mut self.request).chain(self.response.iter_mut())
     }
 
     /// When it began and ended at the capture.

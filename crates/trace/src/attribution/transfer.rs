@@ -25,7 +25,7 @@ const DELAYED_NS: i64 = 20_000_000;
 const MANY_SEGMENTS: i64 = 4;
 /// The least time after a loss that counts as recovery, in nanoseconds.
 /// The minimum retransmission timeout of Linux.
-const RECOVERY_NS: i64 = 200_000_000;
+pub const RECOVERY_NS: i64 = 200_000_000;
 
 pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
     let mut run = TransferSlicer::new(transfer);
@@ -209,8 +209,10 @@ impl<'a> TransferSlicer<'a> {
             }
         }
         let window = self.window_in_force;
-        self.shares
-            .add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes, window });
+        let unread_ns = if self.is_unread(window) { longest_ns } else { 0 };
+        let stretch =
+            LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes, window, unread_ns };
+        self.shares.add(limit, stretch);
     }
 
     /// A small segment whose delayed acknowledgement released the next packet.
@@ -377,11 +379,11 @@ impl<'a> TransferSlicer<'a> {
     /// acknowledgement each.
     fn is_aggregated_ack(&self, latest: Option<usize>) -> bool {
         let acks = &self.transfer.sender.acks;
-        let Some((before, ack)) =
-            latest.and_then(|at| Some((acks.get(at.checked_sub(1)?)?, &acks[at])))
-        else {
-            return false;
-        };
+        let Some(latest) = latest.and_then(|at| acks.get(at)) else { return false };
+        // A further one of the same data only tells the window.
+        let at = acks.partition_point(|one| one.ack < latest.ack);
+        let pair = at.checked_sub(1).and_then(|before| acks.get(before..=at));
+        let Some([before, ack]) = pair else { return false };
         let alone = (ack.time_ns - before.time_ns) * 2 >= self.transfer.round_trip_ns;
         alone && ack.ack - before.ack >= MANY_SEGMENTS * self.transfer.segment
     }

@@ -4,7 +4,7 @@
 //! has sent. When requests overlap there are no turns, and that is reported.
 
 use crate::conversation::Conversation;
-use crate::event::ConnectionSide;
+use crate::event::{ConnectionSide, PacketEvent};
 use crate::payload::{MessageStart, PayloadProtocol};
 use crate::ranges::OffsetRange;
 
@@ -35,6 +35,11 @@ const OVERLAPS: usize = 3;
 pub fn find_turns(conversation: &Conversation) -> ConversationTurns {
     match conversation.talk.protocol {
         PayloadProtocol::Multiplexed => ConversationTurns { turns: Vec::new(), multiplexed: true },
+        PayloadProtocol::Spoken(_) if is_subscribed(conversation) => {
+            let mut turns = pushed_turns(conversation, [i64::MIN; 2]);
+            name_turns(&mut turns, conversation);
+            ConversationTurns { turns, multiplexed: false }
+        }
         PayloadProtocol::Spoken(_) => named_turns(conversation),
         PayloadProtocol::Http if conversation.talk.has_holes() => named_turns(conversation),
         PayloadProtocol::Http => turns_by_heads(conversation),
@@ -74,7 +79,13 @@ fn turns_by_heads(conversation: &Conversation) -> ConversationTurns {
             status,
         }
     });
-    ConversationTurns { turns: turns.collect(), multiplexed: false }
+    let mut turns: Vec<ConversationTurn> = turns.collect();
+    if let Some(tunnel) = conversation.talk.tunnel() {
+        let spoken = turns_from(conversation, tunnel.from);
+        let pushes = is_pushed(conversation, tunnel.from);
+        turns.extend(if pushes { pushed_turns(conversation, tunnel.from) } else { spoken.turns });
+    }
+    ConversationTurns { turns, multiplexed: false }
 }
 
 /// Names turns by the heads that were captured.
@@ -122,6 +133,103 @@ impl OpenTurn {
 }
 
 fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
+    turns_from(conversation, [i64::MIN; 2])
+}
+
+/// New data from these offsets of client and server on, without session tickets.
+fn data_events(
+    conversation: &Conversation,
+    from: [i64; 2],
+) -> impl Iterator<Item = &PacketEvent> + '_ {
+    let tickets = conversation.talk.tickets().unwrap_or(OffsetRange { from: 0, to: 0 });
+    let is_ticket = move |event: &PacketEvent| {
+        event.side() == ConnectionSide::Server
+            && tickets.from <= event.seq
+            && event.end() <= tickets.to
+    };
+    let last = last_packets(conversation);
+    let counts = move |event: &&PacketEvent| {
+        event.has_new_data()
+            && event.end() > from[event.side().index()]
+            && !is_ticket(event)
+            && !is_farewell(event, last)
+    };
+    conversation.events.iter().filter(counts)
+}
+
+/// The packet with which a side of TLS only takes leave: short, the last one of all data, or of the server's before or
+/// behind a close. It belongs to no message, however long after it.
+fn is_farewell(event: &PacketEvent, last: [Option<u32>; 2]) -> bool {
+    event.length <= FAREWELL && last[event.side().index()] == Some(event.number)
+}
+
+/// Numbers of the packets of client and server that may only take leave.
+fn last_packets(conversation: &Conversation) -> [Option<u32>; 2] {
+    let closed = conversation.progress.sides.iter().any(|side| side.fin.is_some());
+    if conversation.talk.protocol != PayloadProtocol::Tls || !closed {
+        return [None; 2];
+    }
+    let data = || conversation.events.iter().rev().filter(|event| event.has_new_data());
+    let server = data().find(|event| event.side() == ConnectionSide::Server);
+    // What the server says behind it may be an answer.
+    let client = data().next().filter(|event| event.side() == ConnectionSide::Client);
+    [client, server].map(|event| event.map(|event| event.number))
+}
+
+/// Bytes of an encrypted closing notice with TLS 1.2 and GCM; with TLS 1.3 less (RFC 5288, 3; RFC 8446, 6.1).
+const FAREWELL: u32 = 31;
+
+/// Whether the client asked for messages as they come.
+fn is_subscribed(conversation: &Conversation) -> bool {
+    conversation.talk.messages[0].iter().any(|message| match &message.start {
+        MessageStart::Request(name) => SUBSCRIPTIONS.contains(&&**name),
+        MessageStart::Status(_) => false,
+    })
+}
+
+/// Requests after which the server speaks on its own account.
+const SUBSCRIPTIONS: [&str; 4] =
+    ["Redis SUBSCRIBE", "Redis PSUBSCRIBE", "Redis SSUBSCRIBE", "Redis MONITOR"];
+
+/// Whether the server says something on its own account: first of all, or after a silence, when it spoke last.
+fn is_pushed(conversation: &Conversation, from: [i64; 2]) -> bool {
+    let mut before: Option<&PacketEvent> = None;
+    data_events(conversation, from).any(|event| {
+        let last = before.replace(event);
+        let is_server = |one: &PacketEvent| one.side() == ConnectionSide::Server;
+        let goes_on =
+            |last: &PacketEvent| !is_server(last) || event.time_ns - last.time_ns <= SILENCE_NS;
+        is_server(event) && !last.is_some_and(goes_on)
+    })
+}
+
+/// What each side says by itself: nobody waits for it.
+fn pushed_turns(conversation: &Conversation, from: [i64; 2]) -> Vec<ConversationTurn> {
+    let mut turns: Vec<ConversationTurn> = Vec::new();
+    let mut before: Option<&PacketEvent> = None;
+    for event in data_events(conversation, from) {
+        let last = before.replace(event);
+        let goes_on = last.is_some_and(|last| {
+            last.side() == event.side() && event.time_ns - last.time_ns <= SILENCE_NS
+        });
+        if !goes_on {
+            turns.push(OpenTurn::default().close([None; 2], false));
+        }
+        let Some(turn) = turns.last_mut() else { continue };
+        let of = match event.side() {
+            ConnectionSide::Client => &mut turn.request,
+            ConnectionSide::Server => &mut turn.response,
+        };
+        extend_range(of, OffsetRange { from: event.seq, to: event.end() });
+    }
+    turns
+}
+
+/// A silence after which a message of a side that pushes is another one, nanoseconds.
+/// The shortest timeout of a retransmission: within one a loss may be repaired.
+const SILENCE_NS: i64 = 200_000_000;
+
+fn turns_from(conversation: &Conversation, from: [i64; 2]) -> ConversationTurns {
     let is_tls = conversation.talk.protocol == PayloadProtocol::Tls;
     let first_data = conversation.talk.first_data;
     let mut found = ConversationTurns::default();
@@ -129,7 +237,7 @@ fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
     let mut begun = false;
     let mut said_high = i64::MIN;
     let mut overlaps = 0;
-    for event in conversation.events.iter().filter(|event| event.has_new_data()) {
+    for event in data_events(conversation, from) {
         let range = OffsetRange { from: event.seq, to: event.end() };
         if event.side() == ConnectionSide::Server {
             said_high = said_high.max(event.end());

@@ -4,6 +4,7 @@
 //! jumbograms (RFC 2675).
 
 use super::layer::{FrameLayer, NextLayer, NonTcpFrame};
+use super::notice::{ICMP, ICMP_V6, UnreachableNotice};
 use super::tags::PathTags;
 use crate::bytes::u16_at;
 use crate::packet::IpSegment;
@@ -12,6 +13,8 @@ use crate::packet::IpSegment;
 pub enum IpPayload<'a> {
     Tcp(IpSegment<'a>),
     Udp(IpSegment<'a>),
+    /// A packet of TCP could not be delivered.
+    Notice(UnreachableNotice),
     /// Another packet.
     Tunnel(NextLayer),
 }
@@ -70,6 +73,9 @@ fn parse_ipv4<'a>(
     let destination = address(16);
     let protocol = bytes[9];
     if !matches!(protocol, TCP | UDP) {
+        if let Some(notice) = notice(bytes, header, protocol, source, path) {
+            return Ok(IpPayload::Notice(notice));
+        }
         path.tunnel(&source, &destination);
         return tunnel_payload(protocol, header);
     }
@@ -107,6 +113,9 @@ fn parse_ipv6<'a>(
         at += length;
     }
     if !matches!(next, TCP | UDP) {
+        if let Some(notice) = notice(bytes, at, next, source, path) {
+            return Ok(IpPayload::Notice(notice));
+        }
         path.tunnel(&source, &destination);
         return tunnel_payload(next, at);
     }
@@ -134,6 +143,18 @@ fn extension_length(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, 
         44 => 8,
         _ => return Ok(None),
     }))
+}
+
+/// What a message of ICMP behind this header says about a packet of TCP.
+fn notice(
+    bytes: &[u8],
+    header: usize,
+    protocol: u8,
+    by: [u8; 16],
+    path: &PathTags,
+) -> Option<UnreachableNotice> {
+    let message = bytes.get(header..).filter(|_| matches!(protocol, ICMP | ICMP_V6))?;
+    UnreachableNotice::read(message, protocol, by, path.number())
 }
 
 fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcpFrame> {

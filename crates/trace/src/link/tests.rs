@@ -52,6 +52,7 @@ fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
     let carried = match find_segment(&frame)? {
         CarriedSegment::Tcp(carried) => carried,
         CarriedSegment::Udp(_) => return Err(NonTcpFrame::NotTcp(17)),
+        CarriedSegment::Notice(_) => return Err(NonTcpFrame::NotTcp(1)),
     };
     let packet = TcpPacket::read(&carried, 0, 1).map_err(|_| NonTcpFrame::Broken)?;
     assert_eq!(packet.source.port.min(packet.destination.port), 80);

@@ -15,6 +15,14 @@ use crate::event::ConnectionSide;
 pub struct HttpDecoder {
     states: [HttpDecodeState; 2],
     pending_methods: VecDeque<RequestMethod>,
+    tunnel: Option<TunnelStart>,
+}
+
+/// Where the protocol begins that an upgrade or CONNECT opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunnelStart {
+    /// Offsets of its first bytes: of the client, of the server.
+    pub from: [i64; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +87,11 @@ impl HttpDecoder {
         matches!(self.states[side.index()], HttpDecodeState::Chunk | HttpDecodeState::Trailer)
     }
 
+    /// Where another protocol begins, if one was opened.
+    pub fn tunnel(&self) -> Option<TunnelStart> {
+        self.tunnel
+    }
+
     /// Reads the next thing.
     pub fn step(
         &mut self,
@@ -86,9 +99,10 @@ impl HttpDecoder {
         need: &mut StreamBuffer,
         messages: &mut [VecDeque<HttpMessage>; 2],
     ) -> DecodeStep {
+        let asked_to = messages[0].get(messages[1].len()).and_then(|request| request.to);
         let messages = &mut messages[side.index()];
         match self.states[side.index()] {
-            HttpDecodeState::Head => self.read_head(side, need, messages),
+            HttpDecodeState::Head => self.read_head(side, need, messages, asked_to),
             HttpDecodeState::Chunk => self.read_chunk(side, need, messages),
             HttpDecodeState::Trailer => self.read_trailer(side, need, messages),
             HttpDecodeState::UntilClose => {
@@ -103,6 +117,7 @@ impl HttpDecoder {
         side: ConnectionSide,
         need: &mut StreamBuffer,
         messages: &mut VecDeque<HttpMessage>,
+        asked_to: Option<i64>,
     ) -> DecodeStep {
         let Some(head) = head::parse_head(need.bytes()) else {
             return if may_become_head(side, need.bytes()) {
@@ -119,6 +134,14 @@ impl HttpDecoder {
         let Some(ParsedStart { start, body }) = parsed else { return DecodeStep::Unreadable };
         let behind = from + head.length as i64;
         let mut message = HttpMessage { from, to: None, start };
+        if side == ConnectionSide::Server && self.states == [HttpDecodeState::UntilClose; 2] {
+            // The answer ends with its head: what follows is the tunnel's.
+            message.to = Some(behind);
+            self.tunnel = asked_to.map(|asked_to| TunnelStart { from: [asked_to, behind] });
+            need.skip_to(behind);
+            messages.push_back(message);
+            return DecodeStep::Advanced;
+        }
         match body {
             Some(BodyLength::Bytes(bytes)) => {
                 message.to = Some(behind + bytes);

@@ -123,6 +123,12 @@ impl TurnProtocol {
     }
 }
 
+/// Whether a server's first bytes are a greeting: of MySQL, SMTP, FTP, POP3, IMAP or SSH. Clients say nothing before it.
+pub fn is_greeting(payload: &[u8]) -> bool {
+    const LINES: [&[u8]; 5] = [b"220 ", b"220-", b"+OK", b"* OK", b"SSH-"];
+    is_mysql_greeting(payload) || LINES.iter().any(|line| payload.starts_with(line))
+}
+
 /// A handshake of version 10: a packet of its announced length with number 0, and a version that ends with a zero.
 fn is_mysql_greeting(payload: &[u8]) -> bool {
     let [a, b, c, 0, 10, rest @ ..] = payload else { return false };

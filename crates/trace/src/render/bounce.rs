@@ -57,7 +57,7 @@ pub fn draw_bounce_diagram(
     lifelines(&mut svg, scene, bottom);
     for CompressedSilence { after, y, gap_ns } in &map.breaks {
         let cause = cause_of(scene, arrows[*after].time_ns, *gap_ns);
-        let name = cause.map_or("idle", |cause| cause.title);
+        let name = cause.map_or("silence", |cause| cause.title);
         let class = cause.map_or("idle", |cause| cause.owner);
         let height = BREAK - 6.0;
         svg.rect(&format!("band {class}"), MARGIN_LEFT, y + 3.0, RIGHT - MARGIN_LEFT, height, name);

@@ -9,14 +9,16 @@ use crate::report::{ConnectionReport, DirectionReport, TraceReport};
 /// Connections in the table: bounds the elements of the page.
 const MAX_ROWS: usize = 500;
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 13] = [
     "connection",
     "client",
     "server",
     "start",
     "waited",
+    "handshake",
     "round trip",
     "bytes",
+    "rate",
     "sent again",
     "closed windows",
     "resets",
@@ -36,27 +38,38 @@ const QUIC_COLUMNS: [&str; 10] = [
     "failure",
 ];
 
-pub fn write_connections(page: &mut String, report: &TraceReport) {
-    let mut all: Vec<&ConnectionReport> = report.connections.iter().collect();
-    all.sort_by(|a, b| {
-        let is_well = |one: &ConnectionReport| one.verdict.failures.is_empty();
-        let waited = b.verdict.total_seconds.total_cmp(&a.verdict.total_seconds);
-        is_well(a).cmp(&is_well(b)).then(waited)
-    });
-    page.push_str("<h2>Connections</h2>\n<table><thead><tr>");
+/// Writes the table; numbers of drawn connections lead to their drawings.
+pub fn write_connections(page: &mut String, report: &TraceReport, drawn: &[u32]) {
+    let all = rank_connections(report);
+    page.push_str("<h2>Connections</h2>\n");
+    if all.len() > 1 {
+        page.push_str("<p><input class=\"filter\" type=\"search\" placeholder=\"filter: address, port, cause\"> <small>a click on a column sorts, on a number draws</small></p>\n");
+    }
+    page.push_str("<table><thead><tr>");
     for name in COLUMNS {
         // Writing to a `String` cannot fail, here and below.
         let _ = write!(page, "<th>{name}</th>");
     }
     page.push_str("</tr></thead><tbody>\n");
     for connection in all.iter().take(MAX_ROWS) {
-        write_row(page, connection);
+        write_row(page, connection, drawn.contains(&connection.number));
     }
     page.push_str("</tbody></table>\n");
     let hidden = report.connections_total - all.len().min(MAX_ROWS);
     if hidden > 0 {
         let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
     }
+}
+
+/// Failed ones first, then those whose users waited longest.
+pub fn rank_connections(report: &TraceReport) -> Vec<&ConnectionReport> {
+    let mut all: Vec<&ConnectionReport> = report.connections.iter().collect();
+    all.sort_by(|a, b| {
+        let is_well = |one: &ConnectionReport| one.verdict.failures.is_empty();
+        let waited = b.verdict.total_seconds.total_cmp(&a.verdict.total_seconds);
+        is_well(a).cmp(&is_well(b)).then(waited)
+    });
+    all
 }
 
 /// Connections of QUIC, if there are any.
@@ -99,22 +112,31 @@ pub fn write_quic(page: &mut String, report: &TraceReport) {
     }
 }
 
-fn write_row(page: &mut String, of: &ConnectionReport) {
+fn write_row(page: &mut String, of: &ConnectionReport, is_drawn: bool) {
     let sum = |count: fn(&DirectionReport) -> u64| count(&of.client.sent) + count(&of.server.sent);
     let number = |page: &mut String, value: f64, text: &str| {
         let _ = write!(page, "<td data-value=\"{value}\">{text}</td>");
     };
     page.push_str("<tr>");
-    number(page, f64::from(of.number), &of.number.to_string());
+    let name = if is_drawn {
+        format!("<a href=\"#connection-{0}\">{0}</a>", of.number)
+    } else {
+        of.number.to_string()
+    };
+    number(page, f64::from(of.number), &name);
     for end in [&of.client, &of.server] {
         let _ = write!(page, "<td>{} port {}</td>", escaped(&end.address), end.port);
     }
-    let round_trip = of.rtt_s.unwrap_or(0.0);
-    for seconds in [of.start_seconds, of.verdict.total_seconds, round_trip] {
-        number(page, seconds, &axis::format_seconds(seconds));
+    let handshake = of.handshake_server_seconds.zip(of.handshake_client_seconds);
+    let handshake = handshake.map(|(server, client)| server + client);
+    for time in [Some(of.start_seconds), Some(of.verdict.total_seconds), handshake, of.rtt_s] {
+        let text = time.map_or("-".to_owned(), axis::format_seconds);
+        number(page, time.unwrap_or(-1.0), &text);
     }
     let bytes = sum(|sent| sent.unique_bytes) as f64;
     number(page, bytes, &axis::format_bytes(bytes));
+    let rate = if of.seconds > 0.0 { bytes * 8.0 / of.seconds } else { 0.0 };
+    number(page, rate, &format!("{}bit/s", axis::format_bytes(rate)));
     for count in [
         sum(|sent| sent.retransmitted_packets),
         sum(|sent| sent.zero_windows),

@@ -34,6 +34,8 @@ pub struct TransactionReport {
     pub response: Option<PhaseReport>,
     /// Time in a queue behind the capture, at the response's end.
     pub tail_seconds: f64,
+    /// Between request and answer, while an answer that was probably lost before the capture was awaited.
+    pub lost_seconds: f64,
     /// Round trips of the path.
     pub latency_seconds: f64,
     /// The client's pause before it, which is no part of the total.
@@ -106,6 +108,7 @@ impl TransactionReport {
             server_seconds: seconds(of.server_ns),
             response: of.response.as_ref().map(|response| phase(ConnectionSide::Server, response)),
             tail_seconds: seconds(of.tail_ns),
+            lost_seconds: seconds(of.lost_ns),
             latency_seconds: seconds(of.latency_ns),
             pause_seconds: seconds(of.pause_ns),
             location: TimeLocation::from(&bands),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use trace::analysis::{Analysis, AnalysisSettings};
 use trace::ingest::ingest_capture;
-use trace::render::page::draw_connection;
+use trace::render::page::{self, draw_connection};
 use trace::report::TraceReport;
 use trace::report_builder::{CaptureSource, build_report};
 
@@ -86,16 +86,25 @@ pub fn write_pcap(packets: &[PlantedPacket]) -> Vec<u8> {
         out.extend(value.to_le_bytes());
     }
     for packet in sorted {
-        let frame = packet.frame();
-        let length = frame.len() as u32;
-        let seconds = 1_700_000_000 + packet.time_ns / 1_000_000_000;
-        let fraction = packet.time_ns % 1_000_000_000;
-        for value in [seconds as u32, fraction as u32, length, length] {
-            out.extend(value.to_le_bytes());
-        }
-        out.extend(frame);
+        append_frame(&mut out, packet.time_ns, &packet.frame());
     }
     out
+}
+
+/// Appends a frame to a pcap file.
+pub fn append_frame(out: &mut Vec<u8>, time_ns: i64, frame: &[u8]) {
+    append_cut_frame(out, time_ns, frame, frame.len());
+}
+
+/// Appends a frame of which at most so many bytes were captured.
+pub fn append_cut_frame(out: &mut Vec<u8>, time_ns: i64, frame: &[u8], most: usize) {
+    let captured = &frame[..most.min(frame.len())];
+    let seconds = 1_700_000_000 + time_ns / 1_000_000_000;
+    let fraction = time_ns % 1_000_000_000;
+    for value in [seconds as u32, fraction as u32, captured.len() as u32, frame.len() as u32] {
+        out.extend(value.to_le_bytes());
+    }
+    out.extend(captured);
 }
 
 /// The report of a capture of these packets.
@@ -109,10 +118,14 @@ fn report_of(packets: &[PlantedPacket]) -> TraceReport {
 
 /// The report of a capture of these packets, with these limits.
 pub fn report_with(packets: &[PlantedPacket], settings: AnalysisSettings) -> TraceReport {
-    let bytes = write_pcap(packets);
+    report_of_file(&write_pcap(packets), settings)
+}
+
+/// The report of a capture file, with these limits.
+pub fn report_of_file(bytes: &[u8], settings: AnalysisSettings) -> TraceReport {
     let mut analysis = Analysis::new(settings);
     let mut source = CaptureSource::default();
-    ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
+    ingest_capture(&mut analysis, &mut source, "planted", bytes, |_| ()).unwrap();
     build_report(analysis.finish(), source)
 }
 
@@ -125,6 +138,18 @@ pub fn draw(packets: &[PlantedPacket], number: u32) -> String {
     ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
     let scene = analysis.scene(number).unwrap();
     draw_connection(&scene, &report_of(packets)).page
+}
+
+/// The page of a connection, and of those that a page draws beside it.
+pub fn draw_all(packets: &[PlantedPacket], number: u32) -> String {
+    let report = report_of(packets);
+    let beside = page::further_connections(&report, number);
+    let settings = AnalysisSettings { only: Some(number), beside, ..AnalysisSettings::default() };
+    let mut analysis = Analysis::new(settings);
+    let mut source = CaptureSource::default();
+    let bytes = write_pcap(packets);
+    ingest_capture(&mut analysis, &mut source, "planted", &bytes[..], |_| ()).unwrap();
+    page::draw_connections(&analysis.scenes(), &report).page
 }
 
 /// Code and owner of the first cause; empty without one.

@@ -154,6 +154,50 @@ pub const ROWS: &[FailureRow] = &[
         },
     },
     FailureRow {
+        name: "certificate refused by an encrypted alert",
+        cause: "TLS_REFUSED server",
+        script: |one| {
+            one.handshake().hello().records(false, 600, 605).wait(20);
+            one.records(true, 19, 24).client(RST | ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "certificate of the client missing, by an encrypted alert",
+        cause: "TLS_REFUSED client",
+        script: |one| {
+            one.handshake().sealed_hello().records(true, 200, 205).wait(20);
+            one.records(false, 19, 24).server(FIN | ACK, b"").client(FIN | ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "hello answered in clear",
+        cause: "TLS_REFUSED server",
+        script: |one| {
+            one.handshake().client(ACK, &HELLO).wait(20);
+            one.server(ACK, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            one.server(FIN | ACK, b"").client(FIN | ACK, b"").wait(20).server(ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "tickets of TLS, then a close instead of an answer",
+        cause: "REQUEST_CLOSED server",
+        script: |one| {
+            one.handshake().sealed_hello().records(true, 200, 205).wait(20);
+            one.records(false, 250, 255).records(false, 250, 255).client(ACK, b"").wait(50);
+            one.server(FIN | ACK, b"").records(true, 19, 24).client(FIN | ACK, b"").wait(20);
+            one.server(ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "tickets of TLS, and never an answer",
+        cause: "REQUEST_UNANSWERED server",
+        script: |one| {
+            one.handshake().sealed_hello().records(true, 200, 205).wait(20);
+            one.records(false, 250, 255).records(false, 250, 255).client(ACK, b"");
+            one.wait(5_000).probe(true).wait(20).server(ACK, b"");
+        },
+    },
+    FailureRow {
         name: "record of an answer reset",
         cause: "ANSWER_CUT server",
         script: |one| {
@@ -226,6 +270,7 @@ pub const ROWS: &[FailureRow] = &[
         cause: "ANSWER_STALLED server",
         script: |one| {
             one.handshake().ask().wait(20).answer(100_000, 20_000).client(ACK, b"");
+            one.wait(2_000).probe(true).wait(20).server(ACK, b"");
         },
     },
     FailureRow {
@@ -239,6 +284,14 @@ pub const ROWS: &[FailureRow] = &[
                 .client(ACK, b"")
                 .wait(20)
                 .server(RST | ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "request given up by a close",
+        cause: "REQUEST_CUT client",
+        script: |one| {
+            one.handshake().ask().wait(20).server(ACK, b"").wait(30).client(FIN | ACK, b"");
+            one.wait(20).server(FIN | ACK, b"").client(ACK, b"");
         },
     },
     FailureRow {

@@ -1,6 +1,6 @@
 //! Connections that fail: every way, with the planted cause, alone and among healthy ones.
 
-use crate::capture::{PlantedPacket, analyse, draw, first_cause};
+use crate::capture::{PlantedPacket, analyse, draw, draw_all, first_cause};
 use crate::failure_rows::{FailureRow, ROWS};
 use crate::healthy_rows::HEALTHY;
 use crate::script::{ONE_WAY_MS, ScriptedConnection};
@@ -104,13 +104,32 @@ fn half_of_a_conversation_blames_nobody() {
 }
 
 #[test]
+fn the_page_draws_every_connection_that_a_finding_names() {
+    let mut packets = packets_of(&ROWS[0], 1, 0);
+    for number in 2..40 {
+        packets.extend(bystander(number, 100 * i64::from(number)));
+    }
+    let page = draw_all(&packets, 2);
+    assert_eq!(page.matches("<section ").count(), 16, "the limit of drawn connections");
+    let at = |number: u32| page.find(&format!("<section id=\"connection-{number}\">"));
+    assert!(at(2) < at(1) && at(1).is_some(), "the chosen one first, then the failed one");
+    let whole = page.split("<section ").next().unwrap();
+    assert!(whole.contains("refused") && whole.contains("href=\"#connection-1\""));
+}
+
+#[test]
 fn the_page_has_the_failure_first_and_every_connection() {
     let mut packets = packets_of(&ROWS[0], 1, 0);
     packets.extend(bystander(2, 100));
     let page = draw(&packets, 1);
     let failure = page.find("Failed: refused connections").unwrap();
     assert!(failure < page.find("<h2>Over time").unwrap());
+    assert!(page.contains("id=\"CONNECT_REFUSED\"") && page.contains("id=\"c1-CONNECT_REFUSED\""));
+    assert!(
+        page.contains("<section id=\"connection-1\">") && page.contains("href=\"#connection-1\"")
+    );
     let list = page.split("<h2>Connections</h2>").nth(1).unwrap();
+    let list = list.split("</table>").next().unwrap();
     assert_eq!(list.matches("<tr>").count(), 3, "a head and two connections");
     let refused = list.find("CONNECT_REFUSED · server").unwrap();
     assert!(refused < list.find("20002").unwrap(), "failed ones first");

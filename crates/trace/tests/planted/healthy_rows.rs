@@ -93,6 +93,37 @@ pub const HEALTHY: &[FailureRow] = &[
         },
     },
     FailureRow {
+        name: "a server that speaks on its own account in a tunnel",
+        cause: "",
+        script: |one| {
+            one.handshake().upgrade();
+            for _ in 0..3 {
+                one.wait(4_000).server(ACK, b"\x81\x05hello").client(ACK, b"");
+            }
+            one.client(ACK, b"\x81\x85abcdhello").wait(20).server(ACK, b"");
+        },
+    },
+    FailureRow {
+        name: "an answer of TLS behind its tickets",
+        cause: "",
+        script: |one| {
+            one.handshake().sealed_hello().records(true, 200, 205).wait(20);
+            one.records(false, 250, 255).records(false, 250, 255).client(ACK, b"").wait(50);
+            one.records(false, 900, 905).client(ACK, b"").close();
+        },
+    },
+    FailureRow {
+        name: "a stream that its server ends",
+        cause: "",
+        script: |one| {
+            one.handshake().client(ACK, b"cookie").wait(20).server(ACK, b"\x01");
+            for _ in 0..30 {
+                one.client(ACK, &[b'x'; 1_400]).wait(20).server(ACK, b"");
+            }
+            one.server(FIN | ACK, b"").client(ACK, &[b'x'; 1_400]).wait(20).server(RST, b"");
+        },
+    },
+    FailureRow {
         name: "a window that opens again",
         cause: "",
         script: |one| {

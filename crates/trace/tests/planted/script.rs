@@ -83,6 +83,12 @@ impl ScriptedConnection {
         self
     }
 
+    /// A packet of a side that is lost before the capture.
+    pub fn lose(&mut self, is_client: bool) -> &mut ScriptedConnection {
+        self.next_id(is_client);
+        self
+    }
+
     fn next_id(&mut self, is_client: bool) -> u16 {
         let id = &mut self.ids[usize::from(!is_client)];
         *id += 1;
@@ -139,10 +145,27 @@ impl ScriptedConnection {
         self
     }
 
+    /// A request that makes a tunnel of the connection.
+    pub fn upgrade(&mut self) -> &mut ScriptedConnection {
+        self.client(
+            ACK,
+            b"GET /feed HTTP/1.1\r\nHost: shop.example\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+        );
+        self.wait(2 * ONE_WAY_MS).server(
+            ACK,
+            b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+        )
+    }
+
     /// Hellos of TLS.
     pub fn hello(&mut self) -> &mut ScriptedConnection {
         self.client(ACK, &record(22, 1, 200)).wait(2 * ONE_WAY_MS);
         self.server(ACK, &record(22, 2, 900)).wait(5)
+    }
+
+    /// The handshake of TLS 1.3.
+    pub fn sealed_hello(&mut self) -> &mut ScriptedConnection {
+        self.hello().records(false, 600, 605).wait(20).records(true, 53, 58)
     }
 
     /// The first `sent` bytes of records of application data with so many bytes.

@@ -38,8 +38,8 @@ impl TraceReader<'_> {
         Ok(report)
     }
 
-    /// Reads the files again for the packets of one connection.
-    pub fn draw_connection(
+    /// Reads the files again for the packets of this connection, and of those that failed or waited longest.
+    pub fn draw_connections(
         &self,
         files: &[PathBuf],
         number: u32,
@@ -47,12 +47,14 @@ impl TraceReader<'_> {
     ) -> Result<RenderedPage, CommandError> {
         let mut settings = self.settings.clone();
         settings.only = Some(number);
+        settings.beside = page::further_connections(report, number);
         let (analysis, _) = self.analyse(files, &settings)?;
-        let scene = analysis.scene(number).ok_or_else(|| {
+        let scenes = analysis.scenes();
+        if scenes.first().is_none_or(|scene| scene.number != number) {
             let count = report.connections_total;
-            CommandError::Absent(format!("no connection {number}; there are {count}"))
-        })?;
-        Ok(page::draw_connection(&scene, report))
+            return Err(CommandError::Absent(format!("no connection {number}; there are {count}")));
+        }
+        Ok(page::draw_connections(&scenes, report))
     }
 
     fn analyse(

@@ -158,6 +158,10 @@ fn describe_no_finding(report: &TraceReport) -> String {
             "Whose {} that was cannot be told: its packets are not in the capture.",
             span(verdict.owners.unknown)
         ),
+        _ if !verdict.healthy && report.capture.one_way_connections > 0 => {
+            "Nothing can be judged: of the connections only one direction is in the capture."
+                .to_owned()
+        }
         _ => "Nothing stands out: no part of this is worth changing.".to_owned(),
     };
     format!("{text}\n")
