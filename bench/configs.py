@@ -17,7 +17,7 @@ def steelyard(setting):
     # With `fast` no exchange is measured. The difference between both modes is the cost of measuring.
     measured = 'sample = "off"' if setting.fast and setting.kind != "rules" else ""
     if setting.kind == "explained" and not setting.fast:
-        front = 'objective = { available = "99.9%", fast = "300ms" }'
+        front = 'objective = { availability = "99.9%", latency = "300ms" }'
     if setting.kind == "rules":
         front = steelyard_rules(1 if setting.fast else 3000)
     return f"""[global]

@@ -63,7 +63,7 @@ fn state_of_earlier_versions_is_taken_up_and_could_be_read_by_them_again() {
         });
         let process = place.start();
         let said = process.output();
-        assert!(!said.contains("state-set-aside") && !said.contains("not-kept"), "{said}");
+        assert!(!said.contains("state-set-aside") && !said.contains("not-saved"), "{said}");
         let status = place.status();
         let found = |name: &str| {
             let of_name = status.pools[0].servers.iter().find(|server| server.name == name);

@@ -45,7 +45,7 @@ fn cores_of(
 ) -> (Option<i32>, Value) {
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", inside.name()]).arg(program());
-    command.args(["doctor", "cores", "--interface", interface, "--json", "--kept"]).arg(kept);
+    command.args(["doctor", "cores", "--interface", interface, "--json", "--undo-file"]).arg(kept);
     let done = command.args(arguments).output().expect("started");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     let read = serde_json::from_str(&said);

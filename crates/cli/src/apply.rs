@@ -44,7 +44,7 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "HOST")]
     pair: Option<String>,
     /// With --pair: although the other member has what this one does not; it is written over.
-    #[arg(long, requires = "pair")]
+    #[arg(long = "overwrite-peer", requires = "pair")]
     level: bool,
     #[command(flatten)]
     saving: SaveArgs,

@@ -28,7 +28,7 @@ Examples:
   steelyard bench http http://127.0.0.1:8080/ --rate 5000       5,000 requests a second, whatever happens
   steelyard bench http http://shop.example/ --rate 1000 --repeat 10 -o base.json
   steelyard bench serve 0.0.0.0:7007                            the other end of `connect`
-  steelyard bench stream 192.0.2.7:7008 --carrier tcp,udp       throughput; there: bench serve --stream
+  steelyard bench stream 192.0.2.7:7008 --transport tcp,udp       throughput; there: bench serve --stream
   steelyard bench connect 192.0.2.7:7007 --close client         connections a second
   steelyard bench agent 192.0.2.7:7009 --token-file token       makes load for who leads it with --agents
   steelyard compare base.json changed.json";

@@ -27,7 +27,7 @@ pub const PINS: &str = "/sys/fs/bpf/steelyard-decap";
 #[command(after_help = "\
 Examples:
   steelyard decap load --interface eth0 --from 10.10.0.0/24
-  steelyard decap load --interface eth0 --takes gue --from 10.10.0.2 --from 10.10.0.3
+  steelyard decap load --interface eth0 --encapsulation gue --from 10.10.0.2 --from 10.10.0.3
   steelyard decap show --json
   steelyard decap unload --interface eth0
 
@@ -55,7 +55,7 @@ struct DecapLoadArgs {
     #[arg(long, value_name = "NAME")]
     interface: String,
     /// Kinds that are unwrapped.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [TunnelEncapsulation::Ipip, TunnelEncapsulation::Gre, TunnelEncapsulation::Gue])]
+    #[arg(long = "encapsulation", value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [TunnelEncapsulation::Ipip, TunnelEncapsulation::Gre, TunnelEncapsulation::Gue])]
     takes: Vec<TunnelEncapsulation>,
     /// UDP port of GUE.
     #[arg(long, default_value_t = decapsulation::PORT, value_parser = clap::value_parser!(u16).range(1..))]

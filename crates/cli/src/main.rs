@@ -27,6 +27,7 @@ mod convert;
 mod decap;
 mod doctor;
 mod explain;
+mod former_flags;
 mod gateway;
 mod generations;
 mod init;
@@ -127,7 +128,10 @@ enum CliCommand {
 
 fn main() -> ExitCode {
     user_environment::choose_paths();
-    let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
+    let given = former_flags::replace_former_flags(std::env::args_os());
+    former_flags::warn_of_former_flags(&given.replaced);
+    let parsed =
+        command().try_get_matches_from(given.words).and_then(|found| Cli::from_arg_matches(&found));
     let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {

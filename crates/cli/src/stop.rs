@@ -16,12 +16,12 @@ use crate::show::unit;
 #[command(after_help = "\
 Examples:
   steelyard stop               wait for exchanges as long as the configuration says
-  steelyard stop --limit 5s    cut what is left after five seconds
+  steelyard stop --timeout 5s  cut what is left after five seconds
   steelyard stop --no-wait     return when draining has begun
   steelyard stop --detach      the kernel goes on forwarding packets")]
 pub struct StopArgs {
     /// How long exchanges may finish; without it, the configured `drain`.
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long = "timeout", value_name = "TIME", value_parser = span)]
     pub limit: Option<Duration>,
     /// Do not wait for the end.
     #[arg(long)]

@@ -33,7 +33,7 @@ use crate::outcome::finish;
 #[command(after_help = "\
 Examples:
   steelyard top                        until q; ? shows the keys
-  steelyard top --every 5s             rates and times over five seconds
+  steelyard top --interval 5s             rates and times over five seconds
   steelyard top --view servers         begin with the servers
   steelyard top --once                 one frame of everything, then end
   steelyard top --once --view causes   why exchanges fail now
@@ -42,7 +42,7 @@ Keys: arrows or j and k choose, tab changes the view, s sorts, / filters by name
 server that is chosen (each asks first), p pauses, ? helps, q quits. Without a terminal one frame is printed.")]
 pub struct TopArgs {
     /// Between two looks; rates and times cover it (100ms to 60s).
-    #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
+    #[arg(long = "interval", value_name = "TIME", value_parser = every, default_value = "1s")]
     every: Duration,
     /// Print one frame and end.
     #[arg(long)]

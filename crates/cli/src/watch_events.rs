@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use api::types::{Event, Level};
 use daemon::event_kinds::event_kinds;
+use model::config::renamed_event;
 use model::config::suggestion::nearest_match;
 
 use crate::common_args::{DaemonArgs, block_on};
-use crate::outcome::{CommandError, CommandOutcome, finish, json_line};
+use crate::outcome::{CommandError, CommandOutcome, finish, json_line, print_note};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::unit::moment;
@@ -36,9 +37,10 @@ pub fn run(args: &WatchArgs) -> ExitCode {
 }
 
 async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> {
-    check_kinds(&args.on)?;
+    let on: Vec<String> = args.on.iter().map(|kind| current_kind(kind)).collect();
+    check_kinds(&on)?;
     let client = args.contact.client()?;
-    let wanted = |event: &Event| args.on.is_empty() || args.on.contains(&event.what);
+    let wanted = |event: &Event| on.is_empty() || on.contains(&event.what);
     let show = |event: &Event| -> Result<(), CommandError> {
         if wanted(event) {
             screen::print(&render_event(event, args.contact.json)?)?;
@@ -61,6 +63,13 @@ async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> 
         })
         .await?;
     failed.map_or(Ok(CommandOutcome::Done), Err)
+}
+
+/// The name of a kind of event, with a warning if it has another one now.
+fn current_kind(kind: &str) -> String {
+    let Some(now) = renamed_event(kind) else { return kind.to_owned() };
+    print_note(&format!("warning: the event `{kind}` is called `{now}` now\n"));
+    now.to_owned()
 }
 
 /// Refuses kinds that no event has: nobody should wait for them.

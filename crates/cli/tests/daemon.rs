@@ -199,7 +199,7 @@ fn a_change_is_planned_applied_refused_and_taken_back() {
         .filter_map(|one| one["generation"].as_u64())
         .collect();
     assert_eq!(numbers, [3, 2, 1]);
-    assert!(daemon.say(0, &["stop", "--limit", "5s"]).ends_with("stopped\n"));
+    assert!(daemon.say(0, &["stop", "--timeout", "5s"]).ends_with("stopped\n"));
     assert!(daemon.process.borrow_mut().wait().unwrap().success());
     assert!(daemon.say(2, &["status"]).contains("no daemon at"));
 }

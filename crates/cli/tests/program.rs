@@ -335,7 +335,7 @@ fn stop_waits_until_the_daemon_is_gone() {
     let place = SocketDir::new("stop");
     let stopping = Stopping { limit_ms: 20_000, connections: 3, in_flight: 1 };
     let requests = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
-    let (code, out, err) = parts(&steelyard(&socket(&place), &["stop", "--limit", "20s"]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["stop", "--timeout", "20s"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("draining: 3 connections, 1 in flight, at most 20s;"), "{out}");
     assert!(out.ends_with("\nstopped\n"), "{out}");

@@ -138,7 +138,7 @@ mod tests {
             "{ set = [\"X-C: v1\", \"X-B: {client}\"] }",
             "{ set = [\"X-A: {client}\", \"X-B: {client}\"] }",
             "{ set = [\"X-A: v1\", \"X-B: {scheme}\"] }",
-            "{ set = [\"X-A: v1\"], answer-set = [\"X-B: {client}\"] }",
+            "{ set = [\"X-A: v1\"], response-set = [\"X-B: {client}\"] }",
             "{ set = [\"X-A: \\t1\", \"X-B: {client}\"] }",
         ] {
             assert_ne!(first, shape(other), "{other}");

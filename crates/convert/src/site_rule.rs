@@ -72,14 +72,14 @@ impl RewriteEdits {
 
     /// Sets a field of the answer.
     pub fn set_answer_field(&mut self, name: &str, template: &str) {
-        self.forget(&["answer-set", "answer-remove", "response-add"], name);
-        self.push_field("answer-set", name, value::quote(&format!("{name}: {template}")));
+        self.forget(&["response-set", "response-remove", "response-add"], name);
+        self.push_field("response-set", name, value::quote(&format!("{name}: {template}")));
     }
 
     /// Removes a field from the answer.
     pub fn remove_answer_field(&mut self, name: &str) {
-        self.forget(&["answer-set", "answer-remove", "response-add"], name);
-        self.push_field("answer-remove", name, value::quote(name));
+        self.forget(&["response-set", "response-remove", "response-add"], name);
+        self.push_field("response-remove", name, value::quote(name));
     }
 
     /// Takes back the fields of a name that were added to the answer.
@@ -103,7 +103,7 @@ impl RewriteEdits {
     /// The edits of an answer of the balancer, which has no fields of a server that set ones could replace.
     pub fn for_own_answer(&self) -> RewriteEdits {
         let mut out = self.clone();
-        for edit in out.edits.iter_mut().filter(|edit| edit.key == "answer-set") {
+        for edit in out.edits.iter_mut().filter(|edit| edit.key == "response-set") {
             let field = KeyValue::new("field", std::mem::take(&mut edit.value));
             edit.key = "response-add";
             edit.value = value::table(&[field, KeyValue::new("own", "true")]);

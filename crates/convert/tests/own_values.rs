@@ -59,7 +59,7 @@ const BACKENDS: &[ValueCase] = &[
     case(
         "server s 10.0.0.1:80 check inter 1s rise 3 observe layer7 error-limit 5 on-error mark-down",
         &[
-            "eject = { failures = 5, rate = 100, cut-rate = 100, volume = 5, time = \"3s\", most = \"3s\", share = 99, on = [500, \"502-504\", \"506-599\"] }",
+            "eject = { failures = 5, rate = 100, cut-rate = 100, min-requests = 5, base-time = \"3s\", max-time = \"3s\", max-percent = 99, on = [500, \"502-504\", \"506-599\"] }",
         ],
     ),
     // So many errors are one failed check.
@@ -126,7 +126,7 @@ const UPSTREAMS: &[ValueCase] = &[
     case(
         "server 10.0.0.1; server 10.0.0.2;",
         &[
-            "eject = { failures = 1, rate = 100, cut-rate = 100, volume = 1, time = \"10s\", most = \"10s\", share = 99, on = [100] }",
+            "eject = { failures = 1, rate = 100, cut-rate = 100, min-requests = 1, base-time = \"10s\", max-time = \"10s\", max-percent = 99, on = [100] }",
         ],
     ),
     case(
@@ -164,7 +164,7 @@ const SERVERS: &[ValueCase] = &[
     case(
         "",
         &[
-            "answer-remove = [\"Server\", \"X-Pad\", \"X-Accel-Expires\", \"X-Accel-Redirect\", \"X-Accel-Limit-Rate\", \"X-Accel-Buffering\", \"X-Accel-Charset\"]",
+            "response-remove = [\"Server\", \"X-Pad\", \"X-Accel-Expires\", \"X-Accel-Redirect\", \"X-Accel-Limit-Rate\", \"X-Accel-Buffering\", \"X-Accel-Charset\"]",
             "limit = { body-bytes = \"1MiB\" }",
         ],
     ),

@@ -110,8 +110,8 @@ impl FilterPlan {
         push("set", self.request.set.iter().map(template_line).collect());
         push("add", self.request.add.iter().map(template_line).collect());
         push("remove", self.request.remove.clone());
-        push("answer-set", self.response.set.iter().map(plain_line).collect());
-        push("answer-remove", self.response.remove.clone());
+        push("response-set", self.response.set.iter().map(plain_line).collect());
+        push("response-remove", self.response.remove.clone());
         push("response-add", self.response.add.iter().map(template_line).collect());
         entries
     }

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     Client,
-    /// The balancer: a limit or a command.
-    Us,
+    /// A limit or a command.
+    #[serde(alias = "us")]
+    Balancer,
     Server,
     /// The path between balancer and server, as far as the balancer can see.
     Network,
@@ -88,61 +89,61 @@ causes! {
     /// The PROXY protocol header of a trusted connection was not complete in time.
     ProxyHeaderTimeout = "proxy-header-timeout", Client, 0;
     /// The connection came from an address that the service does not accept the PROXY protocol from.
-    ProxyUntrusted = "proxy-untrusted", Us, 0;
+    ProxyUntrusted = "proxy-untrusted", Balancer, 0;
     /// A plain HTTP request on a TLS port.
     PlainOnTls = "plain-on-tls", Client, 400;
     /// The request's host requires a client certificate and its connection has none, or the other way round.
     Misdirected = "misdirected", Client, 421;
     /// The head exceeds a limit.
-    HeadTooLarge = "head-too-large", Us, 431;
+    HeadTooLarge = "head-too-large", Balancer, 431;
     /// The request target exceeds its limit.
-    TargetTooLong = "target-too-long", Us, 414;
+    TargetTooLong = "target-too-long", Balancer, 414;
     /// The request's body is longer than the service buffers, and the service rejects longer ones.
-    BodyTooLarge = "body-too-large", Us, 413;
+    BodyTooLarge = "body-too-large", Balancer, 413;
     /// The service has used up its buffer memory, and rejects further bodies.
-    BufferFull = "buffer-full", Us, 503;
+    BufferFull = "buffer-full", Balancer, 503;
     /// The whole exchange took longer than allowed.
-    WholeTimeout = "whole-timeout", Us, 504;
+    WholeTimeout = "total-timeout", Balancer, 504;
     /// The connection was closed when draining ended.
-    DrainCut = "drain-cut", Us, 0;
+    DrainCut = "drain-timeout", Balancer, 0;
     /// An operator closed the connections of the server.
-    OrderCut = "order-cut", Us, 503;
+    OrderCut = "operator-cut", Balancer, 503;
     /// The connection limit of a service or of the machine was reached.
-    ConnectionLimit = "connection-limit", Us, 503;
+    ConnectionLimit = "connection-limit", Balancer, 503;
     /// The client reached its share of connections or handshakes, and all of them were in use.
-    ClientLimit = "client-limit", Us, 429;
+    ClientLimit = "client-limit", Balancer, 429;
     /// Too many handshakes were in progress.
-    TlsHandshakeLimit = "tls-handshake-limit", Us, 0;
+    TlsHandshakeLimit = "tls-handshake-limit", Balancer, 0;
     /// No file descriptor was free.
-    NoDescriptor = "no-descriptor", Us, 503;
+    NoDescriptor = "no-descriptor", Balancer, 503;
     /// No source port was free towards the server.
-    NoSourcePort = "no-source-port", Us, 503;
+    NoSourcePort = "no-source-port", Balancer, 503;
     /// Every eligible server was at its connection limit for too long.
-    QueueTimeout = "queue-timeout", Us, 503;
+    QueueTimeout = "queue-timeout", Balancer, 503;
     /// The queue of the pool was full.
-    QueueFull = "queue-full", Us, 503;
+    QueueFull = "queue-full", Balancer, 503;
     /// Another server answered the same hedged request first.
-    HedgeLost = "hedge-lost", Us, 503;
+    HedgeLost = "hedge-lost", Balancer, 503;
     /// The queue of the pool was limited to what its servers process in time, and other requests had precedence.
-    OverloadShed = "overload-shed", Us, 503;
+    OverloadShed = "overload-shed", Balancer, 503;
     /// A circuit breaker of the pool was open: its limit was reached.
-    CircuitOpen = "circuit-open", Us, 503;
+    CircuitOpen = "circuit-open", Balancer, 503;
     /// The pool has no server that may get work.
-    NoServer = "no-server", Us, 503;
+    NoServer = "no-server", Balancer, 503;
     /// A rule denied the request.
-    RuleDenied = "rule-denied", Us, 403;
+    RuleDenied = "rule-denied", Balancer, 403;
     /// The client did not prove who it is: no password, key or token, or a wrong one.
-    Unauthenticated = "unauthenticated", Us, 401;
+    Unauthenticated = "unauthenticated", Balancer, 401;
     /// No check of a password was free in time, or an object of `[auth]` was not loaded.
-    AuthOverloaded = "auth-overloaded", Us, 503;
+    AuthOverloaded = "auth-overloaded", Balancer, 503;
     /// No server of `[auth]` gave a usable answer to whether the request may pass, and the log names why; or keys of tokens could not be fetched.
-    AuthUnanswered = "auth-unanswered", Us, 503;
+    AuthUnanswered = "auth-unanswered", Balancer, 503;
     /// A rule's rate limit rejected the request.
-    RateLimited = "rate-limited", Us, 429;
+    RateLimited = "rate-limited", Balancer, 429;
     /// A retry was needed, and the pool's retry budget was spent.
-    RetryBudget = "retry-budget", Us, 503;
+    RetryBudget = "retry-budget", Balancer, 503;
     /// An internal error of the balancer; the log has the details.
-    Internal = "internal", Us, 500;
+    Internal = "internal", Balancer, 500;
     /// The server refused the connection.
     ServerRefused = "server-refused", Server, 502;
     /// The server could not be reached.
@@ -162,7 +163,7 @@ causes! {
     /// The server stopped in the middle of its response.
     ServerBodyTimeout = "server-body-timeout", Server, 504;
     /// The server closed or reset the connection in the middle of its response.
-    ServerCut = "server-cut", Server, 502;
+    ServerCut = "response-truncated", Server, 502;
     /// The server stopped reading the request's body.
     ServerWriteTimeout = "server-write-timeout", Server, 504;
     /// The response had a status that is configured for a retry.
@@ -172,7 +173,7 @@ causes! {
     /// The response violated HTTP's framing or grammar.
     BadResponse = "bad-response", Server, 502;
     /// A tunnel (`tcp` or an upgrade) was idle for too long.
-    TunnelIdle = "tunnel-idle", Us, 0;
+    TunnelIdle = "tunnel-idle", Balancer, 0;
 }
 
 impl serde::Serialize for Cause {

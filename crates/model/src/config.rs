@@ -136,7 +136,7 @@ pub use dns::{
     NameSource, NamedAddress, ZoneConfig, ZoneKey,
 };
 pub use error_pages::{ErrorPageConfig, ErrorPageContent};
-pub use event_hook::{EventHook, hook_events};
+pub use event_hook::{EventHook, hook_events, renamed_event};
 pub use explain::{EffectiveSetting, SettingOrigins};
 pub use field_names::FieldNamePolicy;
 pub use file_root::{Config, ConfigDiff, diff};

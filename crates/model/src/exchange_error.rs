@@ -61,7 +61,7 @@ impl ErrorOrigin {
         }
         let ClassifiedOutcome { outcome, error } = classify_cause(cause);
         match (outcome, cause.side(), error) {
-            (SloOutcome::Failed, Side::Us, _) => Some(ErrorOrigin::Balancer),
+            (SloOutcome::Failed, Side::Balancer, _) => Some(ErrorOrigin::Balancer),
             (SloOutcome::Failed, Side::Server, _) => Some(ErrorOrigin::Server),
             (SloOutcome::Failed, Side::Network, _) => Some(ErrorOrigin::Network),
             (_, _, Some(TcpError::AbortedByClient | TcpError::SilentClient)) => {

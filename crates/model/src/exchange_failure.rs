@@ -62,7 +62,7 @@ impl ExchangeFailure {
             ExchangeFailure::ServerStatus => TimeOwner::Server,
             ExchangeFailure::Cause(cause) => match cause.side() {
                 Side::Client => TimeOwner::Client,
-                Side::Us => TimeOwner::Balancer,
+                Side::Balancer => TimeOwner::Balancer,
                 Side::Server => TimeOwner::Server,
                 Side::Network => TimeOwner::Network,
             },

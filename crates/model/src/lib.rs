@@ -39,6 +39,7 @@ pub mod path;
 pub mod preflight;
 pub mod query;
 pub mod refused_requests;
+pub mod renamed_flags;
 pub mod renamed_metrics;
 pub mod renamed_names;
 pub mod request_head;

@@ -89,7 +89,7 @@ pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
         Cause::ServerMarkedDown => None,
         cause => match cause.side() {
             Side::Server | Side::Network => Some(OutlierFailure::Failed),
-            Side::Client | Side::Us => None,
+            Side::Client | Side::Balancer => None,
         },
     }
 }

@@ -26,7 +26,14 @@ impl RenamedMetric {
 }
 
 /// By name.
-pub const RENAMED_METRICS: [RenamedMetric; 33] = [
+pub const RENAMED_METRICS: [RenamedMetric; 52] = [
+    RenamedMetric::new("steelyard_access_log_entries", "steelyard_access_log_lines")
+        .with_label("result", "fate"),
+    RenamedMetric::new("steelyard_affinity_assignments", "steelyard_affinity_put"),
+    RenamedMetric::new("steelyard_affinity_entries", "steelyard_affinity_held"),
+    RenamedMetric::new("steelyard_affinity_hits", "steelyard_affinity_found"),
+    RenamedMetric::new("steelyard_agent_problems", "steelyard_agent_trouble"),
+    RenamedMetric::new("steelyard_buffered_bytes", "steelyard_held_bytes"),
     RenamedMetric::new("steelyard_dns_connections", "steelyard_names_connections"),
     RenamedMetric::new("steelyard_dns_connections_open", "steelyard_names_connections_open"),
     RenamedMetric::new("steelyard_dns_listening", "steelyard_names_listening"),
@@ -61,7 +68,21 @@ pub const RENAMED_METRICS: [RenamedMetric; 33] = [
         "steelyard_packet_insight_time_seconds",
     ),
     RenamedMetric::new("steelyard_flow_samples_watched", "steelyard_packet_insight_watched"),
+    RenamedMetric::new("steelyard_link_up", "steelyard_link_alive"),
+    RenamedMetric::new("steelyard_pool_retry_backoffs", "steelyard_pool_backed_off"),
     RenamedMetric::new("steelyard_replication_unsent", "steelyard_replication_untold"),
+    RenamedMetric::new("steelyard_rule_response_bytes", "steelyard_rule_answer_bytes"),
+    RenamedMetric::new("steelyard_server_outlier_failures", "steelyard_server_judged_bad"),
+    RenamedMetric::new("steelyard_server_outlier_successes", "steelyard_server_judged_good"),
+    RenamedMetric::new("steelyard_server_outlier_truncations", "steelyard_server_judged_cut"),
+    RenamedMetric::new("steelyard_server_responses", "steelyard_server_answers"),
+    RenamedMetric::new("steelyard_server_responses_repaired", "steelyard_server_mended_answers"),
+    RenamedMetric::new(
+        "steelyard_service_auth_cache_evictions",
+        "steelyard_service_auth_answers_evicted",
+    ),
+    RenamedMetric::new("steelyard_service_auth_requests", "steelyard_service_auth_questions"),
+    RenamedMetric::new("steelyard_service_responses", "steelyard_service_answers"),
     RenamedMetric::new("steelyard_slo_aborted_late", "steelyard_users_left_late"),
     RenamedMetric::new("steelyard_slo_alarm", "steelyard_users_alarm")
         .with_label("objective", "promise"),
@@ -79,5 +100,7 @@ pub const RENAMED_METRICS: [RenamedMetric; 33] = [
     RenamedMetric::new("steelyard_slo_target_ratio", "steelyard_users_promised_ratio")
         .with_label("objective", "promise"),
     RenamedMetric::new("steelyard_slo_tcp_errors", "steelyard_users_tcp_errors"),
+    RenamedMetric::new("steelyard_source_ports_free", "steelyard_source_ports_left"),
+    RenamedMetric::new("steelyard_source_ports_time_wait", "steelyard_source_ports_resting"),
     RenamedMetric::new("steelyard_vrrp_fenced", "steelyard_vrrp_gate_shut"),
 ];

@@ -1,8 +1,9 @@
-//! The page of public names that were called otherwise before: keys and metrics.
+//! The page of public names that were called otherwise before.
 
 use std::fmt::Write;
 
-use crate::config::renamed_keys::renamed_keys;
+use crate::config::renamed_keys::{renamed_keys, renamed_words};
+use crate::renamed_flags::RENAMED_FLAGS;
 use crate::renamed_metrics::RENAMED_METRICS;
 
 /// The page, in Markdown.
@@ -14,6 +15,24 @@ pub fn render_renamed_names() -> String {
             let _ = writeln!(text, "| `{}` | `{former}` | `{}` |", key.path, key.name);
         }
     }
+    text.push_str(WORDS);
+    for word in renamed_words() {
+        for former in word.former_names {
+            let _ = writeln!(text, "| `{}` | `{former}` | `{}` |", word.path, word.name);
+        }
+    }
+    text.push_str(FLAGS);
+    for flag in RENAMED_FLAGS {
+        let _ = writeln!(
+            text,
+            "| `steelyard {}` | `{}` | `{}` |",
+            flag.verb, flag.former_name, flag.name
+        );
+    }
+    text.push_str(REPORTED);
+    for RenamedValue { place, former_name, name } in RENAMED_VALUES {
+        let _ = writeln!(text, "| {place} | `{former_name}` | `{name}` |");
+    }
     text.push_str(METRICS);
     for metric in RENAMED_METRICS {
         let label = metric.label.map_or(String::new(), |label| {
@@ -24,10 +43,76 @@ pub fn render_renamed_names() -> String {
     text
 }
 
-const KEYS: &str = "\
-# Renamed keys and metrics
+/// A value in what the daemon reports, which has its new name alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenamedValue {
+    pub place: &'static str,
+    pub former_name: &'static str,
+    pub name: &'static str,
+}
 
-Written from the schema and the list of metrics; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
+impl RenamedValue {
+    const fn new(
+        place: &'static str,
+        former_name: &'static str,
+        name: &'static str,
+    ) -> RenamedValue {
+        RenamedValue { place, former_name, name }
+    }
+}
+
+const CAUSE: &str = "causes (access log, API, metrics, `x-steelyard-cause`)";
+
+pub const RENAMED_VALUES: [RenamedValue; 10] = [
+    RenamedValue::new(CAUSE, "drain-cut", "drain-timeout"),
+    RenamedValue::new(CAUSE, "order-cut", "operator-cut"),
+    RenamedValue::new(CAUSE, "server-cut", "response-truncated"),
+    RenamedValue::new(CAUSE, "whole-timeout", "total-timeout"),
+    RenamedValue::new("access log, `by`", "us", "balancer"),
+    RenamedValue::new("objectives (API `what`, metrics, events)", "available", "availability"),
+    RenamedValue::new("objectives (API `what`, metrics, events)", "fast", "latency"),
+    RenamedValue::new(
+        "`about` of the events `budget-burning`, `budget-burn-ended`",
+        "promise",
+        "objective",
+    ),
+    RenamedValue::new("API, `side` of a cause", "us", "balancer"),
+    RenamedValue::new("`side` of `steelyard_service_causes_total`", "us", "balancer"),
+];
+
+const WORDS: &str = "
+## Values of keys, and events
+
+A file with an earlier word is read with a warning too. The words of `on` are the kinds of events. An event has its new
+name alone; `steelyard watch --on` takes the earlier one with a warning.
+
+| key | earlier word | word |
+|---|---|---|
+";
+
+const FLAGS: &str = "
+## Options of commands
+
+The earlier option works, and a line on standard error names the new one. The next minor version takes the new one alone.
+
+| command | earlier option | option |
+|---|---|---|
+";
+
+const REPORTED: &str = "
+## Values in reports and logs
+
+These have the new name alone. What filters or counts them by the earlier name needs a change. Where the API and
+`plan-change` name keys that differ, the keys have their new names too.
+
+| where | earlier | now |
+|---|---|---|
+";
+
+const KEYS: &str = "\
+# Renamed keys, options, events and metrics
+
+Written from the schema and the lists of names; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
 
 ## Keys
 

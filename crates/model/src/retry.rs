@@ -66,7 +66,7 @@ pub fn decide_retry(facts: &FailedAttempt) -> RetryDecision {
 fn is_repeatable(cause: Cause) -> bool {
     match cause.side() {
         Side::Server | Side::Network => true,
-        Side::Us => cause == Cause::NoSourcePort,
+        Side::Balancer => cause == Cause::NoSourcePort,
         Side::Client => false,
     }
 }

@@ -279,6 +279,8 @@ fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
                 "into" => told.into = Some(value),
                 // What is read has the form of what is written.
                 "from" => {}
+                // A former name is read, and not written.
+                "alias" => {}
                 other => return Err(meta.error(format!("serde's `{other}` is not known here"))),
             }
             Ok(())

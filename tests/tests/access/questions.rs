@@ -73,7 +73,7 @@ fn a_question_has_our_facts_and_nothing_that_a_client_forged() {
         assert_eq!(request.field("authorization").as_deref(), Some("Bearer t"));
         assert_eq!(request.body, b"body");
     }
-    let passed = "steelyard_service_auth_questions_total{service=\"shop\",outcome=\"passed\"} 2";
+    let passed = "steelyard_service_auth_requests_total{service=\"shop\",outcome=\"passed\"} 2";
     assert!(balancer.metrics().contains(passed));
     drop(client);
     assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
@@ -224,7 +224,7 @@ fn without_a_usable_answer_nothing_passes_unless_that_is_wanted() {
         assert!(recorder.so_far().requests.is_empty());
         let count = paths.len();
         let line = format!(
-            "steelyard_service_auth_questions_total{{service=\"shop\",outcome=\"failed\"}} {count}"
+            "steelyard_service_auth_requests_total{{service=\"shop\",outcome=\"failed\"}} {count}"
         );
         assert!(balancer.metrics().contains(&line), "{line}");
     }
@@ -237,7 +237,7 @@ fn without_a_usable_answer_nothing_passes_unless_that_is_wanted() {
     for request in recorder.so_far().requests {
         assert_eq!(request.field("x-user"), None);
     }
-    let line = "steelyard_service_auth_questions_total{service=\"shop\",outcome=\"allowed\"} 8";
+    let line = "steelyard_service_auth_requests_total{service=\"shop\",outcome=\"allowed\"} 8";
     assert!(balancer.metrics().contains(line));
 }
 
@@ -301,7 +301,7 @@ fn a_server_that_never_answers_holds_up_nobody_else() {
         let _ = std::io::Read::read_to_end(&mut &stream, &mut rest);
     });
     let rule = "auth = \"sso\"\nhttp2 = \"always\"\n[[service.shop.rule]]\nwhen = { path = \"/open\" }\nauth = \"off\"\n";
-    let keys = "timeout = \"2s\"\nat-once = 2\n";
+    let keys = "timeout = \"2s\"\nmax-concurrent = 2\n";
     let setup = asking(recorder.address(), &[silent.address()], keys).service(rule);
     let balancer = TestBalancer::start(&setup);
     let mut requests = vec![H2Request::get("/"); 6];

@@ -39,8 +39,8 @@ fn two_users_never_share_an_answer() {
     for line in [
         "steelyard_service_auth_cached_total{service=\"shop\"} 16",
         "steelyard_service_auth_admitted_total{service=\"shop\"} 20",
-        "steelyard_service_auth_questions_total{service=\"shop\",outcome=\"passed\"} 4",
-        "steelyard_service_auth_questions_total{service=\"shop\",outcome=\"refused\"} 5",
+        "steelyard_service_auth_requests_total{service=\"shop\",outcome=\"passed\"} 4",
+        "steelyard_service_auth_requests_total{service=\"shop\",outcome=\"refused\"} 5",
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }

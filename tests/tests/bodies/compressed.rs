@@ -212,7 +212,7 @@ fn a_body_that_was_cut_is_an_error_for_the_client() {
             }
         }
     }
-    balancer.wait_for_log_line("the cause", |line| line["cause"] == "server-cut");
+    balancer.wait_for_log_line("the cause", |line| line["cause"] == "response-truncated");
 }
 
 /// Reads one chunk of a response.
@@ -277,7 +277,8 @@ fn an_event_is_there_before_the_next_one_is_made() {
 fn no_more_are_compressed_at_a_time_than_was_said() {
     let server = server();
     let setup = BalancerConfig::http(&[server.address()]).global("workers = 1");
-    let balancer = TestBalancer::start(&setup.service("compress = { at-once = 1, busy = 100 }\n"));
+    let balancer =
+        TestBalancer::start(&setup.service("compress = { max-concurrent = 1, busy = 100 }\n"));
     let gzip = "Accept-Encoding: gzip\r\n";
     let mut endless = balancer.client();
     endless.send(format!("GET /endless HTTP/1.1\r\nHost: a\r\n{gzip}\r\n"));

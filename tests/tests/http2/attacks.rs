@@ -147,7 +147,7 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
     }
     let held = || -> u64 {
         let metrics = attacked.balancer.metrics();
-        let line = metrics.lines().find(|line| line.starts_with("steelyard_held_bytes "));
+        let line = metrics.lines().find(|line| line.starts_with("steelyard_buffered_bytes "));
         line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap()
     };
     // The limit per connection, and a little for each stream.

@@ -51,7 +51,7 @@ fn a_drain_is_announced_in_two_steps() {
 #[test]
 fn an_old_connection_is_ended_in_order() {
     let origins = [servers::origin("a")];
-    let lines = "http2 = { offer = \"always\", age = \"1s\" }\n";
+    let lines = "http2 = { offer = \"always\", max-age = \"1s\" }\n";
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(lines));
     in_two_steps(&balancer, |_| {});
     balancer.report_when("counted", |report| {

@@ -61,7 +61,7 @@ fn a_request_has_the_id_of_a_trusted_proxy_or_a_new_one() {
     let recorder = RecordingServer::start();
     for (trust, is_kept) in [("127.0.0.0/8", true), ("10.0.0.0/8", false)] {
         let lines = format!(
-            "trust = \"{trust}\"\nrequest-id = {{ header = \"X-Request-Id\", answer = true }}\n"
+            "trust = \"{trust}\"\nrequest-id = {{ header = \"X-Request-Id\", response = true }}\n"
         );
         let setup = ours.setup_with(&[recorder.address()], "", &lines);
         let balancer = TestBalancer::start(&setup);

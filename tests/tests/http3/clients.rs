@@ -221,7 +221,7 @@ fn a_request_that_may_go_no_further_is_answered_here() {
         assert_eq!(answer["status"], status, "{method}: {answer}");
         assert_eq!(answer["head"]["allow"], "OPTIONS", "{method}: {answer}");
         balancer.wait_for_log_line(method, |line| {
-            line["method"] == method && line["protocol"] == "HTTP/3" && line["by"] == "us"
+            line["method"] == method && line["protocol"] == "HTTP/3" && line["by"] == "balancer"
         });
     }
     assert!(server.so_far().requests.is_empty(), "nothing of it came to a server");

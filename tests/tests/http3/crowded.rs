@@ -14,7 +14,7 @@ fn handshakes_that_stop_give_way_to_others() {
     let origins = [servers::origin("a")];
     for sources in [SourceAddresses::One, SourceAddresses::Many(200)] {
         let tls = format!("tls = {{ certificates = {:?}, handshakes = 40 }}\n", ours.pair);
-        let lines = format!("{tls}http3 = {{ offer = \"on\", prove = 10 }}\n");
+        let lines = format!("{tls}http3 = {{ offer = \"on\", retry-above = 10 }}\n");
         let setup =
             BalancerConfig::http(&addresses(&origins)).service(&lines).global("workers = 1");
         let balancer = TestBalancer::start(&setup);

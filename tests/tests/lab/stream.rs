@@ -38,9 +38,17 @@ fn stream(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
 #[test]
 fn the_matrix_is_measured_in_both_directions() {
     let (mut serve, end) = serve();
-    let matrix =
-        ["--carrier", "tcp,udp", "--way", "to,from", "--buffer", "64KiB,1MiB", "--message", "1000"];
-    let quick = ["-d", "100ms", "--least", "2", "--most", "2"];
+    let matrix = [
+        "--transport",
+        "tcp,udp",
+        "--direction",
+        "to,from",
+        "--buffer",
+        "64KiB,1MiB",
+        "--message",
+        "1000",
+    ];
+    let quick = ["-d", "100ms", "--min-runs", "2", "--max-runs", "2"];
     let (code, result) = stream(&end, &[&matrix[..], &quick[..]].concat());
     assert_eq!(code, 0, "{:?}", result.notes);
     assert_eq!(result.runs.len(), 16, "two carriers, ways, buffers and runs");
@@ -68,7 +76,7 @@ fn the_matrix_is_measured_in_both_directions() {
 #[test]
 fn a_mean_that_is_not_known_is_reported_loudly() {
     let (_serve, end) = serve();
-    let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
+    let arguments = ["-d", "50ms", "--min-runs", "2", "--max-runs", "3", "--width", "0.000001"];
     let (code, result) = stream(&end, &arguments);
     assert_eq!((code, result.runs.len()), (0, 3));
     let loud = |note: &lab::result_note::ResultNote| {
@@ -132,7 +140,7 @@ fn an_end_that_dies_leaves_what_had_passed() {
     assert_eq!(page.matches(">not measured<").count(), 4, "{page}");
     assert_eq!(page.matches("<polygon").count(), 0);
 
-    let (code, result) = stream(&dying_end(), &["--way", "from", "-d", "5s"]);
+    let (code, result) = stream(&dying_end(), &["--direction", "from", "-d", "5s"]);
     let [run] = &result.runs[..] else { panic!("{result:?}") };
     assert!(code == 3 && !run.complete && figure(run, "throughput") > 0.0, "{run:?}");
     assert!(result.notes[0].text.contains("after 1048576 bytes"), "{:?}", result.notes);
@@ -158,7 +166,7 @@ fn ends_that_are_none_and_orders_that_are_none() {
     drop(serve);
     for (arguments, reason) in [
         (&[end.as_str()][..], "cannot be reached"),
-        (&[end.as_str(), "--carrier", "udp", "--message", "65508"], "expected 16 to 65507"),
+        (&[end.as_str(), "--transport", "udp", "--message", "65508"], "expected 16 to 65507"),
         (&[end.as_str(), "--buffer", "1B"], "expected 1KiB"),
     ] {
         let output =

@@ -213,7 +213,7 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
     );
     assert!(figure(run, "answered") > 300.0, "{:?}", run.metrics);
 
-    let once = ["-d", "1s", "--least", "1", "--most", "1"];
+    let once = ["-d", "1s", "--min-runs", "1", "--max-runs", "1"];
     let stream = |to: &str, more: &[&str]| {
         let (_, result) = bench(&[&["stream", to], &once[..], more].concat());
         result.runs[0].clone()
@@ -222,7 +222,7 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
     let slowed = stream("10.67.2.2:7008", &["--buffer", "64KiB"]);
     let slowed = figure(&slowed, "throughput") / 1e6;
     assert!(slowed > 0.0 && slowed < 9.0, "{slowed} Mbit/s over a link of 8");
-    let overtaken = stream("10.67.3.2:7008", &["--carrier", "udp", "--message", "1000"]);
+    let overtaken = stream("10.67.3.2:7008", &["--transport", "udp", "--message", "1000"]);
     assert!(figure(&overtaken, "reordered") > 0.0, "{:?}", overtaken.metrics);
     assert_eq!(order(&dir, &["down"]).0, Some(0));
 }

@@ -32,7 +32,7 @@ fn a_second_signal_cuts_at_once() {
 #[test]
 fn a_stop_by_the_command_line_may_set_the_limit() {
     let started = OngoingTraffic::new("drain = \"10m\"");
-    let said = started.place.run_verb_ok(&["stop", "--limit", "300ms"]);
+    let said = started.place.run_verb_ok(&["stop", "--timeout", "300ms"]);
     assert!(!said.stdout.is_empty(), "{said:?}");
     started.ends_cut();
 }
@@ -82,7 +82,7 @@ impl OngoingTraffic {
         let text = std::fs::read_to_string(self.place.dir().join("access.log")).unwrap();
         let lines: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let cut = lines.iter().filter(|line| line["cause"] == "drain-cut").count();
+        let cut = lines.iter().filter(|line| line["cause"] == "drain-timeout").count();
         assert_eq!(cut, 3, "{text}");
     }
 }

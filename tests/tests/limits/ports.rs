@@ -83,7 +83,7 @@ fn rest() {
     assert!(shown.contains("RESTING"), "{shown}");
     let scraped = HttpClient::connect(metrics.address()).get("/metrics").text();
     assert!(
-        scraped.lines().any(|line| line.starts_with("steelyard_source_ports_resting{")),
+        scraped.lines().any(|line| line.starts_with("steelyard_source_ports_time_wait{")),
         "{scraped}"
     );
     drop(process);
@@ -199,7 +199,7 @@ fn is_shown(place: &CliEnvironment, metrics: SocketAddr) {
     assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
     assert!(place.run_verb_ok(&["report"]).stdout.contains(SOURCES[0]), "shown to people too");
     let scraped = HttpClient::connect(metrics).get("/metrics").text();
-    let left = scraped.lines().filter(|line| line.starts_with("steelyard_source_ports_left{"));
+    let left = scraped.lines().filter(|line| line.starts_with("steelyard_source_ports_free{"));
     let values: Vec<f64> = left.filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect();
     assert_eq!(values, [0.0; 2], "{scraped}");
 }

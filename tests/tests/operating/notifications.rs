@@ -21,7 +21,7 @@ fn a_program_is_started_once_when_a_pool_is_empty_and_once_when_it_is_back() {
     let hook = place.dir().write("hook", text);
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     let hook = format!(
-        "[[global.hook]]\nname = \"page\"\nrun = \"{}\"\non = [\"pool-empty\", \"pool-back\"]\nat-once = 1",
+        "[[global.hook]]\nname = \"page\"\nrun = \"{}\"\non = [\"pool-empty\", \"pool-back\"]\nmax-concurrent = 1",
         hook.display()
     );
     place.write(&setup.with_tables(&hook));

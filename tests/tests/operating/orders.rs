@@ -58,7 +58,10 @@ fn a_cut_resets_what_the_server_has() {
     assert_eq!(error, Err(std::io::ErrorKind::ConnectionReset));
     let report = place.report();
     let causes = &report.total.causes;
-    assert!(causes.iter().any(|it| it.cause == "order-cut" && it.count.total == 1), "{causes:?}");
+    assert!(
+        causes.iter().any(|it| it.cause == "operator-cut" && it.count.total == 1),
+        "{causes:?}"
+    );
 }
 
 #[test]

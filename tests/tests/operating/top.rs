@@ -25,7 +25,7 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
     let process = place.start();
     let load = load::start(load::get_plan(setup.fronts()[0], "/", 4));
     load::wait_for_answers(&load, 50);
-    let said = place.run_verb_ok(&["top", "--once", "--every", "500ms"]);
+    let said = place.run_verb_ok(&["top", "--once", "--interval", "500ms"]);
     for name in ["shop", "web/a", "web/b"] {
         assert!(rate(&said.stdout, name) > 0.0, "{name}: {}", said.stdout);
     }
@@ -35,7 +35,7 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
         said.stdout
     );
     // Without a terminal one frame is printed too.
-    let said = place.run_verb_ok(&["top", "--view", "servers", "--every", "500ms"]);
+    let said = place.run_verb_ok(&["top", "--view", "servers", "--interval", "500ms"]);
     assert!(
         rate(&said.stdout, "web/a") > 0.0 && !said.stdout.contains("SERVICE"),
         "{}",
@@ -51,7 +51,7 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
 
 /// `steelyard top` on a pseudo-terminal.
 fn open_top(place: &CliEnvironment) -> Terminal {
-    let command = format!("{} top --every 200ms", balancer::program().display());
+    let command = format!("{} top --interval 200ms", balancer::program().display());
     let socket = place.dir().join("sock");
     Terminal::open(&command, &[("STEELYARD_SOCKET", socket.as_os_str())])
 }

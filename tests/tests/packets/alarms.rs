@@ -40,7 +40,7 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     if !ready() {
         return;
     }
-    let service = "timeout = { embryonic = \"4s\" }\nguard = { half-open = 5 }\n";
+    let service = "timeout = { half-open = \"4s\" }\nguard = { half-open = 5 }\n";
     let words = PacketConfig::new("mac", &[0]).service(service);
     let mut plane = PacketBalancer::open_without_daemon(
         &SiteLayout { local_servers: 1, ..SiteLayout::default() },
@@ -119,7 +119,7 @@ fn weights_of_packet_services_follow_their_connections() {
         return;
     }
     let judged = "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n\
-                  judge = { active = 100, new = 0, every = \"300ms\" }\n";
+                  dynamic-weights = { active = 100, new = 0, every = \"300ms\" }\n";
     let words = PacketConfig::new("mac", &[0, 1]).pool(judged);
     let plane =
         PacketBalancer::open(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, words);

@@ -208,7 +208,7 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
     counted("a foreign sender is counted", &["dropped", "foreign-source"], &|| {
         client.run_inside(|| send(OuterHeader::Ipip, outer, &inner)).unwrap();
     });
-    server.load(&["--from", "any", "--takes", "ipip,gre"]);
+    server.load(&["--from", "any", "--encapsulation", "ipip,gre"]);
     counted("a packet cut short is counted", &["dropped", "malformed"], &|| {
         client.run_inside(|| send(OuterHeader::Ipip, outer, &inner[..12])).unwrap();
     });

@@ -25,7 +25,7 @@ use crate::client::{ApiListener, token};
 const MANY: usize = 1_000;
 /// Requests that servers answer with an error: enough for a share in red.
 const FAILING: usize = 40;
-const RULES: &str = "objective = { available = \"99.9%\", fast = \"300ms\" }\nrule = [\
+const RULES: &str = "objective = { availability = \"99.9%\", latency = \"300ms\" }\nrule = [\
     { name = \"api\", when = { path = \"/api/*\" }, pool = \"many\" },\
     { name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
 

@@ -48,7 +48,7 @@ fn an_agents_wishes_are_followed_and_end_with_it() {
 fn four_million_percent_and_nonsense_are_reported_and_do_no_harm() {
     let agent = FakeServer::start(says("4000000%\n"));
     let (_origin, balancer) = balancer(&agent, "text");
-    wait::until("the clamping is told", || count_events(&balancer, "agent-clamped") >= 1);
+    wait::until("the clamping is told", || count_events(&balancer, "agent-out-of-range") >= 1);
     agent.change(says("#\n"));
     wait::until("the nonsense is told", || count_events(&balancer, "agent-nonsense") == 1);
     assert_eq!(balancer.server("a").state, ServerState::Up);
@@ -61,6 +61,6 @@ fn a_load_report_over_http_is_read() {
     let agent = FakeServer::start(FakeBehaviour::Reply(answer.into_bytes()));
     let (_origin, balancer) = balancer(&agent, "orca");
     wait::until("the report was read, and clamped", || {
-        count_events(&balancer, "agent-clamped") >= 1
+        count_events(&balancer, "agent-out-of-range") >= 1
     });
 }

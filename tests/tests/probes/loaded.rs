@@ -95,7 +95,7 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
 #[test]
 fn the_weight_controller_takes_weight_from_who_says_that_it_is_loaded() {
     let judge = "balance = \"round-robin\"\n\
-                 judge = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
+                 dynamic-weights = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
     let AgentOrigins { _origins, agents, balancer } = loaded(judge);
     agents[0].change(says(5));
     agents[1].change(says(95));
@@ -112,7 +112,7 @@ fn the_weight_controller_takes_weight_from_who_says_that_it_is_loaded() {
 fn answers_bring_the_load() {
     let report = "add_header endpoint-load-metrics \"TEXT cpu_utilization=0.9\" always;";
     let nginx = Nginx::with("loaded", report);
-    let setup = BalancerConfig::http(&[nginx.address()]).pool("agent = { kind = \"answers\" }");
+    let setup = BalancerConfig::http(&[nginx.address()]).pool("agent = { kind = \"responses\" }");
     let balancer = TestBalancer::start(&setup);
     assert_eq!(explained(&balancer)[0]["load"], Value::Null);
     balancer.client().get("/");
@@ -132,7 +132,7 @@ fn our_own_agent_is_understood() {
     let script = dir.write("queue", "#!/bin/sh\necho 97\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program());
-    command.args(["agent", "--every", "100ms", "--line", &line.to_string()]);
+    command.args(["agent", "--interval", "100ms", "--text", &line.to_string()]);
     command.args(["--http", &http.to_string(), "--script"]);
     let _agent = ChildProcess::start({
         command.arg(format!("queue={}", script.display()));

@@ -54,7 +54,10 @@ fn an_answer_that_breaks_off_does_not_look_whole() {
         assert!(client.read_to_end_or_reset().is_err(), "{fault:?}");
     }
     let report = balancer.report_when_idle();
-    assert_eq!((ended_by(&report, "server-cut"), report.total.requests.aborted.total), (2, 2));
+    assert_eq!(
+        (ended_by(&report, "response-truncated"), report.total.requests.aborted.total),
+        (2, 2)
+    );
 }
 
 /// Retries a request when a server does not respond or sends a malformed response.

@@ -106,7 +106,7 @@ fn answers_that_had_begun_are_cut_and_counted_and_others_go_on() {
     let whole: Vec<usize> = bodies.filter_map(|body| Some(body.ok()?.len())).collect();
     assert_eq!(whole, vec![60_000_000; 8 - held as usize]);
     let report = balancer.report_when_idle();
-    assert_eq!((ended_by(&report, "server-cut"), wrong_at(&report, "a")), (held, held));
+    assert_eq!((ended_by(&report, "response-truncated"), wrong_at(&report, "a")), (held, held));
     assert_eq!(report.total.requests.aborted.total, held);
 }
 

@@ -39,8 +39,8 @@ fn hold(balancer: &TestBalancer, count: u32) -> Vec<HttpClient> {
 #[test]
 fn requests_are_limited_over_all_workers_and_the_breaker_is_reported() {
     let origins = [origin("a"), origin("b")];
-    let setup =
-        BalancerConfig::http(&addresses(&origins)).pool("breaker = { requests = 4, retries = 9 }");
+    let setup = BalancerConfig::http(&addresses(&origins))
+        .pool("circuit-breaker = { requests = 4, retries = 9 }");
     let balancer = TestBalancer::start(&setup.global("workers = 2"));
     let started = balancer.status().since_unix_ms;
     let closed = breaker(&balancer, BreakerResource::Requests);
@@ -80,7 +80,8 @@ fn requests_are_limited_over_all_workers_and_the_breaker_is_reported() {
 #[test]
 fn connections_of_tcp_are_limited_and_refused_with_a_reset() {
     let origins = [tests::e2e::servers::echo("a")];
-    let setup = BalancerConfig::tcp(&addresses(&origins)).pool("breaker = { connections = 2 }");
+    let setup =
+        BalancerConfig::tcp(&addresses(&origins)).pool("circuit-breaker = { connections = 2 }");
     let balancer = TestBalancer::start(&setup);
     let mut held: Vec<HttpClient> = (0..2).map(|_| balancer.client()).collect();
     for client in &mut held {
@@ -105,7 +106,8 @@ fn connections_of_tcp_are_limited_and_refused_with_a_reset() {
 #[test]
 fn idle_connections_of_one_worker_make_room_for_those_of_another() {
     let origins = [origin("a")];
-    let setup = BalancerConfig::http(&addresses(&origins)).pool("breaker = { connections = 3 }");
+    let setup =
+        BalancerConfig::http(&addresses(&origins)).pool("circuit-breaker = { connections = 3 }");
     let balancer = TestBalancer::start(&setup.global("workers = 2"));
     // The kernel assigns clients to workers; with this many clients, both workers get some.
     let mut clients: Vec<HttpClient> = (0..32).map(|_| balancer.client()).collect();
@@ -119,7 +121,7 @@ fn idle_connections_of_one_worker_make_room_for_those_of_another() {
 fn pending_requests_and_retries_are_limited_each_for_itself() {
     let origins = [origin("a"), origin("b")];
     let pool = "connections = 1\ntimeout = { queue = \"1h\" }\nlimit = { queue = 100 }\n\
-                breaker = { pending = 2, retries = 0 }\nretry = { on = [503] }\neject = \"off\"";
+                circuit-breaker = { pending = 2, retries = 0 }\nretry = { on = [503] }\neject = \"off\"";
     let setup = BalancerConfig::http(&addresses(&origins)).pool(pool);
     let balancer = TestBalancer::start(&setup.global("workers = 2"));
     let held = hold(&balancer, 2);

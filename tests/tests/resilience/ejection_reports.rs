@@ -11,7 +11,7 @@ use super::steelyard;
 #[test]
 fn what_is_put_out_is_explained_and_comes_back() {
     let origins = [origin("a"), origin("b")];
-    let pool = "balance = \"round-robin\"\nretry = { on = [503] }\neject = { time = \"3s\", most = \"3s\" }";
+    let pool = "balance = \"round-robin\"\nretry = { on = [503] }\neject = { base-time = \"3s\", max-time = \"3s\" }";
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(pool));
     let mut client = balancer.client();
     for _ in 0..4 {

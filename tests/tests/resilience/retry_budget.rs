@@ -39,7 +39,7 @@ fn the_budget_bounds_what_servers_get_and_is_used() {
     let servers: Vec<ScriptedServer> = (0..3).map(|_| half(got.clone())).collect();
     let addresses: Vec<_> = servers.iter().map(ScriptedServer::address).collect();
     // The default minimum of ten retries a second is a tenth of the short run's load, so that run uses one.
-    let retry = if is_long() { "" } else { "retry = { at-least = 1 }" };
+    let retry = if is_long() { "" } else { "retry = { min-per-second = 1 }" };
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses).pool(retry).quiet());
     let load = steady(balancer.front());
     load::wait_for_answers(&load, if is_long() { 30 } else { 4 } * rate());

@@ -94,7 +94,7 @@ fn a_full_queue_refuses_the_lowest_class() {
 #[test]
 fn a_queue_that_stands_is_shed_at_once_by_class_and_reported() {
     let service = "priority = { header = \"x-class\" }";
-    let shed = "shed = { target = \"50ms\", interval = \"200ms\" }";
+    let shed = "load-shedding = { target = \"50ms\", interval = \"200ms\" }";
     let (_origin, balancer, first) = busy(BalancerConfig::http(&[]).service(service), shed);
     let ask = |class: u8| {
         let client = balancer.client();
@@ -131,7 +131,7 @@ fn under_overload_servers_stay_busy_and_answers_come_in_time() {
     let origins = [origin("a")];
     // Two at a time with 20 ms each make a hundred requests a second. Twice as many arrive.
     let pool = "connections = 2\ntimeout = { queue = \"30s\" }\n\
-                shed = { target = \"100ms\", interval = \"1s\" }";
+                load-shedding = { target = \"100ms\", interval = \"1s\" }";
     let setup = BalancerConfig::http(&addresses(&origins)).pool(pool).global("workers = 1").quiet();
     let balancer = TestBalancer::start(&setup);
     let mut plan = load::get_plan(balancer.front(), "/delay/20", 256);

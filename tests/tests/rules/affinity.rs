@@ -197,7 +197,7 @@ fn a_cookie_without_a_secret_is_understood_replaced_and_counted() {
 fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
     let origins = [origin("a"), origin("b"), origin("c")];
     let sticky =
-        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", share = \"users\" }";
+        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", group = \"users\" }";
     let other = tests::e2e::servers::reserve_port();
     let servers: Vec<String> = addresses(&origins)
         .iter()

@@ -116,7 +116,7 @@ fn the_server_stands_in_front_of_the_applications_value_on_the_clients_side_alon
 #[test]
 fn a_rule_that_removes_set_cookie_removes_the_changed_one_too() {
     for mode in ["prefix", "rewrite"] {
-        let rule = "[[service.shop.rule]]\nwhen = { path = \"/bare\" }\nrewrite = { answer-remove = \"set-cookie\" }\n";
+        let rule = "[[service.shop.rule]]\nwhen = { path = \"/bare\" }\nrewrite = { response-remove = \"set-cookie\" }\n";
         let balancer = start_with(&format!(", cookie = \"{mode}\""), rule);
         let mut client = HttpClient::connect(balancer.front());
         client.send("GET /bare HTTP/1.1\r\nHost: shop\r\nx-set: sid=n\r\nx-set: other=v\r\n\r\n");

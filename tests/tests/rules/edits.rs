@@ -127,14 +127,14 @@ fn answers_are_edited_where_they_meet_the_condition() {
     );
     let edits = r#"
 edit = [
-    { when-response = "500-599", rewrite = { answer-set = "X-Class: bad", answer-remove = "server" } },
-    { when-response = 200, rewrite = { answer-set = "X-Class: good" } },
+    { when-response = "500-599", rewrite = { response-set = "X-Class: bad", response-remove = "server" } },
+    { when-response = 200, rewrite = { response-set = "X-Class: good" } },
     { when-response = { header = "x-class: bad", without = "server" }, rewrite = { response-add = ["X-After: {client}"] } },
-    { when-response = { without = "x-class" }, rewrite = { answer-set = "X-None: 1" } },
-    { when-response = { header = "x-error: again" }, rewrite = { answer-remove = "x-error" } },
-    { when = { path = "/other" }, rewrite = { answer-set = "X-Class: other" } },
+    { when-response = { without = "x-class" }, rewrite = { response-set = "X-None: 1" } },
+    { when-response = { header = "x-error: again" }, rewrite = { response-remove = "x-error" } },
+    { when = { path = "/other" }, rewrite = { response-set = "X-Class: other" } },
     { when-response = "502", rewrite = { response-add = [{ field = "X-Own: 1", own = true }] } },
-    { when-response = "502", rewrite = { answer-remove = "x-own", response-add = [{ field = "X-Own: 2", own = true }] } },
+    { when-response = "502", rewrite = { response-remove = "x-own", response-add = [{ field = "X-Own: 2", own = true }] } },
 ]
 "#;
     let setup = BalancerConfig::http(&[server.address()]).service(edits).pool("retries = 0\n");

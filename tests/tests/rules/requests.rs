@@ -26,7 +26,7 @@ name = "api"
 when = { path-regex = "/api/v([0-9]+)/(.*)" }
 pool = "api"
 mirror = "copy"
-rewrite = { path = "/{2}", set = "x-version: set", answer-set = "x-served: by-rule", answer-remove = "x-origin" }
+rewrite = { path = "/{2}", set = "x-version: set", response-set = "x-served: by-rule", response-remove = "x-origin" }
 [[service.shop.rule]]
 name = "few"
 when = { query = "few" }

@@ -22,7 +22,7 @@ answer = { status = 503, body = "shut\n", headers = "retry-after: 60" }
 name = "api"
 when = { path-regex = "/api/v([0-9]+)/(.*)", method = ["GET", "POST"] }
 pool = "api"
-rewrite = { path = "/{2}", answer-set = "x-served: by-rule" }
+rewrite = { path = "/{2}", response-set = "x-served: by-rule" }
 [[service.shop.rule]]
 name = "cookie"
 when = { cookie = "beta=1" }

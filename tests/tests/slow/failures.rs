@@ -100,7 +100,7 @@ fn a_flood_of_failures_is_counted_to_the_last_one() {
 #[test]
 fn an_answer_that_is_cut_a_reset_and_an_error_status_have_their_servers() {
     let cuts: [(&str, &str, &'static str); 3] = [
-        ("server-cut", "ANSWER_CUT", "HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\nhalf"),
+        ("response-truncated", "ANSWER_CUT", "HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\nhalf"),
         ("server-closed", "REQUEST_CLOSED", ""),
         ("server-5xx", "", "HTTP/1.1 500 Broken\r\nContent-Length: 0\r\n\r\n"),
     ];

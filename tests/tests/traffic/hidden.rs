@@ -8,8 +8,8 @@ use tests::e2e::http::ReceivedMessage;
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::tools::curl_text;
 
-const HIDING: &str = "http2 = \"always\"\nrule = [{ rewrite = { answer-remove = [\"server\", \"x-internal\"], \
-                      answer-set = [\"x-frame: none\"] } }]\n";
+const HIDING: &str = "http2 = \"always\"\nrule = [{ rewrite = { response-remove = [\"server\", \"x-internal\"], \
+                      response-set = [\"x-frame: none\"] } }]\n";
 
 const EARLY: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nServer: in 1.0\r\n\
     X-Internal: db7\r\nX-Frame: all\r\nX-Steelyard-Cause: no-server\r\n\r\n\

@@ -17,7 +17,8 @@ fn a_request_that_may_go_no_further_is_answered_here() {
         let answer = client.read_answer();
         assert_eq!((answer.status(), answer.text().as_str()), (status, ""), "{method}");
         assert_eq!(answer.field("allow").as_deref(), Some("OPTIONS"), "{method}");
-        balancer.wait_for_log_line(method, |line| line["method"] == method && line["by"] == "us");
+        balancer
+            .wait_for_log_line(method, |line| line["method"] == method && line["by"] == "balancer");
     }
     assert!(server.so_far().requests.is_empty(), "nothing of it came to a server");
     client.send("OPTIONS /x HTTP/1.1\r\nHost: a\r\nMax-Forwards: 5\r\n\r\n");
@@ -37,7 +38,8 @@ fn the_same_holds_over_http_2() {
         let mut client = FrameClient::connect(balancer.front());
         client.send(kind::HEADERS, END | WHOLE, 1, &head(method, "/x", &[("max-forwards", "0")]));
         assert!(client.next_of(kind::HEADERS).is_some(), "{method}: no answer");
-        balancer.wait_for_log_line(method, |line| line["method"] == method && line["by"] == "us");
+        balancer
+            .wait_for_log_line(method, |line| line["method"] == method && line["by"] == "balancer");
     }
     assert!(server.so_far().requests.is_empty());
 }

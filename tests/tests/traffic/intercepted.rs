@@ -97,7 +97,7 @@ fn setup(server: std::net::SocketAddr) -> BalancerConfig {
         "http2 = \"always\"\n\
          error-page = [{{ status = \"400-599\", body = {PAGE:?}, intercept = true, headers = [\"X-Twice: page\"] }}]\n"
     );
-    let rule = "[[service.shop.rule]]\nrewrite = { answer-set = [\"Content-Type: a/b\", \"X-Set: 1\", \"X-Twice: rule\"], \
+    let rule = "[[service.shop.rule]]\nrewrite = { response-set = [\"Content-Type: a/b\", \"X-Set: 1\", \"X-Twice: rule\"], \
                 response-add = [{ field = \"Cache-Control: max-age=9\", own = true }] }\n";
     BalancerConfig::http(&[server])
         .global("workers = 1\n")

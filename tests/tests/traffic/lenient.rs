@@ -18,7 +18,7 @@ fn a_pool_takes_faults_of_its_servers_that_it_allows_and_counts_them() {
         let strict = TestBalancer::start(&setup);
         assert_eq!(strict.client().get("/").status(), 502, "{what}");
         drop(strict);
-        let line = format!("lenient-answers = \"{what}\"\n");
+        let line = format!("lenient-responses = \"{what}\"\n");
         let lenient = TestBalancer::start(&setup.clone().pool(&line));
         let mut client = lenient.client();
         for _ in 0..2 {
@@ -30,7 +30,7 @@ fn a_pool_takes_faults_of_its_servers_that_it_allows_and_counts_them() {
             );
         }
         let counted = format!(
-            "steelyard_server_mended_answers_total{{pool=\"web\",server=\"a\",what=\"{what}\"}} 2"
+            "steelyard_server_responses_repaired_total{{pool=\"web\",server=\"a\",what=\"{what}\"}} 2"
         );
         wait::until(&counted, || lenient.metrics().contains(&counted));
     }

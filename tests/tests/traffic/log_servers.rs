@@ -68,7 +68,7 @@ fn requests_go_on_while_a_syslog_server_does_not_read_and_lines_are_counted() {
     let target = format!("syslog+tcp://{}", listener.local_addr().unwrap());
     let balancer = start(&target, &recorder);
     let _stream = listener.accept().unwrap();
-    let lost = "steelyard_access_log_lines_total{fate=\"dropped-target\"} ";
+    let lost = "steelyard_access_log_entries_total{result=\"dropped-target\"} ";
     let count = || {
         let metrics = balancer.metrics();
         let after = metrics.split_once(lost).map(|(_, after)| after).unwrap_or_default();

@@ -13,7 +13,7 @@ use tests::e2e::nginx::Nginx;
 use tests::e2e::recording_server::{RecordingServer, ScriptedServer};
 use tests::e2e::servers;
 
-const RULES: &str = "request-id = { header = \"X-Request-Id\", answer = true }\nhttp2 = \"always\"\n\
+const RULES: &str = "request-id = { header = \"X-Request-Id\", response = true }\nhttp2 = \"always\"\n\
                      rule = [{ when = { path = \"/denied\" }, deny = true },\n\
                      { when = { path = \"/answer\" }, answer = { status = 200, body = \"a\" } }]\n";
 

@@ -53,7 +53,7 @@ fn an_error_of_ours_names_its_cause_and_is_found_in_the_log() {
     let id = answer.field("x-steelyard-id").unwrap();
     let line = balancer.wait_for_log_line("the id", |line| line["id"] == id.as_str());
     assert_eq!((&line["target"], &line["cause"]), (&"/lost".into(), &"server-refused".into()));
-    assert_eq!((&line["by"], &line["status"]), (&"us".into(), &502.into()));
+    assert_eq!((&line["by"], &line["status"]), (&"balancer".into(), &502.into()));
     assert!(answer.text().contains(&id), "the page shows the id too: {}", answer.text());
 }
 
@@ -205,7 +205,7 @@ fn the_reports_sums_add_up_whatever_happened() {
         ("bad-request", 1),
         ("client-closed-response", 1),
         ("server-refused", 1),
-        ("server-cut", 3),
+        ("response-truncated", 3),
     ];
     for cause in named {
         assert!(causes.contains(&cause), "{cause:?} in {causes:?}");

@@ -108,7 +108,7 @@ pub fn prove(row: &TroubleRow) -> Result<(), String> {
         (row.plant)(&stage);
         let shown = |text: &str| text.contains(row.shows);
         expect(place, &format!("the API shows '{}'", row.shows), |seen| shown(&troubles(seen)))?;
-        for verb in [&["status"][..], &["top", "--once", "--every", "100ms"]] {
+        for verb in [&["status"][..], &["top", "--once", "--interval", "100ms"]] {
             if !wait::reached(|| shown(&place.run_verb(verb).stdout.replace('\n', " "))) {
                 return Err(format!("{verb:?} does not show '{}'", row.shows));
             }

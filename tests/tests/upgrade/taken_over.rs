@@ -63,7 +63,7 @@ fn nobody_notices_a_takeover_by_another_program() {
     assert_eq!(felt.failures, Vec::<String>::new());
     assert!(old.wait().success(), "{}", old.output());
     assert_eq!(new.try_wait(), None);
-    assert_eq!(place.count_of("drain-cut"), 0);
+    assert_eq!(place.count_of("drain-timeout"), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::setup::{ask, event_text, explained, promise, server, when};
 fn a_budget_survives_the_process() {
     let origin = server();
     let setup = BalancerConfig::http(&[origin.address()])
-        .service("objective = { available = \"99.5%\", mask4 = 8 }")
+        .service("objective = { availability = \"99.5%\", mask4 = 8 }")
         .global("history = { step = \"1s\" }");
     let place = CliEnvironment::new(&setup);
     let mut process = place.start();
@@ -32,14 +32,14 @@ fn a_budget_survives_the_process() {
     process.signal(rustix::process::Signal::KILL);
     process.wait();
     let _process = place.start();
-    let users = when(&place, "what was before", |users| promise(users, "available").bad == 20);
-    let available = promise(&users, "available");
+    let users = when(&place, "what was before", |users| promise(users, "availability").bad == 20);
+    let available = promise(&users, "availability");
     assert_eq!((available.operations, users.hour.failed), (40, 0));
     assert!((available.budget_left_percent + 9_900.0).abs() < 1e-6, "{available:?}");
     wait::until("the alarm stands again", || {
-        event_text(&place, "budget-burning", "available", "1h").is_some()
+        event_text(&place, "budget-burning", "availability", "1h").is_some()
     });
     ask(&place, 1, "/200", 200);
-    when(&place, "it goes on", |users| promise(users, "available").operations == 41);
+    when(&place, "it goes on", |users| promise(users, "availability").operations == 41);
     assert_eq!(explained(&place).hour.fast, 1);
 }

@@ -73,7 +73,7 @@ pub fn event_text(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -
     let events = place.events().events;
     let about = |event: &&api::types::Event| {
         let has = |key: &str, value: &str| event.about.get(key).is_some_and(|it| it == value);
-        event.what == kind && has("promise", what) && has("alarm", alarm)
+        event.what == kind && has("objective", what) && has("alarm", alarm)
     };
     events.iter().find(about).map(|event| event.text.clone())
 }

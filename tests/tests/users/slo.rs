@@ -9,8 +9,7 @@ use tests::e2e::wait;
 
 use super::setup::{ask, event_text, explained, promise, server_at, when};
 
-const OBJECTIVE: &str =
-    "objective = { available = \"99%\", fast = \"1500ms\", share = \"95%\", at-least = 5 }";
+const OBJECTIVE: &str = "objective = { availability = \"99%\", latency = \"1500ms\", latency-target = \"95%\", min-bad = 5 }";
 
 /// With `all-down = "spread"` requests are sent to a dead server too, so that each of them fails there.
 const POOL: &str = "retries = 0\nall-down = \"spread\"\n";
@@ -34,29 +33,35 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     }
     slow.iter_mut().for_each(|client| assert_eq!(client.read_answer().status(), 200));
     wait::until("the alarm of speed", || {
-        event_text(&place, "budget-burning", "fast", "6h").is_some()
+        event_text(&place, "budget-burning", "latency", "6h").is_some()
     });
     let users = explained(&place);
     assert!(users.hour.slow >= 16, "{users:?}");
-    assert_eq!((promise(&users, "available").bad, users.hour.failed), (0, 0), "slow is not failed");
+    assert_eq!(
+        (promise(&users, "availability").bad, users.hour.failed),
+        (0, 0),
+        "slow is not failed"
+    );
     // The server is gone.
     drop(origin);
     wait::until("nobody listens there", || std::net::TcpStream::connect(address).is_err());
     ask(&place, 30, "/200", 502);
     let text = wait::until_some("the alarm of failures", || {
-        event_text(&place, "budget-burning", "available", "1h")
+        event_text(&place, "budget-burning", "availability", "1h")
     });
-    assert!(text.contains("service.shop.objective: `available`, 99 % promised"), "{text}");
+    assert!(text.contains("service.shop.objective: `availability`, 99 % promised"), "{text}");
     assert!(text.contains("mostly server-refused (30 within the hour)"), "{text}");
     shown(&place);
     // The server is back, and good requests lower the error rate.
     let _origin = server_at(address);
     ask(&place, 300, "/200", 200);
-    let text = wait::until_some("its end", || event_text(&place, "budget-calm", "available", "1h"));
+    let text = wait::until_some("its end", || {
+        event_text(&place, "budget-burn-ended", "availability", "1h")
+    });
     assert!(text.contains("(alarm at 14.4)"), "{text}");
     let users =
-        when(&place, "all is counted", |users| promise(users, "available").operations == 366);
-    let available = promise(&users, "available");
+        when(&place, "all is counted", |users| promise(users, "availability").operations == 366);
+    let available = promise(&users, "availability");
     assert_eq!((available.bad, available.alarms[0].since_unix_ms), (30, None));
     assert!(available.budget_left_percent < 0.0, "of 366 three may fail: {available:?}");
 }
@@ -64,7 +69,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
 /// Clients that reset the connection while they wait for a response, and one that sends a malformed request.
 fn leave(place: &CliEnvironment) {
     let front = place.setup().fronts()[0];
-    when(place, "those that stayed", |users| promise(users, "available").operations == 20);
+    when(place, "those that stayed", |users| promise(users, "availability").operations == 20);
     let mut leaving: Vec<HttpClient> = (0..12).map(|_| HttpClient::connect(front)).collect();
     for client in &mut leaving {
         client.send_get("/200/8000");
@@ -76,7 +81,7 @@ fn leave(place: &CliEnvironment) {
     assert_eq!(mad.read_answer().status(), 400);
     let users = when(place, "those that left", |users| users.hour.left == 13);
     assert_eq!(users.hour.tcp_errors.get("aborted-by-client"), Some(&12), "{users:?}");
-    let available = promise(&users, "available");
+    let available = promise(&users, "availability");
     assert_eq!((available.operations, available.bad), (20, 0), "they count neither way");
     assert_eq!(available.budget_left_percent, 100.0);
     assert_eq!((place.count_events("budget-burning"), users.causes.len()), (0, 0));
@@ -95,7 +100,7 @@ fn shown(place: &CliEnvironment) {
     }
     let status = place.run_verb_ok(&["status"]).stdout;
     let alarm = |line: &str| {
-        line.starts_with("error: service shop for ") && line.contains("`available` over 1h: ")
+        line.starts_with("error: service shop for ") && line.contains("`availability` over 1h: ")
     };
     assert!(status.lines().any(alarm), "{status}");
     assert!(status.contains("shop: available"), "{status}");
@@ -125,5 +130,7 @@ fn a_connection_of_bytes_is_an_operation() {
     let users = when(&place, "refused connections", |users| users.hour.failed == 12);
     assert_eq!(users.hour.tcp_errors.get("refused-by-server"), Some(&12), "{users:?}");
     assert_eq!((users.promises.len(), users.fast_ms), (1, None), "speed is not promised");
-    wait::until("the alarm", || event_text(&place, "budget-burning", "available", "6h").is_some());
+    wait::until("the alarm", || {
+        event_text(&place, "budget-burning", "availability", "6h").is_some()
+    });
 }

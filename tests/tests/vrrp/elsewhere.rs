@@ -37,7 +37,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
         });
         let text =
             format!("group {}: {} is at 02:00:00:00:00:32 too", version.group(), version.shared());
-        world.wait_for_output(First, &format!("member-doubled: {text}"));
+        world.wait_for_output(First, &format!("duplicate-address: {text}"));
         let reason = world.status(First, version).unwrap().reason;
         assert!(reason.contains("is at 02:00:00:00:00:32 too"), "{reason}");
         assert_eq!(world.status(First, version).unwrap().state, "active");
@@ -50,7 +50,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
     world.server.ip("addr del 10.9.0.10/32 dev eth0\naddr del fd09::10/128 dev eth0\n").unwrap();
     for version in [V4, V6] {
         let sole = format!(
-            "member-sole: group {}: {} is here alone again",
+            "duplicate-address-gone: group {}: {} is here alone again",
             version.group(),
             version.shared()
         );

@@ -142,7 +142,7 @@ fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut()
     until_beats(&world, Second, "one path down", |beat| {
         beat.state == "degraded" && path(beat, 0).state == "down" && path(beat, 1).state == "up"
     });
-    world.wait_for_output(Second, "member-withheld: group front4");
+    world.wait_for_output(Second, "takeover-blocked: group front4");
     world.wait_for_output(Second, "path-down: heartbeat first");
 
     // Without any path both members become active, because neither can know about the other.
@@ -341,7 +341,7 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
     world.until(First, V4, "standby");
     world.until_answers(V4, &[Second]);
     world.serves(V4);
-    world.wait_for_output(First, "member-unfit: group front4");
+    world.wait_for_output(First, "member-unhealthy: group front4");
     let standby = "member-standby: group front4 is standby, was active: this member cannot";
     world.wait_for_output(First, standby);
     // The other group is independent of this service.

@@ -84,7 +84,7 @@ fn return_addresses_move_with_the_group_to_the_other_side() {
     behind(&world);
     let back: IpAddr = [10, 10, 0, 9].into();
     for at in [0, 1] {
-        let also = format!("also = [{{ addresses = \"{back}\", interface = \"eth1\" }}]");
+        let also = format!("unadvertised = [{{ addresses = \"{back}\", interface = \"eth1\" }}]");
         world.only[at].push((V4, also));
         world.plane[at] = "interfaces = [\"eth0\", \"eth1\"]\nmode = \"generic\"".to_owned();
         world.tail[at] = format!(

@@ -107,13 +107,13 @@ fn both_members_have_a_change_or_neither() {
 
     refused_at_the_commit(&mut world, &with(B));
 
-    // A difference at the second member is only overwritten with `--level`.
+    // A difference at the second member is only overwritten with `--overwrite-peer`.
     let own = world.text(Second).replace("10.9.0.50", "10.9.0.59");
     let file = world.dir(Second).write("own.toml", own).display().to_string();
     has(&world.verb(Second, &["apply", &file]), 0, &[]);
     let said = apply(&mut world, &with(B), &[]);
     has(&said, 1, &["differ already, in pool.web.servers", "nothing has changed"]);
-    has(&apply(&mut world, &with(B), &["--level"]), 0, &[]);
+    has(&apply(&mut world, &with(B), &["--overwrite-peer"]), 0, &[]);
     assert_eq!(servers(&world), [[B], [B]]);
 
     // The other member is not running.

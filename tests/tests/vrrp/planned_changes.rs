@@ -25,7 +25,7 @@ fn a_program_is_started_for_each_change_in_order() {
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     world.tail[0] = format!(
         "[[global.hook]]\nname = \"moved\"\nrun = \"{}\"\non = [\"member-active\", \"member-standby\", \
-         \"member-idle\"]\nat-once = 1\n",
+         \"member-idle\"]\nmax-concurrent = 1\n",
         hook.display()
     );
     world.start(Second);

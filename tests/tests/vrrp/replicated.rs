@@ -84,7 +84,7 @@ pub fn wire(more: &str) -> ReplicatedPair {
         world.tail[at] = services(more) + &heartbeat(&world, who);
         for version in [V4, V6] {
             let also = format!(
-                "also = [{{ addresses = \"{}\", interface = \"eth0\" }}]",
+                "unadvertised = [{{ addresses = \"{}\", interface = \"eth0\" }}]",
                 version.host(BACK)
             );
             world.only[at].push((version, also));

@@ -128,7 +128,7 @@ pub struct LogEntry {
     pub target: Option<String>,
     /// The status; 0: no response was sent.
     pub status: u16,
-    /// Who made the response: `us` or `server`.
+    /// Who made the response: `balancer` or `server`.
     pub by: Option<String>,
     /// The server of the last attempt, `POOL/NAME`.
     pub server: Option<String>,

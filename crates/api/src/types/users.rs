@@ -53,7 +53,7 @@ pub struct UsersService {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UsersPromise {
-    /// `available`: operations succeed; `fast`: they are fast.
+    /// `availability`: operations succeed; `latency`: they are fast.
     pub what: String,
     /// Operations that are to be good, percent.
     pub target_percent: f64,

@@ -265,7 +265,7 @@ export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "errors
 
 export type Severity = "error" | "warning";
 
-export type Side = "client" | "us" | "server" | "network";
+export type Side = "client" | "balancer" | "server" | "network";
 
 export type SlowExample = { "attempts": number; "cause"?: (string | null); "client": string; "client-tcp"?: (TcpChange | null); "ended-unix-ms": number; "id": string; "notes": Array<string>; "parts-ms": Record<string, number>; "phases-ms": Record<string, number>; "server"?: (string | null); "server-tcp"?: (TcpChange | null); "status": number; "total-ms": number };
 

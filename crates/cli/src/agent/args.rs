@@ -18,25 +18,30 @@ HAProxy's `agent-check agent-port 9707` understands the line as well.
 
 Examples:
   steelyard agent                                  on ports 9707 (line) and 9708 (HTTP)
-  steelyard agent --count cpu,memory               loaded as the fuller of both
+  steelyard agent --metrics cpu,memory             loaded as the fuller of both
   steelyard agent --script queue=/opt/queue-share  a program that prints 0 to 100 counts too
   steelyard agent --once                           print what would be told, and end
   curl http://localhost:9708/                      everything as JSON; /orca as a load report")]
 pub struct AgentArgs {
     /// Where the line is told: `58% up`, the share that this machine can still take.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9707")]
+    #[arg(long = "text", value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9707")]
     pub line: SocketAddr,
     /// Where HTTP is answered: `/` JSON, `/orca` ORCA, `/line` the line.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9708")]
     pub http: SocketAddr,
     /// What counts as load: the highest of these. Scripts always count.
-    #[arg(long, value_name = "METRICS", value_delimiter = ',', default_value = "cpu,run-queue")]
+    #[arg(
+        long = "metrics",
+        value_name = "METRICS",
+        value_delimiter = ',',
+        default_value = "cpu,run-queue"
+    )]
     pub count: Vec<LoadMetric>,
     /// A program whose first line is a number from 0 to 100.
     #[arg(long, value_name = "NAME=PROGRAM")]
     pub script: Vec<LoadScript>,
     /// Between two looks at the machine.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
+    #[arg(long = "interval", value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,
     /// Look twice, print what would be told as JSON, and end.
     #[arg(long)]

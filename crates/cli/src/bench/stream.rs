@@ -34,8 +34,8 @@ use crate::show::table::{TextCell, TextTable, left, right};
 #[command(after_help = "\
 Examples:
   steelyard bench stream 192.0.2.7:7008
-  steelyard bench stream 192.0.2.7:7008 --buffer 32KiB,256KiB,4MiB --message 64,1448,8972,30000 --way to,from
-  steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 --rate 900Mbit/s -d 30s --confidence 99 --html udp.html
+  steelyard bench stream 192.0.2.7:7008 --buffer 32KiB,256KiB,4MiB --message 64,1448,8972,30000 --direction to,from
+  steelyard bench stream 192.0.2.7:7008 --transport udp --message 1448 --rate 900Mbit/s -d 30s --confidence 99 --html udp.html
 
 Exit codes: 0 measured, with warnings or without; 2 nothing could be measured; 3 a partial result.")]
 pub struct BenchStreamArgs {
@@ -44,15 +44,21 @@ pub struct BenchStreamArgs {
     target: BenchEndpoint,
     /// What carries.
     #[arg(
-        long,
+        long = "transport",
         value_enum,
-        value_name = "CARRIER,…",
+        value_name = "TRANSPORT,…",
         value_delimiter = ',',
         default_value = "tcp"
     )]
     carrier: Vec<BenchTransport>,
     /// Who sends: `to` the serving end, or `from` it.
-    #[arg(long, value_enum, value_name = "WAY,…", value_delimiter = ',', default_value = "to")]
+    #[arg(
+        long = "direction",
+        value_enum,
+        value_name = "DIRECTION,…",
+        value_delimiter = ',',
+        default_value = "to"
+    )]
     way: Vec<StreamDirections>,
     /// Socket buffers of both ends as asked of the kernel; without it the kernel sizes them.
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = buffer)]
@@ -73,10 +79,10 @@ pub struct BenchStreamArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     width: f64,
     /// Runs of each cell at least.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long = "min-runs", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     least: u32,
     /// Runs of each cell at most.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long = "max-runs", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     most: u32,
     /// Keep the result in this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
@@ -189,7 +195,8 @@ fn matrix(args: &BenchStreamArgs) -> Result<Matrix, CommandError> {
         precision: wanted,
     };
     if args.rate.is_some() && !args.carrier.contains(&BenchTransport::Udp) {
-        let text = "--rate is for datagrams, and a stream has a pace of its own: add --carrier udp";
+        let text =
+            "--rate is for datagrams, and a stream has a pace of its own: add --transport udp";
         return Err(CommandError::Unusable(text.to_owned()));
     }
     // Every cell is checked before the first is measured.

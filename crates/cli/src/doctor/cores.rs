@@ -64,7 +64,11 @@ pub struct DoctorCoresArgs {
     #[arg(long)]
     undo: bool,
     /// Where what was there before is kept.
-    #[arg(long, value_name = "FILE", default_value = "/var/lib/steelyard/steering.json")]
+    #[arg(
+        long = "undo-file",
+        value_name = "FILE",
+        default_value = "/var/lib/steelyard/steering.json"
+    )]
     kept: PathBuf,
 }
 

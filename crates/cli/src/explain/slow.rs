@@ -32,7 +32,7 @@ Examples:
   steelyard explain slow shop --watch          again every two seconds, until Ctrl-C
   steelyard explain slow --json
 
-Of a service that forwards packets (mac, tunnel, nat) one connection in `insight` of [packets] is watched; --share is of no
+Of a service that forwards packets (mac, tunnel, nat) one connection in `flow-samples` of [packets] is watched; --share is of no
 matter there.")]
 pub struct ExplainSlowArgs {
     /// Only this service.

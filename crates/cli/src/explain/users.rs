@@ -92,7 +92,7 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
 /// `available: 99.95 % of 12,000 requests …`
 fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
     let objective = match (promise.what.as_str(), fast_ms) {
-        ("fast", Some(millis)) => format!("fast, within {millis} ms"),
+        ("latency" | "fast", Some(millis)) => format!("latency, within {millis} ms"),
         (objective, _) => plain(objective),
     };
     let is = match (promise.percent, promise.since_unix_ms) {
@@ -199,7 +199,7 @@ mod tests {
     fn objectives_show_their_budget_and_the_worst_networks() {
         let json = r#"{"now-unix-ms": 3600000, "services": [{
             "name": "shop", "fast-ms": 300.0, "networks-most": 1,
-            "promises": [{"what": "fast", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,
+            "promises": [{"what": "latency", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,
                 "operations": 1000, "bad": 5, "percent": 99.5, "budget-left-percent": 50.0,
                 "alarms": [{"name": "1h", "factor": 14.4, "since-unix-ms": 60000, "reason": "because",
                     "long": {"span-ms": 3600000, "operations": 9, "bad": 9, "burn": 100.0},
@@ -215,7 +215,7 @@ mod tests {
         let explained: UsersExplained = serde_json::from_str(json).unwrap();
         let text = render_explanation(&explained, 200, Paint::fixed(false));
         for part in [
-            "fast, within 300 ms: 99.5 % of 1,000 requests since 1970-01-01 00:00:00Z (5 were not); target 99 % over 30d",
+            "latency, within 300 ms: 99.5 % of 1,000 requests since 1970-01-01 00:00:00Z (5 were not); target 99 % over 30d",
             "error budget left: 50 %",
             "burn rate none over 5m, 100.0 over 1h; alarm at 14.4: raised 1970-01-01 00:01:00Z",
             "      because",

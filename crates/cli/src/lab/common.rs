@@ -12,7 +12,7 @@ use crate::outcome::CommandError;
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordsDirArgs {
     /// Where records of networks lie.
-    #[arg(long, value_name = "DIR", default_value = DIR, env = "STEELYARD_LAB")]
+    #[arg(long = "state-dir", value_name = "DIR", default_value = DIR, env = "STEELYARD_LAB")]
     pub records: PathBuf,
 }
 

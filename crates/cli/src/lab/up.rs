@@ -52,7 +52,7 @@ pub fn up(args: &LabUpArgs) -> Result<CommandOutcome, CommandError> {
     let file = std::fs::canonicalize(&args.file).map_err(cannot)?;
     let mut command = Command::new(program);
     command.args(["lab", "keep", "--name", &plan.name]).arg(file);
-    command.arg("--records").arg(&args.kept.records);
+    command.arg("--state-dir").arg(&args.kept.records);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     if args.foreground {
         command.stderr(Stdio::inherit());

@@ -191,7 +191,7 @@ fn cause_table(counts: &ServiceCounts) -> TextTable {
 fn side(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
-        Side::Us => "balancer",
+        Side::Balancer => "balancer",
         Side::Server => "server",
         Side::Network => "network",
     }

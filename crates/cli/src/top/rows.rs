@@ -248,7 +248,7 @@ pub fn total_quantile(
 fn side(side: Side) -> &'static str {
     match side {
         Side::Client => "the client",
-        Side::Us => "balancer",
+        Side::Balancer => "balancer",
         Side::Server => "a server",
         Side::Network => "the network",
     }

@@ -252,7 +252,7 @@ pool = "echo"
 balance = "least-request"
 probe = {{ http = "/healthz", every = "500ms", timeout = "400ms" }}
 # A server is revived after seconds. Failures before that must not keep it out for longer.
-eject = {{ time = "1s" }}
+eject = {{ base-time = "1s" }}
 servers = [
 {}]
 

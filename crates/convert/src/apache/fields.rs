@@ -154,7 +154,7 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
             fields.edits.forget_added(&name);
             fields.own.remove_answer_field(&name);
             let reason = "it takes back what `Header always` set; the fields of servers stay";
-            return one.note_changed(reason, "`answer-remove`", notes);
+            return one.note_changed(reason, "`response-remove`", notes);
         }
         fields.edits.remove_answer_field(&name);
         fields.own.remove_answer_field(&name);
@@ -183,7 +183,7 @@ fn answer_field(one: &ConfigStatement, fields: &mut FieldEdits, notes: &mut Conv
         }
         _ => {
             let reason = "fields of answers are set, added or removed";
-            return one.leave_out(reason, "`answer-set`", notes);
+            return one.leave_out(reason, "`response-set`", notes);
         }
     }
     if always {

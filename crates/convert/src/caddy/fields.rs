@@ -200,7 +200,7 @@ fn edit_answer(
     let reason = match (field, change.sign) {
         (Err(why), _) => why,
         (Ok(_), _) if change.replaces => {
-            UnsupportedReason::new("parts of a field are not replaced", "`answer-set`")
+            UnsupportedReason::new("parts of a field are not replaced", "`response-set`")
         }
         // A field that is set at once stands beside that of the server.
         (Ok(value), "") if !deferred => {
@@ -214,9 +214,9 @@ fn edit_answer(
         }
         (Ok(_), "?") => UnsupportedReason::new(
             "a field is not set only where the server has not set it",
-            "`response-add` or `answer-set`",
+            "`response-add` or `response-set`",
         ),
-        (Ok(_), _) => UnsupportedReason::new("the field cannot be written", "`answer-set`"),
+        (Ok(_), _) => UnsupportedReason::new("the field cannot be written", "`response-set`"),
     };
     leave_out(change, &reason, notes);
 }

@@ -157,8 +157,8 @@ fn write_ejection(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut
         if failures.parse::<u16>().is_ok_and(|n| n > 0) { failures } else { "1".to_owned() };
     let mut pairs = vec![
         KeyValue::new("failures", failures),
-        KeyValue::new("time", time.clone()),
-        KeyValue::new("most", time),
+        KeyValue::new("base-time", time.clone()),
+        KeyValue::new("max-time", time),
     ];
     if !statuses.is_empty() {
         pairs.push(KeyValue::new("on", value::list(statuses)));

@@ -50,7 +50,7 @@ impl PortChecks<'_> {
                 source,
                 numbers,
                 "the manager's proportions are four numbers",
-                "`judge`",
+                "`dynamic-weights`",
             );
             return None;
         };
@@ -59,7 +59,7 @@ impl PortChecks<'_> {
                 source,
                 &format!("proportions {numbers}"),
                 "the share of the metric server was given to active connections",
-                "`agent` in the pool and `judge.agent`",
+                "`agent` in the pool and `dynamic-weights.agent`",
             );
             active += system;
         }
@@ -79,7 +79,7 @@ impl PortChecks<'_> {
         );
         pairs.extend(
             inherited_keyword(self.config, self.cluster, self.port, "weightbound")
-                .map(|bound| KeyValue::new("bound", &bound.value)),
+                .map(|bound| KeyValue::new("max-weight", &bound.value)),
         );
         Some(SourcedValue { value: value::table(&pairs), source })
     }

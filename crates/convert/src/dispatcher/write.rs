@@ -210,7 +210,7 @@ impl PortWriter<'_> {
         pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
         let judged = PortChecks { config: self.config, cluster: self.cluster, port };
         if let Some(judge) = judged.dynamic_weights(servers, self.notes) {
-            pool.set("judge", judge.value, judge.source);
+            pool.set("dynamic-weights", judge.value, judge.source);
         }
         if let Some(probe) = judged.health_check(self.notes) {
             pool.set("probe", probe.value, probe.source);

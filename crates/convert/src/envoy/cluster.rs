@@ -215,7 +215,7 @@ fn write_breakers(node: &ConfigNode, table: &mut TomlTable, notes: &mut Conversi
         let priority = take_text(threshold, "priority", notes).unwrap_or("DEFAULT");
         if !matches!(priority, "DEFAULT" | "0") {
             let reason = "one set of circuit breakers stands for all priorities";
-            leave_out(threshold, reason, "`breaker` of the pool", notes);
+            leave_out(threshold, reason, "`circuit-breaker` of the pool", notes);
             continue;
         }
         let keys = ["max_connections", "max_pending_requests", "max_requests", "max_retries"];
@@ -238,7 +238,7 @@ fn write_breakers(node: &ConfigNode, table: &mut TomlTable, notes: &mut Conversi
         settle_rest("circuit_breakers", threshold, notes);
     }
     table.set(
-        "breaker",
+        "circuit-breaker",
         value::table(&limits),
         field.map_or(SourcePlace::NONE, |field| field.source),
     );
@@ -293,7 +293,7 @@ fn write_protocol(node: &ConfigNode, pool: &mut ClusterPool, notes: &mut Convers
         }
         for (from, to) in [
             ("initial_stream_window_size", "window"),
-            ("initial_connection_window_size", "window-most"),
+            ("initial_connection_window_size", "max-window"),
         ] {
             if let Some(bytes) = take_number(http2, from, notes) {
                 pairs.push(KeyValue::new(to, value::quote(&format!("{}B", bytes.max(65_535)))));

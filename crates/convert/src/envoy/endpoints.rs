@@ -49,7 +49,7 @@ pub fn read_endpoints(node: &ConfigNode, notes: &mut ConversionNotes) -> Option<
         let factor = take_number(policy, "overprovisioning_factor", notes);
         list.overprovisioning = factor.unwrap_or(140);
         for other in policy.unread_entries() {
-            leave_out(other, "no work is dropped on purpose", "`shed` of the pool", notes);
+            leave_out(other, "no work is dropped on purpose", "`load-shedding` of the pool", notes);
         }
     }
     if let Some(assignment) = assignment {

@@ -100,7 +100,7 @@ fn read_settings(
     let whole_ms = never(whole.map_or(ROUTE_TIMEOUT_MS, |time| time.ms));
     if let Some(field) = action.get("timeout").filter(|_| whole_ms < NEVER_MS) {
         let reason = "it ends when the answer begins, and not when it is whole";
-        notes.changed(field.source, field.describe(), reason, "`timeout.whole` of the service");
+        notes.changed(field.source, field.describe(), reason, "`timeout.total` of the service");
     }
     let policy = action.get("retry_policy").or_else(|| scope.host.get("retry_policy"));
     let retries = read_retries(policy, notes);

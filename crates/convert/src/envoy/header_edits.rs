@@ -224,8 +224,8 @@ impl HeaderEditList {
             ("set", &self.request.set),
             ("add", &self.request.add),
             ("remove", &self.request.remove),
-            ("answer-set", &self.answer.set),
-            ("answer-remove", &self.answer.remove),
+            ("response-set", &self.answer.set),
+            ("response-remove", &self.answer.remove),
         ] {
             if !texts.is_empty() {
                 pairs.push(KeyValue::new(key, value::quote_all(texts)));

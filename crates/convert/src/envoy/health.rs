@@ -188,9 +188,9 @@ pub fn write_ejection(
         KeyValue::new("on", value::quote("500-599")),
         KeyValue::new("rate", "100"),
         KeyValue::new("interval", format_duration(interval.clamp(200, 60_000))),
-        KeyValue::new("time", format_duration(time.clamp(100, 86_400_000))),
-        KeyValue::new("most", format_duration(most.max(time).clamp(100, 86_400_000))),
-        KeyValue::new("share", share.max(least).min(100).to_string()),
+        KeyValue::new("base-time", format_duration(time.clamp(100, 86_400_000))),
+        KeyValue::new("max-time", format_duration(most.max(time).clamp(100, 86_400_000))),
+        KeyValue::new("max-percent", share.max(least).min(100).to_string()),
     ];
     table.set("eject", value::table(&pairs), field.source);
     notes.converted(field.source);

@@ -132,7 +132,7 @@ fn write_server_name(node: &ConfigNode, edits: &mut HeaderEditList, notes: &mut 
                 note_changed(
                     field,
                     "answers keep the Server of their server",
-                    "`rewrite.answer-set`",
+                    "`rewrite.response-set`",
                     notes,
                 );
             }
@@ -225,7 +225,7 @@ fn write_protocols(
         }
         for (from, to) in [
             ("initial_stream_window_size", "window"),
-            ("initial_connection_window_size", "window-most"),
+            ("initial_connection_window_size", "max-window"),
         ] {
             if let Some(bytes) = take_number(options, from, notes) {
                 pairs.push(KeyValue::new(to, value::quote(&format!("{}B", bytes.max(65_535)))));

@@ -78,7 +78,7 @@ pub const GROUPS: &[FieldGroup] = &[
         ],
         kind: LeftOut,
         reason: "there is no such thing: its effect on routes, limits and names is missing",
-        instead: "`limit`, `breaker` and `shed` bound the load",
+        instead: "`limit`, `circuit-breaker` and `load-shedding` bound the load",
     },
     FieldGroup {
         message: "listener",

@@ -65,8 +65,8 @@ pub const GROUPS: &[FieldGroup] = &[
             "max_response_headers_kb",
         ],
         kind: LeftOut,
-        reason: "connections and streams end by idle times, and HTTP/2 by `http2.age`",
-        instead: "`http2.age`",
+        reason: "connections and streams end by idle times, and HTTP/2 by `http2.max-age`",
+        instead: "`http2.max-age`",
     },
     FieldGroup {
         message: "http2_protocol_options",

@@ -308,7 +308,7 @@ const ROWS: &[HaproxyDirective] = &[
         ],
         NoteKind::LeftOut,
         "it has no counterpart",
-        "`rewrite = { answer-set = …, answer-remove = … }` in a rule",
+        "`rewrite = { response-set = …, response-remove = … }` in a rule",
     ),
     (
         &["tcp-request inspect-delay", "tcp-request content accept"],

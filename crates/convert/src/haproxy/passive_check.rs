@@ -100,11 +100,11 @@ pub fn write(limit: Option<AnswerLimit>, source: SourcePlace, pool: &mut TomlTab
         KeyValue::new("failures", failures.to_string()),
         KeyValue::new("rate", "100"),
         KeyValue::new("cut-rate", "100"),
-        KeyValue::new("volume", failures.to_string()),
-        KeyValue::new("time", time.clone()),
-        KeyValue::new("most", time),
+        KeyValue::new("min-requests", failures.to_string()),
+        KeyValue::new("base-time", time.clone()),
+        KeyValue::new("max-time", time),
         // All but one: the last server is never put out.
-        KeyValue::new("share", "99"),
+        KeyValue::new("max-percent", "99"),
         KeyValue::new("on", value::list(ERRORS.map(str::to_owned))),
     ];
     pool.set("eject", value::table(&pairs), source);

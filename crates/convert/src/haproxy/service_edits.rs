@@ -157,9 +157,9 @@ fn rewrite_of(path: Option<KeyValue>, edits: &[&FieldEdit]) -> Option<String> {
         ("set", lists.set),
         ("add", lists.add),
         ("remove", lists.remove),
-        ("answer-set", lists.answer_set),
+        ("response-set", lists.answer_set),
         ("response-add", lists.response_add),
-        ("answer-remove", lists.answer_remove),
+        ("response-remove", lists.answer_remove),
     ] {
         match &list[..] {
             [] => {}
@@ -187,7 +187,7 @@ impl RewriteLists {
             }
             (_, EditAction::Remove) => push_once(&mut self.answer_remove, quoted_name),
             (ChangedMessage::Answer, EditAction::Add) => self.response_add.push(field),
-            // `answer-set` knows no variables.
+            // `response-set` knows no variables.
             (ChangedMessage::Answer, EditAction::Set) if !has_variables(text) => {
                 let fixed = format!("{name}: {}", text.replace("{{", "{"));
                 self.answer_set.push(value::quote(&fixed));

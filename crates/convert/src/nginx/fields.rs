@@ -153,7 +153,7 @@ impl FieldChanges {
             if ["last-modified", "etag"].contains(&one.peek(0).to_ascii_lowercase().as_str()) {
                 self.answer_remove.push(one.peek(0).to_owned());
                 let reason = "the server's own is removed from all answers";
-                notes.changed(one.source, &one.text(), reason, "`rewrite.answer-set`");
+                notes.changed(one.source, &one.text(), reason, "`rewrite.response-set`");
             }
         }
         if prefix == "proxy" {
@@ -180,7 +180,7 @@ impl FieldChanges {
         let mut out: Vec<KeyValue> = Vec::new();
         out.extend(self.host.map(|host| KeyValue::new("host", value::quote(&host))));
         let lists =
-            [("set", self.set), ("remove", self.remove), ("answer-remove", self.answer_remove)];
+            [("set", self.set), ("remove", self.remove), ("response-remove", self.answer_remove)];
         let written = lists.into_iter().filter(|(_, list)| !list.is_empty());
         out.extend(written.map(|(key, list)| KeyValue::new(key, value::quote_all(&list))));
         if !self.response_add.is_empty() {

@@ -40,7 +40,7 @@ pub fn write(service: &str, passed: &[&str], document: &mut Document) {
     let text = "fields that nginx hides";
     let mut table = TomlTable::one_of(path, SourcePlace::NONE, text);
     let names = value::quote_all(&names);
-    table.set("rewrite", format!("{{ answer-remove = {names} }}"), SourcePlace::NONE);
+    table.set("rewrite", format!("{{ response-remove = {names} }}"), SourcePlace::NONE);
     document.push(table);
 }
 

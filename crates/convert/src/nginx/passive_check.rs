@@ -66,11 +66,11 @@ pub fn write(
         KeyValue::new("failures", failures.clone()),
         KeyValue::new("rate", "100"),
         KeyValue::new("cut-rate", "100"),
-        KeyValue::new("volume", failures),
-        KeyValue::new("time", time.clone()),
-        KeyValue::new("most", time),
+        KeyValue::new("min-requests", failures),
+        KeyValue::new("base-time", time.clone()),
+        KeyValue::new("max-time", time),
         // All but one: the last server is never put out.
-        KeyValue::new("share", "99"),
+        KeyValue::new("max-percent", "99"),
         KeyValue::new("on", value::list(on)),
     ];
     pool.set("eject", value::table(&pairs), SourcePlace::NONE);

@@ -138,7 +138,7 @@ impl FieldPlan {
         let set = self.answer_set.iter().filter_map(|field| field.split(':').next());
         set.for_each(|name| push_name(&mut removed, name));
         for (key, list) in
-            [("set", &self.set), ("remove", &self.remove), ("answer-remove", &removed)]
+            [("set", &self.set), ("remove", &self.remove), ("response-remove", &removed)]
         {
             if !list.is_empty() {
                 out.push(KeyValue::new(key, value::quote_all(list)));

@@ -273,7 +273,7 @@ fn write_times(point: &EntryPoint<'_>, is_http: bool, service: &mut TomlTable) {
         let read = time(transport("respondingTimeouts", "readTimeout").unwrap_or(READ_MS));
         let idle = time(transport("respondingTimeouts", "idleTimeout").unwrap_or(IDLE_MS));
         let write = transport("respondingTimeouts", "writeTimeout").filter(|ms| *ms > 0);
-        let whole = write.map_or(String::new(), |ms| format!("whole = {}, ", format_duration(ms)));
+        let whole = write.map_or(String::new(), |ms| format!("total = {}, ", format_duration(ms)));
         format!(
             "{{ header = {read}, idle = {idle}, between-bytes = {read}, {whole}tunnel = {ENDLESS}, drain = {drain} }}"
         )
@@ -342,7 +342,7 @@ fn settle(point: &EntryPoint<'_>, notes: &mut ConversionNotes) {
             node.changed(
                 notes,
                 "connections of HTTP/2 and HTTP/3 have an age, others none",
-                "`http2.age`",
+                "`http2.max-age`",
             );
         }
     }

@@ -93,7 +93,7 @@ fn settle(node: &OptionNode, notes: &mut ConversionNotes) {
         if key.starts_with("accesscontrol") || key == "addvaryheader" {
             let reason = "requests of browsers from other sites (CORS) are not answered here: browsers refuse them \
                           unless the servers allow them";
-            entry.left_out(notes, reason, "let the servers answer, or `answer-set` in a rule");
+            entry.left_out(notes, reason, "let the servers answer, or `response-set` in a rule");
         }
         if key == "hostsproxyheaders" {
             entry.changed(notes, "both the host and these fields must be allowed", "");
@@ -229,7 +229,7 @@ fn change_answer(
     if !value.is_empty() {
         return set_answer(entry, &entry.key, value, effect, checker, notes);
     }
-    match rejection("answer-remove", &entry.key, checker) {
+    match rejection("response-remove", &entry.key, checker) {
         None => {
             effect.fields.remove_answer(&entry.key);
             entry.converted(notes);
@@ -248,12 +248,12 @@ fn set_answer(
 ) {
     let field = format!("{name}: {value}");
     let why = check_field(&field).err().map(|why| why.reason);
-    match why.or_else(|| rejection("answer-set", &field, checker)) {
+    match why.or_else(|| rejection("response-set", &field, checker)) {
         None => {
             effect.fields.set_answer(name, value);
             option.converted(notes);
         }
-        Some(why) => option.left_out(notes, &why, "`rewrite.answer-set`"),
+        Some(why) => option.left_out(notes, &why, "`rewrite.response-set`"),
     }
 }
 

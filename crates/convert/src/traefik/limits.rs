@@ -202,7 +202,7 @@ pub fn note_limit(node: &OptionNode, notes: &mut ConversionNotes) {
         ),
         _ => (
             "requests under way are not counted by client here: nothing is limited",
-            "`limit.connections-per-client` of the service, `breaker` of the pool",
+            "`limit.connections-per-client` of the service, `circuit-breaker` of the pool",
         ),
     };
     node.left_out(notes, reason, instead);

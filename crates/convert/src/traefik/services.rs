@@ -228,7 +228,7 @@ impl<'t> ServicePools<'t> {
     pub fn allow_retries(&mut self, target: &ServiceTarget<'_>, retry: &RetryPlan) {
         let wait = format_duration(retry.back_off_ms);
         let most = format_duration(retry.back_off_ms.saturating_mul(2).min(60_000));
-        let value = format!("{{ budget = \"off\", back-off = {wait}, back-off-most = {most} }}");
+        let value = format!("{{ budget = \"off\", back-off = {wait}, max-back-off = {most} }}");
         for table in &mut self.tables {
             let name = value::quote(table.path.strip_prefix("pool.").unwrap_or_default());
             let mut used = target.keys.iter().filter(|key| matches!(key.key, "pool" | "split"));

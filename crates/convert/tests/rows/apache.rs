@@ -33,13 +33,13 @@ const HOSTS: &[ApacheCase] = &[
         false,
     ),
     ("ProxyPassReverseCookiePath /a /b", "cookie-path = [{ from = \"/a\", to = \"/b\" }]", false),
-    ("Header set X-A b", "answer-set = [\"X-A: b\"]", false),
+    ("Header set X-A b", "response-set = [\"X-A: b\"]", false),
     (
         "Header set X-A %{HTTP_HOST}s",
-        "answer-remove = [\"X-A\"], response-add = [\"X-A: {host}\"]",
+        "response-remove = [\"X-A\"], response-add = [\"X-A: {host}\"]",
         false,
     ),
-    ("Header unset X-A", "answer-remove = [\"X-A\"]", false),
+    ("Header unset X-A", "response-remove = [\"X-A\"]", false),
     // The fields of servers are in another table, which `always` does not touch.
     ("Header always set X-A b", "response-add = [{ field = \"X-A: b\", own = true }] }", false),
     ("Header always set X-A b\nHeader always unset X-A", "host = \"10.0.0.1:8080\" }", false),

@@ -78,14 +78,14 @@ const DIRECTIVES: &[CaddyCase] = &[
     // What refuses under an unknown condition refuses everybody.
     ("@x expression 1\nrespond @x 403\nrespond ok", "answer = 403", true),
     ("header X-A b\nreverse_proxy a:80", "{ field = \"X-A: b\", own = true }", false),
-    ("header >X-A b\nreverse_proxy a:80", "answer-set = [\"X-A: b\"]", false),
-    ("header -X-A\nreverse_proxy a:80", "answer-remove = [\"X-A\"]", false),
+    ("header >X-A b\nreverse_proxy a:80", "response-set = [\"X-A: b\"]", false),
+    ("header -X-A\nreverse_proxy a:80", "response-remove = [\"X-A\"]", false),
     ("header ?X-A b\nreverse_proxy a:80", "pool = \"a-80\"", true),
     // A line that waits for the server's answer makes its whole block wait.
-    ("header {\nX-A b\n-X-C\n}\nreverse_proxy a:80", "answer-set = [\"X-A: b\"]", false),
+    ("header {\nX-A b\n-X-C\n}\nreverse_proxy a:80", "response-set = [\"X-A: b\"]", false),
     (
         "header {\nX-A b\n>X-C d\n}\nreverse_proxy a:80",
-        "answer-set = [\"X-A: b\", \"X-C: d\"]",
+        "response-set = [\"X-A: b\", \"X-C: d\"]",
         false,
     ),
     (
@@ -127,11 +127,15 @@ const PROXIES: &[CaddyCase] = &[
     ("lb_policy unheard", "pool = \"a-80\"", true),
     ("lb_retries 3", "retries = 3", false),
     ("health_uri /h", "probe = { http = \"/h\", rise = 1, fall = 1, status = [\"200-299\"]", false),
-    ("fail_duration 10s", "eject = { failures = 1, time = \"10s\", most = \"10s\" }", false),
+    (
+        "fail_duration 10s",
+        "eject = { failures = 1, base-time = \"10s\", max-time = \"10s\" }",
+        false,
+    ),
     ("header_up Host {upstream_hostport}", "host = \"a\"", false),
     ("header_up X-Forwarded-For {remote_host}", "\"X-Forwarded-For: {client}\"", false),
     ("header_up -X-A", "remove = [\"X-A\"]", false),
-    ("header_down -X-A", "answer-remove = [\"X-A\"]", false),
+    ("header_down -X-A", "response-remove = [\"X-A\"]", false),
     ("handle_response {\n}", "answer = 502", true),
     ("transport http {\ntls\n}", "tls = \"on\"", false),
     ("transport http {\ntls\n}", "http2 = \"prefer\"", false),

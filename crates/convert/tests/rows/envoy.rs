@@ -206,12 +206,12 @@ fn clusters_become_pools() {
             "probe = { tcp = true, send = \"PING\\n\", expect = \"PONG\", every = \"3s\"",
             false,
         ),
-        (cluster("type: STATIC\n    outlier_detection: {}"), "share = 100", false),
+        (cluster("type: STATIC\n    outlier_detection: {}"), "max-percent = 100", false),
         (
             cluster(
                 "type: STATIC\n    circuit_breakers: { thresholds: [{ max_connections: 4294967295, max_retries: 0 }] }",
             ),
-            "breaker = { connections = \"off\", pending = 1024, requests = 1024, retries = 0 }",
+            "circuit-breaker = { connections = \"off\", pending = 1024, requests = 1024, retries = 0 }",
             false,
         ),
     ]);

@@ -245,7 +245,7 @@ const FIELDS2: &[EnvoyCase] = &[
         false,
     ),
     (manager("forward_client_cert_details: APPEND_FORWARD"), "\"x-forwarded-client-cert\"", true),
-    (manager("server_name: edge"), "answer-set = \"server: edge\"", false),
+    (manager("server_name: edge"), "response-set = \"server: edge\"", false),
     (manager("strip_any_host_port: true"), "host = \"{host-name}\"", false),
     (
         manager("upgrade_configs: [{ upgrade_type: CONNECT }]"),

@@ -164,7 +164,7 @@ const VALUES: &[EnvoyCase] = &[
         route(
             "{ match: { prefix: /a }, route: { cluster: c }, request_headers_to_add: [{ header: { key: X-A, value: '' }, append_action: OVERWRITE_IF_EXISTS_OR_ADD }] },",
         ),
-        "pool = \"c\" rewrite = { answer-set",
+        "pool = \"c\" rewrite = { response-set",
         false,
     ),
     // Each level changes fields, and the nearest comes first.
@@ -181,7 +181,7 @@ const VALUES: &[EnvoyCase] = &[
     // Servers are told of the host that they do not get.
     (
         route("{ match: { prefix: /a }, route: { cluster: c, append_x_forwarded_host: true } },"),
-        "pool = \"c\" rewrite = { answer-set",
+        "pool = \"c\" rewrite = { response-set",
         false,
     ),
 ];

@@ -83,7 +83,7 @@ const HAPROXY: &[ConversionCase] = &[
     ("bind *:81 ssl crt /c.pem ca-file /ca.pem verify required", "verify = \"required\"", false),
     ("bind *:81 ssl crt /c.pem verify required", "pool = \"b\"", true),
     ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
-    ("http-response del-header Server", "answer-remove = \"Server\"", false),
+    ("http-response del-header Server", "response-remove = \"Server\"", false),
     ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
     // HAProxy's own values, and none where it waits without an end.
     ("", "header = \"7d\" idle = \"7d\" between-bytes = \"7d\" tunnel = \"7d\"", false),
@@ -191,7 +191,7 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
         false,
     ),
     ("http-request set-header Content-Length 5", "pool = \"b\"", true),
-    ("http-response set-header X-J \"{a} b\"", "answer-set = \"X-J: {a} b\"", false),
+    ("http-response set-header X-J \"{a} b\"", "response-set = \"X-J: {a} b\"", false),
     ("http-response add-header X-J \"{a} b\"", "response-add = \"X-J: {{a} b\"", false),
     ("option forwardfor sometimes", "mode = \"add\"", true),
     ("bind 127.0.0.1:82 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),

@@ -137,7 +137,7 @@ const CHANGES: &[ConversionCase] = &[
     ("reqtarpit ^GET\\ /admin if { src 10.0.0.1 }", "deny = true", true),
     ("reqadd X-A:\\ 1", "add = \"X-A: 1\"", false),
     ("reqidel ^X-A:.*", "remove = \"X-A\"", false),
-    ("rspidel ^Server:", "answer-remove = \"Server\"", false),
+    ("rspidel ^Server:", "response-remove = \"Server\"", false),
     ("reqidel ^X-.*", "pool = \"b\"", true),
     ("clitimeout 7000", "header = \"7s\"", false),
 ];

@@ -9,21 +9,21 @@ use super::{ConversionCase, rows};
 const UNSET_ANSWERS: &[ConversionCase] = &[
     (
         "http-response set-header X-R %[res.hdr(x-r)]2",
-        "rewrite = { answer-remove = \"X-R\" }",
+        "rewrite = { response-remove = \"X-R\" }",
         true,
     ),
     (
         "http-response set-header X-R a if { rand(2) 0 }",
-        "rewrite = { answer-remove = \"X-R\" }",
+        "rewrite = { response-remove = \"X-R\" }",
         true,
     ),
-    ("http-response replace-header X-R v(.*) w\\1", "answer-remove = \"X-R\"", true),
+    ("http-response replace-header X-R v(.*) w\\1", "response-remove = \"X-R\"", true),
     ("http-response set-header Content-Type %[res.hdr(x-r)]", "pool = \"b\"", true),
     // HAProxy has no path when the answer comes.
     ("http-response set-header X-R a if { path /a }", "pool = \"b\"", false),
     (
         "http-response set-header X-R a unless { path /a }",
-        "rewrite = { answer-set = \"X-R: a\" }",
+        "rewrite = { response-set = \"X-R: a\" }",
         false,
     ),
 ];
@@ -188,17 +188,17 @@ fn changes_and_rules_keep_their_order() {
 const ANSWERS: &[ConversionCase] = &[
     (
         "http-response set-header X-A 1 if { status 500:503 }",
-        "when-response = { statuses = [\"500-503\"] } after-rules = true rewrite = { answer-set = \"X-A: 1\" }",
+        "when-response = { statuses = [\"500-503\"] } after-rules = true rewrite = { response-set = \"X-A: 1\" }",
         false,
     ),
     (
         "http-response set-header X-A 1 if !{ res.hdr(X-A) -m found } { src 10.0.0.1 }",
-        "when = { client = \"10.0.0.1\" } when-response = { without = [\"X-A\"] } after-rules = true rewrite = { answer-set = \"X-A: 1\" }",
+        "when = { client = \"10.0.0.1\" } when-response = { without = [\"X-A\"] } after-rules = true rewrite = { response-set = \"X-A: 1\" }",
         false,
     ),
     (
         "http-response del-header Server if { status 404 } or { res.hdr(X-B) -m found }",
-        "when-response = { header = [\"X-B\"] } after-rules = true rewrite = { answer-remove = \"Server\" }",
+        "when-response = { header = [\"X-B\"] } after-rules = true rewrite = { response-remove = \"Server\" }",
         false,
     ),
     (
@@ -208,12 +208,12 @@ const ANSWERS: &[ConversionCase] = &[
     ),
     (
         "http-response set-header X-A %[src]",
-        "rewrite = { response-add = \"X-A: {client}\", answer-remove = \"X-A\" }",
+        "rewrite = { response-add = \"X-A: {client}\", response-remove = \"X-A\" }",
         false,
     ),
     (
         "http-response allow if { status 404 }\n http-response set-header X-A 1",
-        "when-response = { statuses = [\"100-403\", \"405-599\"] } after-rules = true rewrite = { answer-set = \"X-A: 1\" }",
+        "when-response = { statuses = [\"100-403\", \"405-599\"] } after-rules = true rewrite = { response-set = \"X-A: 1\" }",
         false,
     ),
     (
@@ -223,7 +223,7 @@ const ANSWERS: &[ConversionCase] = &[
     ),
     (
         "http-response replace-header Server .* s",
-        "when-response = { header = [\"Server\"] } after-rules = true rewrite = { answer-set = \"Server: s\" }",
+        "when-response = { header = [\"Server\"] } after-rules = true rewrite = { response-set = \"Server: s\" }",
         false,
     ),
     ("http-response replace-header Set-Cookie (.*) \\1;x", "forward = \"http\"", true),
@@ -241,7 +241,7 @@ const ANSWERS: &[ConversionCase] = &[
     ("tcp-response content reject if { status 500 }", "answer = 502", true),
     (
         "http-after-response set-header X-A 1",
-        "[[service.f.edit]] rewrite = { response-add = [{ field = \"X-A: 1\", own = true }], answer-remove = \"X-A\" }",
+        "[[service.f.edit]] rewrite = { response-add = [{ field = \"X-A: 1\", own = true }], response-remove = \"X-A\" }",
         false,
     ),
     (
@@ -268,10 +268,10 @@ fn changes_of_a_backend_come_after_those_of_the_frontend_and_for_its_pool_alone(
     model::config::load(&toml, "x").unwrap_or_else(|findings| panic!("{findings}"));
     let at = |what: &str| toml.find(what).unwrap_or_else(|| panic!("no {what} in\n{toml}"));
     let own = "when = { method = \"POST\" }\npool = \"b\"\nrewrite = { set = \"X-A: 2\" }";
-    let answer = "when-response = { statuses = [\"200\"] }\nafter-rules = true\nrewrite = { answer-set = \"X-C: f\" }";
+    let answer = "when-response = { statuses = [\"200\"] }\nafter-rules = true\nrewrite = { response-set = \"X-C: f\" }";
     assert!(at(own) < at(answer), "{toml}");
     assert!(
-        toml.contains("pool = \"b\"\nrewrite = { set = \"X-A: 1\", answer-set = \"X-C: b\" }"),
+        toml.contains("pool = \"b\"\nrewrite = { set = \"X-A: 1\", response-set = \"X-C: b\" }"),
         "{toml}"
     );
     assert!(toml.contains("pool = \"c\"\nrewrite = { set = \"X-A: 1\" }"), "{toml}");

@@ -24,7 +24,7 @@ const OTHER_CLIENTS: &[ConversionCase] = &[
     ),
     (
         "http-request set-src hdr(x-a)\n http-response set-header X-Client %ci",
-        "rewrite = { answer-remove = \"X-Client\" }",
+        "rewrite = { response-remove = \"X-Client\" }",
         true,
     ),
     (

@@ -73,8 +73,8 @@ const SPELLINGS: &[ConversionCase] = &[
     ),
     ("http-request add-header X-R %[req.fhdr(x-a)]", "forward = \"http\"", true),
     // What was not to get out stays in.
-    ("http-response del-header X-R if { res.hdr(x-s) s }", "answer-remove = \"X-R\"", true),
-    ("http-response del-header X-R if { var(txn.a) 1 }", "answer-remove = \"X-R\"", true),
+    ("http-response del-header X-R if { res.hdr(x-s) s }", "response-remove = \"X-R\"", true),
+    ("http-response del-header X-R if { var(txn.a) 1 }", "response-remove = \"X-R\"", true),
     ("http-response del-header X- -m beg", "answer = 502", true),
     // HAProxy answers there itself.
     ("stats uri /admin\n stats auth a:b", "when = { path = \"/admin*\" } deny = true", true),

@@ -116,7 +116,7 @@ const CLOSED: &[ConversionCase] = &[
     ),
     (
         "location /a { proxy_redirect ~*^https?://int\\.example/(.*)$ https://$http_host/$1; proxy_pass http://c; }",
-        "answer-remove = [\"Location\", \"Refresh\"]",
+        "response-remove = [\"Location\", \"Refresh\"]",
         true,
     ),
     (
@@ -126,17 +126,17 @@ const CLOSED: &[ConversionCase] = &[
     ),
     (
         "location /a { proxy_cookie_path ~*^/x/ /; proxy_pass http://c; }",
-        "answer-remove = \"Set-Cookie\"",
+        "response-remove = \"Set-Cookie\"",
         true,
     ),
     (
         "location /a { proxy_cookie_domain ~x$ y; proxy_pass http://c; }",
-        "answer-remove = \"Set-Cookie\"",
+        "response-remove = \"Set-Cookie\"",
         true,
     ),
     (
         "location /a { proxy_cookie_flags ~ secure httponly; proxy_pass http://c; }",
-        "answer-remove = \"Set-Cookie\"",
+        "response-remove = \"Set-Cookie\"",
         true,
     ),
     (
@@ -223,8 +223,8 @@ fn fields_that_nginx_hides_pass_only_where_a_location_says_so() {
     assert!(edit.contains("\"X-Pad\"") && !edit.contains("\"Server\""), "{text}");
     let rule = |path: &str| {
         let own = text.split(path).nth(1).unwrap();
-        own.split("[[").next().unwrap().contains("answer-remove = \"Server\"")
+        own.split("[[").next().unwrap().contains("response-remove = \"Server\"")
     };
     assert!(!rule("when = { path = \"/a*\" }"), "{text}");
-    assert_eq!(text.matches("answer-remove = \"Server\"").count(), 1, "{text}");
+    assert_eq!(text.matches("response-remove = \"Server\"").count(), 1, "{text}");
 }

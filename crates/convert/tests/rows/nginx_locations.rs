@@ -72,7 +72,7 @@ const TARGETS: &[ConversionCase] = &[
     ),
     (
         "proxy_set_header X-A a; location /a { grpc_set_header X-B b; grpc_hide_header X-C; grpc_pass grpc://c; }",
-        "rewrite = { host = \"c\", set = \"X-B: b\", answer-remove = \"X-C\" }",
+        "rewrite = { host = \"c\", set = \"X-B: b\", response-remove = \"X-C\" }",
         false,
     ),
     // A level with one field has none of the levels around it.

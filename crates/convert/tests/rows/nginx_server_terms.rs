@@ -74,7 +74,7 @@ fn servers() {
 const ANSWERS: &[ConversionCase] = &[
     (
         "location /a { expires 30d; proxy_pass http://c; }",
-        "answer-remove = [\"Expires\", \"Cache-Control\"], response-add = [{ field = \"Cache-Control: max-age=2592000\", statuses = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308], own = true }]",
+        "response-remove = [\"Expires\", \"Cache-Control\"], response-add = [{ field = \"Cache-Control: max-age=2592000\", statuses = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308], own = true }]",
         false,
     ),
     (
@@ -86,7 +86,7 @@ const ANSWERS: &[ConversionCase] = &[
     ("location /a { expires $x; proxy_pass http://c; }", "pool = \"c\"", true),
     (
         "location /a { add_header ETag x always; proxy_pass http://c; }",
-        "answer-remove = \"ETag\", response-add = [{ field = \"ETag: x\", own = true }]",
+        "response-remove = \"ETag\", response-add = [{ field = \"ETag: x\", own = true }]",
         false,
     ),
     // Two fields of one name are two fields.
@@ -97,7 +97,7 @@ const ANSWERS: &[ConversionCase] = &[
     ),
     (
         "more_set_headers \"X-A: a\" \"Server: s\"; location /a { more_set_headers \"X-A: b\"; more_clear_headers X-B; proxy_pass http://c; }",
-        "answer-remove = [\"Server\", \"X-A\", \"X-B\"], response-add = [{ field = \"Server: s\", own = true }, { field = \"X-A: b\", own = true }]",
+        "response-remove = [\"Server\", \"X-A\", \"X-B\"], response-add = [{ field = \"Server: s\", own = true }, { field = \"X-A: b\", own = true }]",
         false,
     ),
     ("more_set_headers -t text/html \"X-A: a\";", "pool = \"b\"", true),

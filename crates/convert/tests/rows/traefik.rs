@@ -87,7 +87,7 @@ fn middlewares_become_keys_of_rules() {
         ("{ headers: { customRequestHeaders: { X-A: b, X-C: \"\" } } }", "remove = \"X-C\"", false),
         (
             "{ headers: { customResponseHeaders: { X-A: b } } }",
-            "answer-remove = \"X-A\", response-add = [{ field = \"X-A: b\", own = true }]",
+            "response-remove = \"X-A\", response-add = [{ field = \"X-A: b\", own = true }]",
             false,
         ),
         ("{ headers: { stsSeconds: 60, forceSTSHeader: true } }", "max-age=60", false),

@@ -247,7 +247,7 @@ impl AuditLog {
         self.last_error = error.to_string();
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
         let text = format!("cannot {action} {path}: {error}; the record of orders has a gap there");
-        self.events.warn("audit-not-kept", text);
+        self.events.warn("audit-not-saved", text);
     }
 }
 

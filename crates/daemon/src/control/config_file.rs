@@ -116,7 +116,7 @@ impl ConfigFileState {
         let text = format!(
             "what was changed over the file cannot be kept: {error}; it is lost at the next start"
         );
-        events.warn("overlay-not-kept", text);
+        events.warn("overlay-not-saved", text);
     }
 }
 

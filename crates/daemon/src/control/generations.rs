@@ -219,7 +219,7 @@ impl GenerationStore {
         self.last_error = error.to_string();
         let place = self.directory.as_deref().unwrap_or(Path::new("")).display();
         self.events.warn(
-            "generations-not-kept",
+            "generations-not-saved",
             format!(
                 "cannot {action} generations in {place}: {error}; they are kept in memory and will be lost with this process"
             ),
@@ -332,7 +332,7 @@ mod tests {
         add(&mut store, "b");
         assert_eq!(store.list().len(), 2);
         assert_eq!(store.failures(), 3);
-        assert!(events.recent().iter().all(|event| event.what == "generations-not-kept"));
+        assert!(events.recent().iter().all(|event| event.what == "generations-not-saved"));
         assert_eq!(events.recent().len(), 3);
     }
 

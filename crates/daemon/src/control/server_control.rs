@@ -101,7 +101,7 @@ impl ControlActor {
             self.engine.reset_server_connections(id);
         }
         self.save_server_state();
-        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
+        self.events.info("server-command", format!("{pool}/{name}: {server_command} by {origin}"));
         let new = self.facts(id, &pool, &name)?;
         let mut reversal = command_undo(&old, &new);
         let generation = self.active.generation;
@@ -180,7 +180,7 @@ impl ControlActor {
             let membership = MembershipOverride { added: Some(added), removed: None };
             self.apply_overlay(self.overlay.with_membership(&pool, &name, membership)).await?;
         }
-        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
+        self.events.info("server-command", format!("{pool}/{name}: {server_command} by {origin}"));
         let facts = self.facts(self.find(&pool, &name)?, &pool, &name)?;
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
@@ -223,7 +223,7 @@ impl ControlActor {
             let membership = MembershipOverride { added: None, removed };
             self.apply_overlay(self.overlay.with_membership(&pool, &name, membership)).await?;
         }
-        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
+        self.events.info("server-command", format!("{pool}/{name}: {server_command} by {origin}"));
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
         let change = AuditedChange {

@@ -111,7 +111,7 @@ impl ServerStateFile {
         }
         let path = path.display();
         self.events.warn(
-            "words-not-kept",
+            "server-commands-not-saved",
             format!(
                 "cannot {action} {path}: {error}; what operators say of servers holds until this process ends"
             ),

@@ -339,7 +339,9 @@ async fn a_state_directory_that_cannot_be_written_is_reported_and_counted() {
     assert_eq!(world.control.rollback(None, None, by()).await.unwrap().generation, 3);
     assert!(world.control.state().state_failures >= 4);
     let whats = world.whats();
-    assert!(whats.contains(&"words-not-kept") && whats.contains(&"generations-not-kept"));
+    assert!(
+        whats.contains(&"server-commands-not-saved") && whats.contains(&"generations-not-saved")
+    );
 }
 
 #[tokio::test]

@@ -137,7 +137,7 @@ impl HistoryRecorder {
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
         if before.is_multiple_of(REPORT_INTERVAL) {
             let text = format!("a record of history is lost: {why}; {} so far", before + 1);
-            control.events().warn("history-not-kept", text);
+            control.events().warn("history-not-saved", text);
         }
     }
 

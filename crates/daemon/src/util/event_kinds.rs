@@ -37,7 +37,7 @@ const OTHERS: [&str; 56] = [
     "needs-restart",
     "not-confirmed",
     "overlay-ended",
-    "overlay-not-kept",
+    "overlay-not-saved",
     "overlay-refused",
     "packets-failed",
     "packets-interface",

@@ -57,7 +57,7 @@ pub enum Obstacle {
     Full(#[from] CapacityError),
     /// NAT has no address to come back to.
     #[error(
-        "nat needs a return address of the servers' family (IPv{family}) and none is set: write `source` in pool `{pool}` or `return` in `[packets]`"
+        "nat needs a return address of the servers' family (IPv{family}) and none is set: write `source` in pool `{pool}` or `nat-source` in `[packets]`"
     )]
     NoReturn {
         pool: String,

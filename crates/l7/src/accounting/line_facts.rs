@@ -89,7 +89,7 @@ impl LineFacts<'_> {
                 number(line, key, Some(u64::from(record.status)).filter(|status| *status > 0));
             }
             V::By => {
-                let side = if record.local_reply { "us" } else { "server" };
+                let side = if record.local_reply { "balancer" } else { "server" };
                 text(line, key, (record.status > 0).then_some(side));
             }
             V::Server => {

@@ -32,7 +32,7 @@ when = { path = "/old/*", host = ["a.example", "*.b.example"] }
 redirect = { to = "https://{host}/new/{rest}{query}", status = 308 }
 [[service.s.rule]]
 when = { header = ["accept: *json*"], query = "q=*", not = { cookie = "id=4*" } }
-rewrite = { strip = "/api", prefix = "/v1", set = "x-set: 1", remove = "x-gone", answer-set = "x-by: s", answer-remove = "server" }
+rewrite = { strip = "/api", prefix = "/v1", set = "x-set: 1", remove = "x-gone", response-set = "x-by: s", response-remove = "server" }
 [[service.s.rule]]
 when = { method = "DELETE" }
 answer = { status = 403, body = "no", type = "text/plain" }

@@ -79,7 +79,7 @@ fn explain_imprecision(matrix: &Matrix, ask: &StreamRequest, runs: usize, width:
     };
     format!(
         "`{}`: the mean is NOT known as well as wanted: after {runs} runs {interval}, {} % was wanted; run longer (-d) or more \
-         often (--most)",
+         often (--max-runs)",
         cell_name(ask),
         wanted.width_percent
     )

@@ -128,5 +128,5 @@ const OWN: &str = "widen net.ipv4.ip_local_port_range, add addresses to `source`
 const ROOM: &str = "raise `flows` of [packets], of which ports of return addresses are made, or lower `fin-timeout` of \
                     the service";
 const SERVERS: &str = "add servers, or lower `fin-timeout` of the service";
-const ADDRESSES: &str = "add addresses to `return` of [packets] or `source` of the pool, add servers, or lower \
+const ADDRESSES: &str = "add addresses to `nat-source` of [packets] or `source` of the pool, add servers, or lower \
                          `fin-timeout` of the service";

@@ -1,4 +1,4 @@
-//! `breaker` of a pool: limits beyond which requests are rejected.
+//! `circuit-breaker` of a pool: limits beyond which requests are rejected.
 
 mod build;
 mod keys;

@@ -122,7 +122,10 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
 
     fn decode_scalar(&mut self, kind: &ValueKind, node: &TomlNode<'_>) -> Option<ConfigValue> {
         match scalar::decode_value(kind, node.get_ref()) {
-            Ok(value) => Some(value),
+            Ok(value) => {
+                self.warn_of_former_words(kind, node);
+                Some(value)
+            }
             Err(trouble) => {
                 let shown = display_value(node.get_ref());
                 self.report_error(

@@ -1,6 +1,6 @@
 //! Finds a key of a table by its name, or by one that it had before.
 
-use super::schema::{KeySchema, TableSchema};
+use super::schema::{KeySchema, Keyword, TableSchema};
 
 /// A key of a table, and its position among the keys.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,19 @@ impl KeySchema {
     pub const fn formerly(mut self, names: &'static [&'static str]) -> KeySchema {
         self.former_names = names;
         self
+    }
+}
+
+impl Keyword {
+    /// Names that the word had before, which are read as former names of keys are.
+    pub const fn formerly(mut self, names: &'static [&'static str]) -> Keyword {
+        self.former_names = names;
+        self
+    }
+
+    /// Whether this is the word, by its name or a former one.
+    pub fn is_named(&self, text: &str) -> bool {
+        self.name == text || self.former_names.contains(&text)
     }
 }
 

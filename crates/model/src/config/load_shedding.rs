@@ -1,4 +1,4 @@
-//! `shed` of a pool: which queued requests are rejected while the pool is overloaded.
+//! `load-shedding` of a pool: which queued requests are rejected while the pool is overloaded.
 
 mod build;
 mod keys;

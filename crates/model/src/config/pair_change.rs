@@ -3,7 +3,7 @@
 //!
 //! Both members share services, pools, zones and names, and of VRRP groups the ids, versions, intervals and addresses.
 //! All other settings belong to one member and stay unchanged: `[global]`, priorities, interfaces, heartbeats, packets,
-//! companion addresses (`also`), and a pool's own source addresses (`source`).
+//! companion addresses (`unadvertised`), and a pool's own source addresses (`source`).
 
 use std::collections::BTreeSet;
 

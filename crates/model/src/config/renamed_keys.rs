@@ -1,4 +1,4 @@
-//! The keys that had other names before, for patches of files that still have them.
+//! The keys and words that had other names before, for patches of files that still have them.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -15,10 +15,41 @@ pub struct RenamedKey {
     pub former_names: &'static [&'static str],
 }
 
+/// A word of a key with a closed list, and the names that it had before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenamedWord {
+    /// The key, with `NAME` for chosen names: `pool.NAME.agent.kind`.
+    pub path: String,
+    pub name: &'static str,
+    pub former_names: &'static [&'static str],
+}
+
+/// All renamed words.
+pub fn renamed_words() -> Vec<RenamedWord> {
+    let mut out = Vec::new();
+    walk_tables(&ROOT, "", &mut Vec::new(), &mut |path, table| {
+        for key in table.keys {
+            let (ValueKind::Keyword(words) | ValueKind::KeywordList(words)) = &key.kind else {
+                continue;
+            };
+            for word in words.iter().filter(|word| !word.former_names.is_empty()) {
+                let path = format!("{path}.{}", key.name);
+                out.push(RenamedWord { path, name: word.name, former_names: word.former_names });
+            }
+        }
+    });
+    out
+}
+
 /// All renamed keys, those of outer tables first.
 pub fn renamed_keys() -> Vec<RenamedKey> {
     let mut out = Vec::new();
-    collect_renamed(&mut out, &ROOT, "", &mut Vec::new());
+    walk_tables(&ROOT, "", &mut Vec::new(), &mut |path, table| {
+        for key in table.keys.iter().filter(|key| !key.former_names.is_empty()) {
+            let path = path.to_owned();
+            out.push(RenamedKey { path, name: key.name, former_names: key.former_names });
+        }
+    });
     out
 }
 
@@ -30,30 +61,28 @@ pub fn former_names(name: &str) -> &'static [&'static str] {
     by_name.get(name).copied().unwrap_or_default()
 }
 
-fn collect_renamed(
-    out: &mut Vec<RenamedKey>,
+/// Visits every table with its path, outer ones first.
+fn walk_tables(
     table: &'static TableSchema,
     path: &str,
     above: &mut Vec<&'static TableSchema>,
+    visit: &mut impl FnMut(&str, &'static TableSchema),
 ) {
     // A table inside itself is described once.
     if above.iter().any(|other| std::ptr::eq(*other, table)) {
         return;
     }
     above.push(table);
-    for key in table.keys.iter().filter(|key| !key.former_names.is_empty()) {
-        let path = path.to_owned();
-        out.push(RenamedKey { path, name: key.name, former_names: key.former_names });
-    }
+    visit(path, table);
     for key in table.keys {
         let join = if path.is_empty() { "" } else { "." };
         let inner = format!("{path}{join}{}", key.name);
         match &key.kind {
             ValueKind::Named { table, .. } => {
-                collect_renamed(out, table, &format!("{inner}.NAME"), above);
+                walk_tables(table, &format!("{inner}.NAME"), above, visit);
             }
             ValueKind::Table { table, .. } | ValueKind::List { table, .. } => {
-                collect_renamed(out, table, &inner, above);
+                walk_tables(table, &inner, above, visit);
             }
             _ => {}
         }

@@ -166,6 +166,8 @@ pub enum ValueKind {
 #[derive(Debug)]
 pub struct Keyword {
     pub name: &'static str,
+    /// Earlier names (`Keyword::formerly`).
+    pub former_names: &'static [&'static str],
     /// Whether this build supports the keyword.
     pub available: bool,
 }
@@ -388,11 +390,11 @@ impl DefaultValue {
 
 impl Keyword {
     pub const fn new(name: &'static str) -> Keyword {
-        Keyword { name, available: true }
+        Keyword { name, former_names: &[], available: true }
     }
 
     /// A keyword that this build does not support.
     pub const fn unavailable(name: &'static str) -> Keyword {
-        Keyword { name, available: false }
+        Keyword { name, former_names: &[], available: false }
     }
 }

@@ -15,7 +15,7 @@ pub fn backoff(terms: &RetryConfig, attempt: u32, fresh: bool, draw: u64) -> Dur
         (attempt, true) => attempt - 2,
         (attempt, false) => attempt.saturating_sub(1),
     };
-    // Sixteen doublings of a millisecond exceed the longest `back-off-most` (60 s), and the shift cannot overflow.
+    // Sixteen doublings of a millisecond exceed the longest `max-back-off` (60 s), and the shift cannot overflow.
     let bound = terms.back_off.saturating_mul(1 << doublings.min(16)).min(terms.back_off_most);
     let nanos = (bound.as_nanos() * u128::from(draw)) >> 64;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

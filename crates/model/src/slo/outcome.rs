@@ -183,7 +183,7 @@ mod tests {
                     assert_eq!(outcome, SloOutcome::Failed, "{}", cause.name());
                 }
                 // The client can avoid rejections with a status below 500; an idle tunnel harms no user.
-                Side::Us => {
+                Side::Balancer => {
                     let server_error = cause.status() >= 500;
                     let cut = matches!(cause, Cause::DrainCut | Cause::TlsHandshakeLimit);
                     let want =

@@ -120,7 +120,7 @@ fn attribute_rest(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
             share.assign(Some(TimeOwner::Server), Limit::Connect, u64::MAX);
         }
         // Why the attempts before failed is not known.
-        (_, Some(Side::Client | Side::Us)) => share.assign(None, Limit::Connect, u64::MAX),
+        (_, Some(Side::Client | Side::Balancer)) => share.assign(None, Limit::Connect, u64::MAX),
     }
 }
 

@@ -62,11 +62,11 @@ fn ranks_stand_in_their_order() {
 
 #[test]
 fn the_weight_controller_has_the_documented_defaults() {
-    let judge = good(&pool("judge = {}")).config.pools["web"].judge.unwrap();
+    let judge = good(&pool("dynamic-weights = {}")).config.pools["web"].judge.unwrap();
     assert_eq!((judge.active, judge.new, judge.latency, judge.agent), (50, 50, 0, 0));
     assert_eq!((judge.sensitivity, judge.smoothing, judge.bound), (5, 150, 20));
     assert_eq!(judge.every.as_secs(), 2);
-    assert_eq!(good(&pool("judge = \"off\"")).config.pools["web"].judge, None);
+    assert_eq!(good(&pool("dynamic-weights = \"off\"")).config.pools["web"].judge, None);
 }
 
 #[test]
@@ -81,9 +81,21 @@ fn localities_come_from_above() {
 fn contradictions_are_refused() {
     let server = |keys: &str| format!("[pool.p]\nservers = [{{ address = \"a:1\", {keys} }}]\n");
     for (added, key, says) in [
-        (pool("judge = { active = 50, new = 40 }"), "pool.web.judge", "make 90, not 100"),
-        (pool("judge = { latency = 1 }"), "pool.web.judge", "make 101, not 100"),
-        (pool("judge = { active = 101 }"), "pool.web.judge.active", "too large"),
+        (
+            pool("dynamic-weights = { active = 50, new = 40 }"),
+            "pool.web.dynamic-weights",
+            "make 90, not 100",
+        ),
+        (
+            pool("dynamic-weights = { latency = 1 }"),
+            "pool.web.dynamic-weights",
+            "make 101, not 100",
+        ),
+        (
+            pool("dynamic-weights = { active = 101 }"),
+            "pool.web.dynamic-weights.active",
+            "too large",
+        ),
         (pool("hash-on = \"uri\""), "pool.web.hash-on", "belongs to `maglev`"),
         (pool("balance = \"maglev\"\nhash-on = {}"), "pool.web.hash-on", "does not say"),
         (
@@ -133,8 +145,16 @@ fn contradictions_are_refused() {
 fn likely_mistakes_are_reported() {
     for (added, key, says) in [
         (pool("balance = \"least-loaded\""), "pool.web.balance.by", "drawn by their weights"),
-        (pool("judge = { new = 0, agent = 50 }"), "pool.web.judge.agent", "none is asked"),
-        (pool("judge = { new = 0, latency = 50 }"), "pool.web.judge.latency", "counts as average"),
+        (
+            pool("dynamic-weights = { new = 0, agent = 50 }"),
+            "pool.web.dynamic-weights.agent",
+            "none is asked",
+        ),
+        (
+            pool("dynamic-weights = { new = 0, latency = 50 }"),
+            "pool.web.dynamic-weights.latency",
+            "counts as average",
+        ),
         (
             format!("{BASE}[pool.p]\nservers = [{{ address = \"a:1\", backup = true }}]\n"),
             "pool.p.servers",

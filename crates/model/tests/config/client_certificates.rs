@@ -14,7 +14,7 @@ listen = "127.0.0.1:1"
 forward = "http"
 pool = "web"
 tls = { certificates = "/c.pem", client = { ca = "/ca.pem", headers = "X-Staff" } }
-rule = [{ when = { path = "/a" }, rewrite = { set = ["X-Role: guest"], answer-remove = ["X-In"] } }]
+rule = [{ when = { path = "/a" }, rewrite = { set = ["X-Role: guest"], response-remove = ["X-In"] } }]
 
 [service.plain]
 listen = "127.0.0.1:2"

@@ -124,7 +124,7 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("target" | "socket" | "state", _) => "\"/tmp/other\"".into(),
         ("host" | "congestion" | "interface", _) => "\"other\"".into(),
         ("send-buffer" | "receive-buffer", _) => "\"9MiB\"".into(),
-        ("user-timeout" | "defer-accept" | "whole", "system" | "off") => "\"33s\"".into(),
+        ("user-timeout" | "defer-accept" | "total", "system" | "off") => "\"33s\"".into(),
         (_, "auto" | "off" | "system" | "server" | "any") => "107".into(),
         (_, text) if text.ends_with("bit/s") => "\"3kbit/s\"".into(),
         (_, text) if text.ends_with('B') => "\"59KiB\"".into(),

@@ -82,18 +82,18 @@ const KEYS: &[MistakeRow] = &[
     ),
     near(service!("sticky = \"1\"\n"), "service.s.sticky", "unit", "\"1s\""),
     row(
-        service!("http2 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
-        "service.s.http2.window-most",
+        service!("http2 = { window = \"1MiB\", max-window = \"512KiB\" }\n"),
+        "service.s.http2.max-window",
         "is less than `window`",
     ),
     row(
-        pool!("http2 = { speak = \"only\", window = \"8MiB\", window-most = \"4MiB\" }\n"),
-        "pool.p.http2.window-most",
+        pool!("http2 = { speak = \"only\", window = \"8MiB\", max-window = \"4MiB\" }\n"),
+        "pool.p.http2.max-window",
         "is less than `window`",
     ),
     row(
-        service!("http3 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
-        "service.s.http3.window-most",
+        service!("http3 = { window = \"1MiB\", max-window = \"512KiB\" }\n"),
+        "service.s.http3.max-window",
         "is less than",
     ),
     row(service!("http3 = \"on\"\n"), "service.s.http3.offer", "always encrypted"),
@@ -282,7 +282,7 @@ const RELATIONS: &[MistakeRow] = &[
         "not served over TCP",
     ),
     row(tcp!("timeout = { header = \"1s\" }\n"), "service.s.timeout.header", "forwards bytes"),
-    row(tcp!("timeout = { whole = \"off\" }\n"), "service.s.timeout.whole", "forwards bytes"),
+    row(tcp!("timeout = { total = \"off\" }\n"), "service.s.timeout.total", "forwards bytes"),
     row(tcp!("limit = { header-count = 3 }\n"), "service.s.limit.header-count", "forwards bytes"),
     row(tcp!("forwarded = { via = false }\n"), "service.s.forwarded", "forwards bytes"),
     row(

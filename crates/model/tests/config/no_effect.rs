@@ -250,7 +250,7 @@ fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refus
 fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
     let at = |key: &str| format!("service.shop.{key}");
     let h2 = at("http2.streams");
-    let h3 = at("http3.announce");
+    let h3 = at("http3.alt-svc");
     let memory = at("buffer.memory");
     let retries = |key: &str| pool(&format!("retries = 0\nretry = {{ {key} }}"));
     check_rows(
@@ -258,7 +258,7 @@ fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
         &[
             (service("http2.streams = 7"), &h2, "over TLS alone", ""),
             (tls("http2 = { offer = \"off\", streams = 7 }"), &h2, "speaks no HTTP/2", ""),
-            (tls("http3.announce = \"1h\""), &h3, "speaks no HTTP/3", ""),
+            (tls("http3.alt-svc = \"1h\""), &h3, "speaks no HTTP/3", ""),
             (pool("http2.ping = \"1m\""), "pool.web.http2.ping", "`speak = \"prefer\"`", ""),
             (service("buffer.memory = \"1MiB\""), &memory, "keeps a body", ""),
             (
@@ -303,7 +303,7 @@ fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
         tls("http2.streams = 7"),
         service("http2 = { offer = \"always\", streams = 7 }"),
         service("http2.streams = 100"),
-        tls("http3 = { offer = \"on\", announce = \"1h\" }"),
+        tls("http3 = { offer = \"on\", alt-svc = \"1h\" }"),
         pool("http2 = { speak = \"prefer\", ping = \"1m\" }"),
     ] {
         assert_eq!(good(&fits).warnings, [], "{fits}");

@@ -32,8 +32,9 @@ fn the_short_form_promises_availability_and_defaults_are_the_usual() {
         mask6: 56,
     };
     assert_eq!(found, want);
-    let found =
-        objective("objective = { fast = \"300ms\", available = \"off\", share = \"95.5 %\" }");
+    let found = objective(
+        "objective = { latency = \"300ms\", availability = \"off\", latency-target = \"95.5 %\" }",
+    );
     let millis = Some(Duration::from_millis(300));
     assert_eq!((found.fast, found.available, found.share), (millis, None, 955_000));
     assert_eq!(good(BASE).config.services["shop"].objective, None);
@@ -42,23 +43,29 @@ fn the_short_form_promises_availability_and_defaults_are_the_usual() {
 #[test]
 fn objectives_without_effect_or_out_of_reach_are_named() {
     for (forward, text, key, says, suggests) in [
-        ("tcp", "objective.fast = \"1s\"", ".fast", "belongs to `forward = \"http\"`", None),
+        ("tcp", "objective.latency = \"1s\"", ".latency", "belongs to `forward = \"http\"`", None),
         ("http", "objective = \"off\"", "", "nothing is promised", None),
         ("http", "objective = \"100%\"", "", "too large", None),
         ("http", "objective = \"49%\"", "", "too small", None),
-        ("http", "objective = { share = \"99%\" }", ".share", "not said what is fast", None),
-        ("http", "objective = { available = 99.9 }", ".available", "does not fit here", None),
         (
             "http",
-            "objective = { available = 99 }",
-            ".available",
+            "objective = { latency-target = \"99%\" }",
+            ".latency-target",
+            "not said what is fast",
+            None,
+        ),
+        ("http", "objective = { availability = 99.9 }", ".availability", "does not fit here", None),
+        (
+            "http",
+            "objective = { availability = 99 }",
+            ".availability",
             "unit is missing",
             Some("\"99%\""),
         ),
         (
             "http",
-            "objective = { fast = 3, share = \"99%\" }",
-            ".fast",
+            "objective = { latency = 3, latency-target = \"99%\" }",
+            ".latency",
             "unit is missing",
             Some("\"3s\""),
         ),
@@ -75,11 +82,11 @@ fn objectives_without_effect_or_out_of_reach_are_named() {
 fn alarms_that_nothing_raises_and_windows_that_a_restart_forgets_are_reported() {
     let global = |keys: &str| format!("[global]\n{keys}\n");
     for (before, text, key, says) in [
-        ("", "objective = \"93%\"", ".available", "the alarm at 14.4 times is never raised"),
+        ("", "objective = \"93%\"", ".availability", "the alarm at 14.4 times is never raised"),
         (
             "",
-            "objective = { fast = \"1s\", share = \"80%\" }",
-            ".share",
+            "objective = { latency = \"1s\", latency-target = \"80%\" }",
+            ".latency-target",
             "of 80%, no more than 5.0 times as many operations can be bad as may be",
         ),
         ("history = { keep = \"7d\" }", "objective = \"99%\"", ".window", "the history keeps 7d"),

@@ -67,7 +67,7 @@ fn everything_written_arrives() {
     let text = file(
         "nat",
         "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nstale-timeout = \"900s\"\nsticky = \"10m\"\n\
-         mss-clamp = 1400\ntimeout = { embryonic = \"5s\", udp = \"1m\" }\n\
+         mss-clamp = 1400\ntimeout = { half-open = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
          syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
          rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", tos = 8, \

@@ -44,12 +44,15 @@ fn each_can_be_off_and_statuses_are_ranges() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     for (keys, key) in [
-        ("retry = { back-off = \"1s\", back-off-most = \"10ms\" }", "pool.web.retry.back-off-most"),
-        ("eject = { time = \"10s\", most = \"1s\" }", "pool.web.eject.most"),
-        ("breaker = { requests = 0 }", "pool.web.breaker.requests"),
-        ("breaker = { connections = 0 }", "pool.web.breaker.connections"),
-        ("shed = { target = \"2s\", interval = \"1s\" }", "pool.web.shed.interval"),
-        ("shed = \"2s\"", "pool.web.shed.target"),
+        ("retry = { back-off = \"1s\", max-back-off = \"10ms\" }", "pool.web.retry.max-back-off"),
+        ("eject = { base-time = \"10s\", max-time = \"1s\" }", "pool.web.eject.max-time"),
+        ("circuit-breaker = { requests = 0 }", "pool.web.circuit-breaker.requests"),
+        ("circuit-breaker = { connections = 0 }", "pool.web.circuit-breaker.connections"),
+        (
+            "load-shedding = { target = \"2s\", interval = \"1s\" }",
+            "pool.web.load-shedding.interval",
+        ),
+        ("load-shedding = \"2s\"", "pool.web.load-shedding.target"),
         ("hedge = { after = \"20ms\", percentile = 95 }", "pool.web.hedge.percentile"),
     ] {
         let found = errors(&pool(keys));
@@ -61,24 +64,27 @@ fn what_cannot_be_meant_is_refused() {
 fn what_has_no_effect_is_warned_of() {
     for (keys, key) in [
         ("retries = 0\nretry = { on = 503 }", "pool.web.retry.on"),
-        ("eject = { share = 49 }", "pool.web.eject.share"),
-        ("retries = 0\nbreaker = { retries = 5 }", "pool.web.breaker.retries"),
-        ("breaker = { pending = 5 }", "pool.web.breaker.pending"),
+        ("eject = { max-percent = 49 }", "pool.web.eject.max-percent"),
+        ("retries = 0\ncircuit-breaker = { retries = 5 }", "pool.web.circuit-breaker.retries"),
+        ("circuit-breaker = { pending = 5 }", "pool.web.circuit-breaker.pending"),
         ("retries = 0\nhedge = \"20ms\"", "pool.web.hedge"),
-        ("breaker = { connections = 1 }", "pool.web.breaker.connections"),
-        ("shed = \"50ms\"", "pool.web.shed"),
-        ("connections = 9\ntimeout = { queue = \"100ms\" }\nshed = \"100ms\"", "pool.web.shed"),
+        ("circuit-breaker = { connections = 1 }", "pool.web.circuit-breaker.connections"),
+        ("load-shedding = \"50ms\"", "pool.web.load-shedding"),
+        (
+            "connections = 9\ntimeout = { queue = \"100ms\" }\nload-shedding = \"100ms\"",
+            "pool.web.load-shedding",
+        ),
     ] {
         let found = good(&pool(keys)).warnings;
         assert!(found.iter().any(|finding| finding.key == key), "{keys}: {found:#?}");
     }
-    assert_eq!(good(&pool("eject = { share = 50 }")).warnings, []);
+    assert_eq!(good(&pool("eject = { max-percent = 50 }")).warnings, []);
 }
 
 #[test]
 fn breakers_and_shedding_are_off_or_what_is_written() {
     let text = pool(
-        "connections = 9\nbreaker = { connections = 40, pending = 0, requests = \"off\" }\nshed = \"20ms\"",
+        "connections = 9\ncircuit-breaker = { connections = 40, pending = 0, requests = \"off\" }\nload-shedding = \"20ms\"",
     );
     let checked = good(&text);
     assert_eq!(checked.warnings, []);

@@ -103,7 +103,7 @@ fn settings_that_fit_are_accepted() {
         "probe = { program = \"/bin/true\" }",
         "probe = { redis = true }",
         "tls = { name = \"app.example\" }",
-        "agent = \"answers\"",
+        "agent = \"responses\"",
         "agent = { kind = \"text\", port = \"server\" }",
         "socket = { send-buffer = \"64KiB\", receive-buffer = \"64KiB\" }",
         "timeout = { connect = \"2s\" }",

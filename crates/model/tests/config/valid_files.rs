@@ -291,20 +291,20 @@ fn no_default_contradicts_what_is_written() {
         (
             "pool.web",
             "agent = { kind = \"text\", port = 9000, every = \"1m\" }",
-            "pool.web.agent.age",
+            "pool.web.agent.max-age",
             "\"3m\"",
         ),
-        ("pool.web", "retry = { back-off = \"41s\" }", "pool.web.retry.back-off-most", "\"41s\""),
+        ("pool.web", "retry = { back-off = \"41s\" }", "pool.web.retry.max-back-off", "\"41s\""),
         (
             "pool.web",
             "http2 = { speak = \"prefer\", window = \"64MiB\" }",
-            "pool.web.http2.window-most",
+            "pool.web.http2.max-window",
             "\"64MiB\"",
         ),
         (
             "service.shop",
             "http2 = { window = \"64MiB\" }",
-            "service.shop.http2.window-most",
+            "service.shop.http2.max-window",
             "\"64MiB\"",
         ),
         (
@@ -335,7 +335,7 @@ fn lists_stand_for_tables_whose_short_form_takes_them() {
         "tls = [\"/a.pem\", \"/b.pem\"]",
         "tls = { acme = [\"a.example\", \"b.example\"] }",
         "accept-proxy = [\"10.0.0.0/8\", \"::/0\"]",
-        "edit = [{ when-response = [200, \"500-599\"], rewrite = { answer-remove = \"x\" } }]",
+        "edit = [{ when-response = [200, \"500-599\"], rewrite = { response-remove = \"x\" } }]",
     ] {
         good(&format!("{BASE}{tls}{line}\n"));
     }

@@ -124,20 +124,20 @@ fn a_service_listens_at_a_shared_address_wherever_that_is() {
 
 #[test]
 fn what_moves_with_a_group_is_its_own_and_return_addresses_have_to() {
-    let also = "also = [{ addresses = \"10.0.0.9\", interface = \"eth1\" }, { addresses = \"fd00::9\" }]\n";
+    let also = "unadvertised = [{ addresses = \"10.0.0.9\", interface = \"eth1\" }, { addresses = \"fd00::9\" }]\n";
     let config = good(&with(also)).config;
     let moves: Vec<(String, &str)> =
         config.vrrp["a"].floating_addresses().map(|(ip, at)| (ip.to_string(), at)).collect();
     let all = [("192.0.2.10", "eth0"), ("10.0.0.9", "eth1"), ("fd00::9", "eth0")];
     assert_eq!(moves, all.map(|(ip, at)| (ip.to_owned(), at)));
     let rows = [
-        ("also = [{ addresses = \"192.0.2.10\" }]\n", "is shared by `a` already"),
-        ("also = [{ addresses = \"127.0.0.1\" }]\n", "cannot be shared"),
+        ("unadvertised = [{ addresses = \"192.0.2.10\" }]\n", "is shared by `a` already"),
+        ("unadvertised = [{ addresses = \"127.0.0.1\" }]\n", "cannot be shared"),
     ];
     for (text, says) in rows {
         let found = errors(&with(text));
         assert!(found.len() == 1 && found[0].message.contains(says), "{text}: {found:#?}");
-        assert_eq!(found[0].key, "vrrp.a.also");
+        assert_eq!(found[0].key, "vrrp.a.unadvertised");
     }
     let nat = "[service.n]\nlisten = \"192.0.2.10:81\"\nforward = \"nat\"\npool = \"n\"\n\
                [pool.n]\nsource = \"10.0.0.9\"\nservers = [\"10.0.0.1:80\"]\n";
@@ -145,7 +145,7 @@ fn what_moves_with_a_group_is_its_own_and_return_addresses_have_to() {
     for (more, says) in [
         (nat.to_owned(), Some("stays on its machine")),
         (format!("{nat}{other}"), Some("10.0.0.9 moves with group `b`")),
-        (format!("also = [{{ addresses = \"10.0.0.9\" }}]\n{nat}"), None),
+        (format!("unadvertised = [{{ addresses = \"10.0.0.9\" }}]\n{nat}"), None),
         (nat.replace("\"10.0.0.9\"", "\"client\""), None),
     ] {
         let checked = good(&with(&more));

@@ -152,7 +152,7 @@ fn answers_meet_the_whole_condition() {
     let table = table(
         "",
         r#"{ when-response = { statuses = ["500-599", 404], header = ["x-a: *1*", "x-b"], without = "x-c" },
-             rewrite = { answer-remove = "x-a" } }, { rewrite = { answer-remove = "x-a" } }"#,
+             rewrite = { response-remove = "x-a" } }, { rewrite = { response-remove = "x-a" } }"#,
     );
     for (status, fields, want) in [
         (500, &[("X-A", "010")][..], true),

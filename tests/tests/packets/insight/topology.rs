@@ -80,7 +80,7 @@ impl InsightTopology {
         self.chain.server.ip(&format!("route change default via {gateway} advmss 1400\n")).unwrap();
     }
 
-    /// Writes the configuration with this value of `insight`.
+    /// Writes the configuration with this value of `flow-samples`.
     pub fn configure(&self, insight: &str) {
         let dir = self.dir.path().display();
         let pins = self.pins.path().display();
@@ -90,7 +90,7 @@ impl InsightTopology {
             "[global]\naccess-log = \"off\"\n\
              control = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
              [packets]\ninterfaces = [\"eth0\", \"eth1\"]\nmode = \"generic\"\npins = \"{pins}/plane\"\n\
-             return = [\"{CHAIN_RETURN}\"]\ninsight = {insight}\n\
+             nat-source = [\"{CHAIN_RETURN}\"]\nflow-samples = {insight}\n\
              [service.shop]\nlisten = \"{CHAIN_SERVICE}:{PORT}\"\nforward = \"{forward}\"\npool = \"web\"\n\
              [pool.web]\nservers = [{{ name = \"a\", address = \"{CHAIN_SERVER}:{PORT}\" }}]\ninitial = \"up\"\n\
              probe = {{ tcp = true, every = \"5m\" }}\n"

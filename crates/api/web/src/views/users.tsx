@@ -37,7 +37,7 @@ function One({ service }: { service: UsersService }) {
     <Panel title={service.name} wide>
       <h3>{labels.title}</h3>
       <Rows label={labels.slosOf(service.name)} head={labels.sloHead} rows={service.promises.map((one) => [
-        labels.over(exact(one["target-percent"]), one.what, one.what === "fast" && fast ? labels.fast(fast) : "", span(one["window-ms"])),
+        labels.over(exact(one["target-percent"]), one.what, one.what === "latency" && fast ? labels.fast(fast) : "", span(one["window-ms"])),
         exact(one.percent), number(one.operations), number(one.bad), exact(one["budget-left-percent"]), <Bar share={one["budget-left-percent"]} kind={one["budget-left-percent"] <= 0 ? "server" : ""} />,
         burns(one), one.alarms.filter((alarm) => alarm["since-unix-ms"]).map((alarm) => <Raised alarm={alarm} />),
       ])} />

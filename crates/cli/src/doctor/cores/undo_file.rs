@@ -157,7 +157,7 @@ fn from_entry(entry: UndoEntry) -> SteeringChange {
 
 fn file_failure(verb: &str, file: &Path, error: &io::Error) -> CommandError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied {
-        "; run as root, or name another place with --kept"
+        "; run as root, or name another place with --undo-file"
     } else {
         ""
     };

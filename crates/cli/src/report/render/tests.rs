@@ -77,7 +77,7 @@ fn counts() -> ServiceCounts {
         },
         causes: vec![
             cause("bad-request", Side::Client, 11),
-            cause("no-server", Side::Us, 20),
+            cause("no-server", Side::Balancer, 20),
             cause("server-reset", Side::Server, 20),
             cause("connect-timeout", Side::Network, 4),
         ],

@@ -280,7 +280,7 @@ control = {{ socket = "{dir}/sock", state = "{dir}/state" }}
 [packets]
 interfaces = ["eth0"]
 pins = "{pins}/plane"
-return = [{returns}]
+nat-source = [{returns}]
 
 [service.shop]
 listen = "{SERVICE_V4}:{PORT}"

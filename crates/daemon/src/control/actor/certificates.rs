@@ -134,7 +134,7 @@ impl ControlActor {
             self.events.faults().begin(FILE_ALARM, fault.key, fault.error.to_string());
         }
         for sentence in unsaved {
-            self.events.warn("key-sets-not-kept", sentence);
+            self.events.warn("key-sets-not-saved", sentence);
         }
         is_changed
     }

@@ -339,7 +339,7 @@ fn put(
     );
     // Only the failures 1, 2, 4, 8 and so on are logged; all are counted.
     let logged = (before + 1).is_power_of_two();
-    let warning = logged.then_some(AgentWarning { kind: "agent-clamped", text });
+    let warning = logged.then_some(AgentWarning { kind: "agent-out-of-range", text });
     AgentUpdate { report: None, warning }
 }
 

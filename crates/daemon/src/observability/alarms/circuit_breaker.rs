@@ -122,7 +122,7 @@ mod tests {
     use crate::observability::report::fixture;
 
     const TEXT: &str = "[service.shop]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"web\"\n\
-                        [pool.web]\nbreaker = { requests = 2 }\nservers = [\"127.0.0.1:2\"]\n";
+                        [pool.web]\ncircuit-breaker = { requests = 2 }\nservers = [\"127.0.0.1:2\"]\n";
 
     #[test]
     fn each_run_is_reported_twice_however_short_it_is() {

@@ -15,7 +15,7 @@ pub(super) fn encode(view: &LinksView, to: &mut DescriptorEncoder) -> Result<(),
     let gauge = |value: fn(&LinkView) -> f64| rows(view, move |link| Some(value(link)));
     let help = "1 while the link is used for packets.";
     let alive = gauge(|link| if link.alive { 1.0 } else { 0.0 });
-    gauges(to, "steelyard_link_alive", None, help, alive)?;
+    gauges(to, "steelyard_link_up", None, help, alive)?;
     let help = "Minimum of the last round trips to the link's next hop.";
     let trips = rows(view, |link| link.round_trip.map(|trip| trip.as_secs_f64()));
     gauges(to, "steelyard_link_round_trip", Some(Unit::Seconds), help, trips)?;

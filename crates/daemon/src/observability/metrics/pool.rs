@@ -23,7 +23,7 @@ pub(super) const FAMILIES: &[PoolCounterFamily] = &[
     PoolCounterFamily::new("retries_refused", "Retries that the retry budget refused.", |c| {
         &c.retries_refused
     }),
-    PoolCounterFamily::new("backed_off", "Back-off pauses before a retry.", |c| &c.backed_off),
+    PoolCounterFamily::new("retry_backoffs", "Back-off pauses before a retry.", |c| &c.backed_off),
     PoolCounterFamily::new(
         "statuses_retried",
         "Responses that were retried because of their status.",

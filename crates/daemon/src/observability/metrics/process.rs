@@ -58,7 +58,7 @@ pub(super) fn encode(
     let memory = facts.resident_bytes as f64;
     gauge(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
     let held = facts.open_counts.held_bytes as f64;
-    gauge(to, "steelyard_held", Some(Unit::Bytes), "Bytes buffered for slow receivers.", held)?;
+    gauge(to, "steelyard_buffered", Some(Unit::Bytes), "Bytes buffered for slow receivers.", held)?;
     let piped = facts.open_counts.piped_bytes as f64;
     gauge(to, "steelyard_piped", Some(Unit::Bytes), "Bytes in kernel pipes (splice).", piped)?;
     let kernel = facts.kernel_tcp_bytes as f64;
@@ -141,11 +141,11 @@ fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
 fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let access = facts.access;
     let rows = [
-        ([("fate", "written")], access.written),
-        ([("fate", "dropped-queue")], access.dropped_queue),
-        ([("fate", "dropped-target")], access.dropped_target),
+        ([("result", "written")], access.written),
+        ([("result", "dropped-queue")], access.dropped_queue),
+        ([("result", "dropped-target")], access.dropped_target),
     ];
-    counters(to, "steelyard_access_log_lines", None, "Access log lines by result.", rows)?;
+    counters(to, "steelyard_access_log_entries", None, "Access log lines by result.", rows)?;
     let help = "Failed attempts to open or write the access log.";
     counter(to, "steelyard_access_log_errors", None, help, access.errors)?;
     let help = "Lines of the daemon's own log that were dropped because the queue was full.";
@@ -177,7 +177,7 @@ fn probes(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error>
     ];
     let help =
         "Problems with agents: no response, last report too old, value out of range, not readable.";
-    counters(to, "steelyard_agent_trouble", None, help, rows)
+    counters(to, "steelyard_agent_problems", None, help, rows)
 }
 
 fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -194,10 +194,10 @@ fn ports(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> 
     gauges(to, "steelyard_source_ports_in_use", None, help, used)?;
     let resting = rows.iter().map(|row| (name(row), f64::from(row.resting)));
     let help = "Source ports in TIME_WAIT, by source address and destination.";
-    gauges(to, "steelyard_source_ports_resting", None, help, resting)?;
+    gauges(to, "steelyard_source_ports_time_wait", None, help, resting)?;
     let left = rows.iter().map(|row| (name(row), f64::from(row.left)));
     let help = "Free source ports, by source address and destination.";
-    gauges(to, "steelyard_source_ports_left", None, help, left)?;
+    gauges(to, "steelyard_source_ports_free", None, help, left)?;
     let help = "Connections that failed because no source port was free, by source address and destination.";
     counters(
         to,

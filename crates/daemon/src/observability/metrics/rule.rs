@@ -33,7 +33,9 @@ pub(super) const FAMILIES: &[RuleCounterFamily] = &[
     RuleCounterFamily::new("mirror_dropped", "Mirrored requests that were dropped.", |c| {
         &c.mirror_dropped
     }),
-    RuleCounterFamily::new("answer_bytes", "Bytes of responses to a rule's matches.", |c| &c.bytes),
+    RuleCounterFamily::new("response_bytes", "Bytes of responses to a rule's matches.", |c| {
+        &c.bytes
+    }),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -76,10 +78,10 @@ fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(),
         .collect();
     let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.entries as f64));
     let help = "Clients in the sticky session table.";
-    gauges(to, "steelyard_affinity_held", None, help, rows)?;
+    gauges(to, "steelyard_affinity_entries", None, help, rows)?;
     let each: [(&str, &str, AffinityCounterFn); 3] = [
-        ("found", "Lookups that found the client's server.", |counts| counts.hits),
-        ("put", "Clients that were assigned to a server.", |counts| counts.assigned),
+        ("hits", "Lookups that found the client's server.", |counts| counts.hits),
+        ("assignments", "Clients that were assigned to a server.", |counts| counts.assigned),
         ("evicted", "Clients that were evicted early because the table was full.", |counts| {
             counts.evicted
         }),

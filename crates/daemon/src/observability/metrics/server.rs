@@ -13,7 +13,7 @@ use super::{error_origins, handshake_groups};
 use crate::observability::report::totals::merge_phase;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
-/// servers stays below 5 MiB.
+/// servers stays below 6 MiB, renamed families under both names.
 const EDGES: [u64; 5] = [1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
 /// Phases shown by server, by their places: waiting in the queue and `total` are the service's.
 const PHASES: std::ops::Range<usize> = 1..4;
@@ -61,17 +61,17 @@ pub(super) const PLAIN: &[ServerCounterFamily] = &[
         |c| &c.load_refused,
     ),
     ServerCounterFamily::new(
-        "judged_good",
+        "outlier_successes",
         "Responses that count as successes for outlier detection.",
         |c| &c.judged_good,
     ),
     ServerCounterFamily::new(
-        "judged_bad",
+        "outlier_failures",
         "Responses and failures that count against the server for outlier detection.",
         |c| &c.judged_bad,
     ),
     ServerCounterFamily::new(
-        "judged_cut",
+        "outlier_truncations",
         "Responses cut in the middle, a part of the failures for outlier detection.",
         |c| &c.judged_cut,
     ),
@@ -119,9 +119,15 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         )?;
     }
     let help = "Final responses by status class.";
-    counters(to, "steelyard_server_answers", None, help, by_label(&rows, "class", CLASSES))?;
-    let help = "Response heads that were repaired as `lenient-answers` allows, by fault.";
-    counters(to, "steelyard_server_mended_answers", None, help, by_label(&rows, "what", MENDED))?;
+    counters(to, "steelyard_server_responses", None, help, by_label(&rows, "class", CLASSES))?;
+    let help = "Response heads that were repaired as `lenient-responses` allows, by fault.";
+    counters(
+        to,
+        "steelyard_server_responses_repaired",
+        None,
+        help,
+        by_label(&rows, "what", MENDED),
+    )?;
     let help = "Bytes to and from the server.";
     counters(
         to,

@@ -58,7 +58,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         ],
     ),
     labelled(
-        "answers",
+        "responses",
         "Responses of servers by status class.",
         "class",
         &[
@@ -134,7 +134,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         &[ServiceCounterRow::new("", |c| &c.auth_cached)],
     ),
     labelled(
-        "auth_questions",
+        "auth_requests",
         "Requests to authentication servers of `[auth]`, by outcome.",
         "outcome",
         &[
@@ -145,7 +145,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         ],
     ),
     plain(
-        "auth_answers_evicted",
+        "auth_cache_evictions",
         "Cached responses of authentication servers that were evicted early because the cache was full.",
         &[ServiceCounterRow::new("", |c| &c.answers_evicted)],
     ),

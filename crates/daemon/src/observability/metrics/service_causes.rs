@@ -39,7 +39,7 @@ pub(super) fn encode_services(
 fn encode_side(cause: Cause) -> &'static str {
     match cause.side() {
         Side::Client => "client",
-        Side::Us => "us",
+        Side::Balancer => "balancer",
         Side::Server => "server",
         Side::Network => "network",
     }

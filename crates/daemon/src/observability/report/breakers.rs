@@ -72,7 +72,7 @@ listen = "127.0.0.1:8080"
 forward = "http"
 pool = "web"
 [pool.web]
-breaker = { requests = 2, retries = 0 }
+circuit-breaker = { requests = 2, retries = 0 }
 servers = ["127.0.0.1:1001"]
 "#;
 

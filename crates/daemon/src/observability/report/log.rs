@@ -78,7 +78,7 @@ fn is_error(entry: &LogEntry) -> bool {
     let cause = entry.cause.as_deref();
     let ended = EndedOperation {
         cause: cause.and_then(|name| Cause::ALL.iter().copied().find(|it| it.name() == name)),
-        by_us: entry.by.as_deref() == Some("us"),
+        by_us: matches!(entry.by.as_deref(), Some("balancer" | "us")),
         status: entry.status,
         duration: std::time::Duration::ZERO,
     };
@@ -89,7 +89,7 @@ fn is_error(entry: &LogEntry) -> bool {
 mod tests {
     use super::*;
 
-    const JSON: &str = r#"{"time":"2026-02-28T13:05:09.000Z","id":"0040000000000005","service":"shop","client":"192.0.2.7:4711","protocol":"HTTP/1.1","method":"GET","target":"/cart?x=1","status":502,"by":"us","server":"web/a","attempts":2,"cause":"server-reset","bytes-to-client":120,"head-ms":0.100,"total-ms":1.500}
+    const JSON: &str = r#"{"time":"2026-02-28T13:05:09.000Z","id":"0040000000000005","service":"shop","client":"192.0.2.7:4711","protocol":"HTTP/1.1","method":"GET","target":"/cart?x=1","status":502,"by":"balancer","server":"web/a","attempts":2,"cause":"server-reset","bytes-to-client":120,"head-ms":0.100,"total-ms":1.500}
 {"time":"2026-02-28T13:05:10.000Z","service":"api","client":"[2001:db8::1]:99","protocol":"HTTP/2","method":"POST","target":"/v1","status":200,"by":"server","server":"app/b","attempts":1,"bytes-to-client":7,"total-ms":3.000}
 "#;
     const COMMON: &str = "192.0.2.7 - - [28/Feb/2026:13:05:09 +0000] \"GET /cart?x=\\\"1 HTTP/1.1\" 502 120 \

@@ -11,7 +11,7 @@ use crate::util::event::{EventFields, EventLevel, EventLog};
 
 /// Raised: a promise's budget burns too quickly.
 const RAISED: &str = "budget-burning";
-const ENDED: &str = "budget-calm";
+const ENDED: &str = "budget-burn-ended";
 
 /// An event to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl SloEvent {
             ),
             fields: EventFields::from([
                 ("service", service.to_owned()),
-                ("promise", what.name().to_owned()),
+                ("objective", what.name().to_owned()),
                 ("alarm", rule.name.to_owned()),
                 ("reason", why.to_owned()),
             ]),
@@ -129,7 +129,7 @@ impl AlarmContext<'_> {
             ),
             fields: EventFields::from([
                 ("service", self.service.to_owned()),
-                ("promise", self.objective.name().to_owned()),
+                ("objective", self.objective.name().to_owned()),
                 ("alarm", self.rule.name.to_owned()),
                 ("burn-long", self.burn_text(long)),
                 ("burn-short", self.burn_text(short)),
@@ -195,11 +195,11 @@ mod tests {
         assert_eq!((said.kind, said.fields["service"].as_str()), (RAISED, "shop"));
         assert_eq!(
             said.text,
-            format!("service.shop.objective: `available`, target 99.9 %: {want}")
+            format!("service.shop.objective: `availability`, target 99.9 %: {want}")
         );
         assert!(scene.ended_event().text.contains("burn rate 20.0 over 1h and 200.0 over 5m"));
         let over = SloEvent::ended_early("shop", SloKind::Fast, &BURN_RULES[1], "gone");
-        assert_eq!(over.text, "service.shop.objective: the alarm of `fast` over 6h ends: gone");
+        assert_eq!(over.text, "service.shop.objective: the alarm of `latency` over 6h ends: gone");
     }
 
     #[test]

@@ -17,8 +17,8 @@ impl SloKind {
     /// As in the configuration.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            SloKind::Available => "available",
-            SloKind::Fast => "fast",
+            SloKind::Available => "availability",
+            SloKind::Fast => "latency",
         }
     }
 

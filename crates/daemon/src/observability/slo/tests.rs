@@ -60,8 +60,9 @@ fn explained(users: &SloLedgers, snapshot: &StateSnapshot, now: u64) -> api::typ
 
 #[test]
 fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
-    let snapshot =
-        state_snapshot("objective = { available = \"99%\", fast = \"100ms\", share = \"90%\" }");
+    let snapshot = state_snapshot(
+        "objective = { availability = \"99%\", latency = \"100ms\", latency-target = \"90%\" }",
+    );
     let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
     meet(&snapshot, [192, 0, 2, 7], 60, None, 10);
@@ -72,9 +73,9 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     users.update(&snapshot.snapshot, &events, START + 2);
     let told = events.recent();
     let names: Vec<_> =
-        told.iter().map(|it| (it.what, &*it.about["promise"], &*it.about["alarm"])).collect();
+        told.iter().map(|it| (it.what, &*it.about["objective"], &*it.about["alarm"])).collect();
     // Of a tenth that may be slow no burn is above ten.
-    let both = [("budget-burning", "available", "1h"), ("budget-burning", "available", "6h")];
+    let both = [("budget-burning", "availability", "1h"), ("budget-burning", "availability", "6h")];
     assert_eq!(names, both);
     for part in [
         "30 of 100 operations",
@@ -85,7 +86,7 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     }
     let found = explained(&users, &snapshot, START + 2);
     let available = &found.promises[0];
-    assert_eq!((available.what.as_str(), available.percent), ("available", Some(70.0)));
+    assert_eq!((available.what.as_str(), available.percent), ("availability", Some(70.0)));
     assert!((available.budget_left_percent + 2900.0).abs() < 1e-6, "{available:?}");
     assert_eq!(available.alarms[0].since_unix_ms, Some((START + 2) * 1000));
     assert!(available.alarms[0].reason.as_ref().unwrap().contains("server-refused"));
@@ -97,7 +98,10 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     meet(&snapshot, [198, 51, 100, 7], 5, None, 10);
     users.update(&snapshot.snapshot, &events, START + 362);
     let last = events.recent().pop().unwrap();
-    assert_eq!((last.what, &*last.about["alarm"], events.recent().len()), ("budget-calm", "1h", 3));
+    assert_eq!(
+        (last.what, &*last.about["alarm"], events.recent().len()),
+        ("budget-burn-ended", "1h", 3)
+    );
     let found = explained(&users, &snapshot, START + 362);
     assert_eq!(found.promises[0].alarms[0].reason, None);
     assert!(found.promises[0].alarms[1].reason.is_some());
@@ -105,7 +109,7 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
 
 #[test]
 fn what_clients_spoil_burns_nothing() {
-    let snapshot = state_snapshot("objective = { available = \"99%\", fast = \"100ms\" }");
+    let snapshot = state_snapshot("objective = { availability = \"99%\", latency = \"100ms\" }");
     let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
     meet(&snapshot, [192, 0, 2, 7], 50, None, 10);
@@ -126,7 +130,7 @@ fn what_clients_spoil_burns_nothing() {
 
 #[test]
 fn slow_operations_burn_the_promise_of_speed_alone() {
-    let snapshot = state_snapshot("objective = { fast = \"100ms\", share = \"99%\" }");
+    let snapshot = state_snapshot("objective = { latency = \"100ms\", latency-target = \"99%\" }");
     let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
     meet(&snapshot, [192, 0, 2, 7], 50, None, 101);
@@ -134,8 +138,8 @@ fn slow_operations_burn_the_promise_of_speed_alone() {
     users.update(&snapshot.snapshot, &events, START);
     let found = explained(&users, &snapshot, START);
     let bad: Vec<_> = found.promises.iter().map(|it| (it.what.as_str(), it.bad)).collect();
-    assert_eq!(bad, [("available", 0), ("fast", 50)]);
-    assert!(events.recent().iter().all(|it| it.about["promise"] == "fast"));
+    assert_eq!(bad, [("availability", 0), ("latency", 50)]);
+    assert!(events.recent().iter().all(|it| it.about["objective"] == "latency"));
     assert_eq!(events.recent().len(), 2);
 }
 
@@ -199,7 +203,10 @@ fn a_promise_that_is_taken_back_ends_its_alarms() {
     let after = state_snapshot("");
     users.update(&after.snapshot, &events, START + 2);
     let told = events.recent();
-    assert!(told[2..].iter().all(|it| it.what == "budget-calm") && told.len() == 4, "{told:?}");
+    assert!(
+        told[2..].iter().all(|it| it.what == "budget-burn-ended") && told.len() == 4,
+        "{told:?}"
+    );
     assert!(told[3].text.contains("not promised any more"));
     let why = users.explain(&after.snapshot, Some("shop"), START * 1000).unwrap_err();
     assert!(why.contains("promises nothing"), "{why}");
@@ -210,14 +217,14 @@ fn a_promise_that_is_taken_back_ends_its_alarms() {
 
 #[test]
 fn other_networks_begin_anew_and_what_was_counted_stays() {
-    let before = state_snapshot("objective = { available = \"99%\", networks = 4 }");
+    let before = state_snapshot("objective = { availability = \"99%\", networks = 4 }");
     let users = begun(&before, &[]);
     let events = EventLog::quiet();
     meet(&before, [192, 0, 2, 7], 50, None, 1);
     users.update(&before.snapshot, &events, START);
     meet(&before, [192, 0, 2, 7], 5, None, 1);
     let after =
-        state_snapshot("objective = { available = \"99%\", networks = 8, window = \"7d\" }");
+        state_snapshot("objective = { availability = \"99%\", networks = 8, window = \"7d\" }");
     meet(&after, [192, 0, 2, 7], 500, None, 1);
     users.update(&after.snapshot, &events, START + 2);
     assert_eq!(explained(&users, &after, START + 2).promises[0].operations, 555);
@@ -225,7 +232,7 @@ fn other_networks_begin_anew_and_what_was_counted_stays() {
 
 #[test]
 fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
-    let snapshot = state_snapshot("objective = { available = \"99%\", networks = 2 }");
+    let snapshot = state_snapshot("objective = { availability = \"99%\", networks = 2 }");
     let users = begun(&snapshot, &[]);
     for network in 0..9 {
         meet(&snapshot, [10, 0, network, 1], 10, None, 1);
@@ -251,11 +258,11 @@ fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"10.0.0.0/24\",outcome=\"failed\"} 10",
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"other\",outcome=\"fast\"} 70",
         "steelyard_slo_network_tcp_errors_total{service=\"shop\",network=\"10.0.0.0/24\",kind=\"aborted-by-client\"} 7",
-        "steelyard_slo_target_ratio{service=\"shop\",objective=\"available\"} 0.99",
-        "steelyard_slo_good_ratio{service=\"shop\",objective=\"available\"} 0.9",
-        "steelyard_slo_burn_rate{service=\"shop\",objective=\"available\",span_seconds=\"300\"} 9.99",
-        "steelyard_slo_alarm{service=\"shop\",objective=\"available\",alarm=\"6h\"} 1",
-        "steelyard_slo_alarm{service=\"shop\",objective=\"available\",alarm=\"1h\"} 0",
+        "steelyard_slo_target_ratio{service=\"shop\",objective=\"availability\"} 0.99",
+        "steelyard_slo_good_ratio{service=\"shop\",objective=\"availability\"} 0.9",
+        "steelyard_slo_burn_rate{service=\"shop\",objective=\"availability\",span_seconds=\"300\"} 9.99",
+        "steelyard_slo_alarm{service=\"shop\",objective=\"availability\",alarm=\"6h\"} 1",
+        "steelyard_slo_alarm{service=\"shop\",objective=\"availability\",alarm=\"1h\"} 0",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
     }

@@ -21,7 +21,7 @@ const TEXT: &str = r#"
 listen = "127.0.0.1:8081"
 forward = "http"
 pool = "web"
-sticky = { by = "header", name = "x-user", time = "1h", share = "users" }
+sticky = { by = "header", name = "x-user", time = "1h", group = "users" }
 
 [service.packets]
 listen = "203.0.113.10:80"

@@ -47,7 +47,7 @@ impl ScarceResource {
     fn describe(self, of: &str) -> String {
         match self {
             ScarceResource::Ports => format!(
-                "no port is free towards {of}: add addresses to `return` in `[packets]`, raise `flows` where they have too few ports of it, or shorten `fin-timeout`"
+                "no port is free towards {of}: add addresses to `nat-source` in `[packets]`, raise `flows` where they have too few ports of it, or shorten `fin-timeout`"
             ),
             ScarceResource::Records => format!(
                 "{of} has no room for another translated connection: raise `flows` in `[packets]`"

@@ -160,7 +160,7 @@ fn ports_of_return_addresses_are_those_that_the_plane_makes() {
     let full = f64::from(TRANSLATED_PORTS);
     assert!((rate(&roomy, LimitKind::Ports) - 32.0 * full / 60.0).abs() < 1e-6);
     let forecast = of(&roomy, &quick, &machine());
-    assert!(limit(&forecast, LimitKind::Ports).change.contains("`return`"), "{forecast:#?}");
+    assert!(limit(&forecast, LimitKind::Ports).change.contains("`nat-source`"), "{forecast:#?}");
     // Without ports for any share, nothing is carried.
     let servers: Vec<String> = (1..30).map(|n| format!("\"10.0.0.{n}:80\"")).collect();
     let full = translating("flows = 4096", &servers.join(", "));

@@ -49,6 +49,6 @@ pub fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfi
         },
         spill: sticky.text("when-full") == Some("spill"),
         drain: sticky.time_or_zero("drain"),
-        share: owned_text(sticky, "share"),
+        share: owned_text(sticky, "group"),
     }
 }

@@ -164,11 +164,11 @@ static STICKY_TABLE: TableSchema = TableSchema {
         )
         .proxy_only(),
         KeySchema::new(
-            "share",
+            "group",
             ValueKind::Text { form: TextFormat::Name, unset: None },
             DefaultValue::Absent,
             "Services with the same value share a table: a client keeps the server of the same name.",
-        )
+        ).formerly(&["share"])
         .proxy_only(),
     ],
 };

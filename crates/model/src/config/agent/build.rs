@@ -8,13 +8,13 @@ pub fn build_agent(section: &ConfigSection) -> AgentConfig {
     AgentConfig {
         kind: match section.text("kind") {
             Some("orca") => AgentKind::Orca { path: owned_text(section, "path") },
-            Some("answers") => AgentKind::Answers,
+            Some("responses") => AgentKind::Answers,
             _ => AgentKind::Text { send: owned_text(section, "send") },
         },
         port: section.count("port"),
         // Never applied to a valid file: the schema fills in `every`.
         every: section.time("every").unwrap_or(std::time::Duration::from_secs(1)),
         timeout: section.time_or_zero("timeout"),
-        age: section.time_or_zero("age"),
+        age: section.time_or_zero("max-age"),
     }
 }

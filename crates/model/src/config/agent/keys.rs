@@ -39,11 +39,11 @@ static AGENT_TABLE: TableSchema = TableSchema {
             ValueKind::Keyword(&[
                 Keyword::new("text"),
                 Keyword::new("orca"),
-                Keyword::new("answers"),
+                Keyword::new("responses").formerly(&["answers"]),
             ]),
             DefaultValue::keyword("text"),
             "`text`: one line as in HAProxy's agent-check (`steelyard agent` serves it). `orca`: a report is \
-             fetched over HTTP. `answers`: the report is in the header `endpoint-load-metrics` of responses (`http` \
+             fetched over HTTP. `responses`: the report is in the header `endpoint-load-metrics` of responses (`http` \
              services).",
         ),
         KeySchema::new(
@@ -79,10 +79,11 @@ static AGENT_TABLE: TableSchema = TableSchema {
             "Timeout of one check; at most `every`.",
         ),
         KeySchema::new(
-            "age",
+            "max-age",
             ValueKind::time(100, DAY),
             DefaultValue::millis(10_000),
             "An older report expires: the load is then unknown, which is not the same as none.",
-        ),
+        )
+        .formerly(&["age"]),
     ],
 };

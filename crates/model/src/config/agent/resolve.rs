@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 
 pub fn fill_agent_defaults(agent: &mut ConfigSection) {
     cap_default(agent, "timeout", "every");
-    raise_default(agent, "age", "every", 3);
+    raise_default(agent, "max-age", "every", 3);
     let kind = agent.text("kind").unwrap_or_default().to_owned();
     for (key, kinds) in KEYS_BY_AGENT_KIND {
         if !kinds.contains(&kind.as_str()) && !agent.is_written(key) {

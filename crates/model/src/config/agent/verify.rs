@@ -22,14 +22,14 @@ pub fn verify_agent(
             sink.error(agent.span_of(key), &format!("{path}.{key}"), trouble);
         }
     }
-    if kind == "answers" && !http {
+    if kind == "responses" && !http {
         let message = "answers have a head only in `http` services, and none uses this pool";
         sink.error(agent.span_of("kind"), &format!("{path}.kind"), FindingDetails::new(message));
     }
     verify_within_interval(agent, &["timeout"], path, sink);
-    let (Some(every), Some(age)) = (agent.time("every"), agent.time("age")) else { return };
+    let (Some(every), Some(age)) = (agent.time("every"), agent.time("max-age")) else { return };
     if age < every {
-        let culprit = if agent.is_written("age") { "age" } else { "every" };
+        let culprit = if agent.is_written("max-age") { "max-age" } else { "every" };
         let message = format!(
             "every report would be too old before the next one: `age` ({}) is shorter than `every` ({})",
             Time(age),

@@ -55,7 +55,7 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
             Some("allow") => AuthFailureAction::Allow,
             _ => AuthFailureAction::Refuse,
         },
-        at_once: section.count_or_zero("at-once"),
+        at_once: section.count_or_zero("max-concurrent"),
     }
 }
 

@@ -31,5 +31,5 @@ changed_keys! {
     Send = "send" => send,
     Take = "take" => take,
     OnFailure = "on-failure" => on_failure,
-    AtOnce = "at-once" => at_once,
+    MaxConcurrent = "max-concurrent" => at_once,
 }

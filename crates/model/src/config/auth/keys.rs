@@ -235,10 +235,11 @@ pub static AUTH: TableSchema = TableSchema {
         ),
         // A second of a thousand requests that each wait for a quarter of it.
         KeySchema::new(
-            "at-once",
+            "max-concurrent",
             ValueKind::count(1, 10_000),
             DefaultValue::count(256),
             "`request`: checks in flight per worker; further ones fail.",
-        ),
+        )
+        .formerly(&["at-once"]),
     ],
 };

@@ -7,7 +7,7 @@ use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::value::ConfigValue;
 
 /// Keys with defaults that only questions to a server have.
-const QUESTION_KEYS: [&str; 5] = ["path", "host", "timeout", "on-failure", "at-once"];
+const QUESTION_KEYS: [&str; 5] = ["path", "host", "timeout", "on-failure", "max-concurrent"];
 
 /// How long a proof counts.
 const CACHE: Duration = Duration::from_secs(300);

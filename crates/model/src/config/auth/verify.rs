@@ -40,7 +40,7 @@ const KEYS_OF_KINDS: [KindKey; 26] = [
     KindKey { key: "send", kinds: &["request"] },
     KindKey { key: "take", kinds: &["request"] },
     KindKey { key: "on-failure", kinds: &["request"] },
-    KindKey { key: "at-once", kinds: &["request"] },
+    KindKey { key: "max-concurrent", kinds: &["request"] },
 ];
 
 /// Kinds that check credentials themselves, by a file.

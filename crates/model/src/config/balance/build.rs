@@ -48,7 +48,7 @@ pub fn build_hash_key(pool: &ConfigSection) -> HashKey {
 }
 
 pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerConfig> {
-    let section = pool.table("judge")?;
+    let section = pool.table("dynamic-weights")?;
     Some(WeightControllerConfig {
         active: section.count_or_zero("active"),
         new: section.count_or_zero("new"),
@@ -57,7 +57,7 @@ pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerC
         every: section.time_or_zero("every"),
         sensitivity: section.count_or_zero("sensitivity"),
         smoothing: section.count_or_zero("smoothing"),
-        bound: section.count_or_zero("bound"),
+        bound: section.count_or_zero("max-weight"),
     })
 }
 

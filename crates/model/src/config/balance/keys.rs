@@ -23,11 +23,11 @@ pub const HASH_ON: KeySchema = KeySchema::new(
 );
 
 pub const JUDGE: KeySchema = KeySchema::new(
-    "judge",
+    "dynamic-weights",
     ValueKind::Table { table: &JUDGE_TABLE, short: TableShorthand::None, unset: Some("off") },
     DefaultValue::unset("off"),
     "Weight controller: adjusts weights by the servers' load and response times; `off`: weights stay as written.",
-);
+).formerly(&["judge"]);
 
 /// A second is the shortest ramp with more than one step; a day is longer than any cache takes to fill.
 pub const SLOW_START: KeySchema = KeySchema::new(
@@ -229,11 +229,12 @@ static JUDGE_TABLE: TableSchema = TableSchema {
         ),
         // Above 256 a weight would exceed the range of servers' own weights.
         KeySchema::new(
-            "bound",
+            "max-weight",
             ValueKind::count(2, 256),
             DefaultValue::count(20),
             "The largest weight; the smallest is 1, and a server with average load has half of it.",
-        ),
+        )
+        .formerly(&["bound"]),
     ],
 };
 

@@ -20,8 +20,8 @@ pub fn verify_balance(
     if let Some(hash_on) = pool.table("hash-on") {
         verify_hash_key(hash_on, pool, uses, &format!("{path}.hash-on"), sink);
     }
-    if let Some(judge) = pool.table("judge") {
-        verify_weight_controller(judge, pool, &format!("{path}.judge"), sink);
+    if let Some(judge) = pool.table("dynamic-weights") {
+        verify_weight_controller(judge, pool, &format!("{path}.dynamic-weights"), sink);
     }
     for (at, server) in pool.list("servers").iter().enumerate() {
         verify_single_rank(server, &format!("{path}.servers[{at}]"), sink);

@@ -3,12 +3,12 @@
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
 
 pub const BREAKER: KeySchema = KeySchema::new(
-    "breaker",
+    "circuit-breaker",
     ValueKind::table(&BREAKER_TABLE),
     DefaultValue::Inner,
     "Circuit breakers: limits over all workers. Requests above a limit are refused at once with 503 and the cause \
      `circuit-open`, `tcp` connections with a reset.",
-)
+).formerly(&["breaker"])
 .proxy_only();
 
 /// More than one machine can hold open: larger numbers are unit mistakes.

@@ -17,11 +17,12 @@ pub fn verify_circuit_breaker(
         && breaker.is_written("pending")
         && !has_connection_cap(pool)
     {
-        warn("pending", format!("`breaker.pending` has no effect: {NOBODY_WAITS}"));
+        warn("pending", format!("`circuit-breaker.pending` has no effect: {NOBODY_WAITS}"));
     }
     let retries = breaker.count::<u64>("retries").is_some() && breaker.is_written("retries");
     if retries && pool.count::<u64>("retries") == Some(0) {
-        let message = "`breaker.retries` has no effect: `retries = 0` allows no further attempt";
+        let message =
+            "`circuit-breaker.retries` has no effect: `retries = 0` allows no further attempt";
         warn("retries", message.to_owned());
     }
     let servers = pool.list("servers").len() as u64;

@@ -13,7 +13,7 @@ pub fn build_compression(section: &ConfigSection) -> CompressionConfig {
             false => written.iter().map(|name| name.to_ascii_lowercase()).collect(),
         },
         min: section.count_or_zero("min"),
-        at_once: section.count_or_zero("at-once"),
+        at_once: section.count_or_zero("max-concurrent"),
         busy: section.count_or_zero("busy"),
     }
 }

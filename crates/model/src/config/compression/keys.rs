@@ -46,11 +46,11 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
             "Minimum size: responses with fewer bytes are not compressed; those of unknown length are.",
         ),
         KeySchema::new(
-            "at-once",
+            "max-concurrent",
             ValueKind::count(1, 65_535),
             DefaultValue::count(64),
             "Responses compressed at a time, per worker: each takes up to 2 MiB. Others are not compressed.",
-        ),
+        ).formerly(&["at-once"]),
         // A fifth of the cores stays for connections that need no compression.
         KeySchema::new(
             "busy",

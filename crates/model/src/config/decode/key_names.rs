@@ -1,7 +1,7 @@
 //! Names of keys that a table does not have: those of before, which still count, and unknown ones.
 
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::super::finding::FindingDetails;
 use super::super::key_lookup::FoundKey;
@@ -32,6 +32,25 @@ impl ConfigDecoder<'_, '_, '_> {
             self.sink.warning(place, &self.path.text, renamed);
         }
         Some(found)
+    }
+
+    /// Warns of words of a closed list that have another name now.
+    pub(super) fn warn_of_former_words(&mut self, kind: &ValueKind, node: &Spanned<DeValue<'_>>) {
+        let (ValueKind::Keyword(words) | ValueKind::KeywordList(words)) = kind else { return };
+        let written: Vec<&Spanned<DeValue<'_>>> = match node.get_ref() {
+            DeValue::Array(list) => list.iter().collect(),
+            _ => vec![node],
+        };
+        for node in written {
+            let Some(text) = node.get_ref().as_str() else { continue };
+            let Some(word) = words.iter().find(|word| word.former_names.contains(&text)) else {
+                continue;
+            };
+            let now = word.name;
+            let renamed = FindingDetails::new(format!("`{text}` is called `{now}` now"))
+                .with_expected(format!("`{now}`: the next minor version does not read `{text}`"));
+            self.sink.warning(self.place(node.span()), &self.path.text, renamed);
+        }
     }
 
     pub(super) fn report_unknown_key(

@@ -170,7 +170,7 @@ fn decode_keyword(
     words: &'static [Keyword],
 ) -> Result<ConfigValue, FindingDetails> {
     let text = node.as_str().ok_or_else(|| type_mismatch(kind, node))?;
-    match words.iter().find(|word| word.name == text) {
+    match words.iter().find(|word| word.is_named(text)) {
         Some(word) if word.available => Ok(ConfigValue::Keyword(word.name)),
         Some(word) => {
             let message = format!("`{}` is known, but not available in this build", word.name);

@@ -11,7 +11,7 @@ pub fn build_hook(section: &ConfigSection) -> EventHook {
         run: PathBuf::from(section.text("run").unwrap_or_default()),
         on: section.keywords("on").to_vec(),
         timeout: section.time_or_zero("timeout"),
-        at_once: section.count_or_zero("at-once"),
+        at_once: section.count_or_zero("max-concurrent"),
         queue: section.count_or_zero("queue"),
     }
 }

@@ -19,13 +19,13 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("server-unknown"),
     Keyword::new("server-drain"),
     Keyword::new("server-disabled"),
-    Keyword::new("server-set"),
+    Keyword::new("server-command").formerly(&["server-set"]),
     Keyword::new("pool-empty"),
     Keyword::new("pool-back"),
     Keyword::new("alarm-on"),
     Keyword::new("alarm-off"),
     Keyword::new("budget-burning"),
-    Keyword::new("budget-calm"),
+    Keyword::new("budget-burn-ended").formerly(&["budget-calm"]),
     Keyword::new("half-open-alarm"),
     Keyword::new("half-open-clear"),
     Keyword::new("certificate-expires"),
@@ -40,7 +40,7 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("certificate-refused"),
     Keyword::new("auth-renewed"),
     Keyword::new("auth-refused"),
-    Keyword::new("key-sets-not-kept"),
+    Keyword::new("key-sets-not-saved").formerly(&["key-sets-not-kept"]),
     Keyword::new("error-page-renewed"),
     Keyword::new("error-page-refused"),
     Keyword::new("networks-renewed"),
@@ -50,7 +50,7 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("sticky-secret-refused"),
     Keyword::new("agent-lost"),
     Keyword::new("agent-back"),
-    Keyword::new("agent-clamped"),
+    Keyword::new("agent-out-of-range").formerly(&["agent-clamped"]),
     Keyword::new("server-cut"),
     Keyword::new("server-ejected"),
     Keyword::new("server-readmitted"),
@@ -62,14 +62,14 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("member-active"),
     Keyword::new("member-standby"),
     Keyword::new("member-idle"),
-    Keyword::new("member-unfit"),
-    Keyword::new("member-fit"),
-    Keyword::new("member-withheld"),
-    Keyword::new("member-released"),
+    Keyword::new("member-unhealthy").formerly(&["member-unfit"]),
+    Keyword::new("member-healthy").formerly(&["member-fit"]),
+    Keyword::new("takeover-blocked").formerly(&["member-withheld"]),
+    Keyword::new("takeover-unblocked").formerly(&["member-released"]),
     Keyword::new("witness-lost"),
     Keyword::new("witness-back"),
-    Keyword::new("member-doubled"),
-    Keyword::new("member-sole"),
+    Keyword::new("duplicate-address").formerly(&["member-doubled"]),
+    Keyword::new("duplicate-address-gone").formerly(&["member-sole"]),
     Keyword::new("member-conflict"),
     Keyword::new("kernel-restored"),
     Keyword::new("pins-not-lasting"),
@@ -88,16 +88,16 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("reach-lost"),
     Keyword::new("reach-back"),
     Keyword::new("reach-behind"),
-    Keyword::new("reach-level"),
+    Keyword::new("reach-equal").formerly(&["reach-level"]),
     Keyword::new("member-refused"),
     Keyword::new("names-not-listening"),
     Keyword::new("applied"),
     Keyword::new("undone"),
     Keyword::new("reload-failed"),
-    Keyword::new("audit-not-kept"),
-    Keyword::new("words-not-kept"),
-    Keyword::new("generations-not-kept"),
-    Keyword::new("history-not-kept"),
+    Keyword::new("audit-not-saved").formerly(&["audit-not-kept"]),
+    Keyword::new("server-commands-not-saved").formerly(&["words-not-kept"]),
+    Keyword::new("generations-not-saved").formerly(&["generations-not-kept"]),
+    Keyword::new("history-not-saved").formerly(&["history-not-kept"]),
     Keyword::new("history-not-read"),
     Keyword::new("capture-made"),
     Keyword::new("capture-not-made"),
@@ -105,6 +105,12 @@ pub static EVENTS: [Keyword; 91] = [
     Keyword::new("telemetry-failed"),
     Keyword::new("telemetry-back"),
 ];
+
+/// The kind of event that had this name before.
+pub fn renamed_event(former_name: &str) -> Option<&'static str> {
+    let renamed = EVENTS.iter().find(|event| event.former_names.contains(&former_name))?;
+    Some(renamed.name)
+}
 
 /// The kinds of events that can start a hook.
 pub fn hook_events() -> impl Iterator<Item = &'static str> {
@@ -142,11 +148,12 @@ static HOOK_TABLE: TableSchema = TableSchema {
         ),
         // A burst of events must not become a burst of processes.
         KeySchema::new(
-            "at-once",
+            "max-concurrent",
             ValueKind::count(1, 64),
             DefaultValue::count(4),
             "Programs that may run at a time.",
-        ),
+        )
+        .formerly(&["at-once"]),
         // The queue bounds the memory of a burst.
         KeySchema::new(
             "queue",

@@ -150,7 +150,7 @@ fn verify_required_keys(
         }
         if let (
             ValueKind::List { table: inner, .. },
-            "rule" | "error-page" | "hook" | "split" | "near" | "addresses" | "also"
+            "rule" | "error-page" | "hook" | "split" | "near" | "addresses" | "unadvertised"
             | "response-add" | "location" | "cookie-domain" | "cookie-path",
         ) = (&key.kind, key.name)
         {

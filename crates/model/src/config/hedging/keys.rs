@@ -32,10 +32,11 @@ static HEDGE_TABLE: TableSchema = TableSchema {
         ),
         // A second request is work for another server, so it must be able to save some milliseconds.
         KeySchema::new(
-            "at-least",
+            "min-delay",
             ValueKind::time(0, 60_000),
             DefaultValue::millis(5),
             "Minimum delay, for any percentile.",
-        ),
+        )
+        .formerly(&["at-least"]),
     ],
 };

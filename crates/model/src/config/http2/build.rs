@@ -12,9 +12,9 @@ pub fn build_client_http2(section: &ConfigSection) -> ClientHttp2 {
         },
         streams: section.count_or_zero("streams"),
         window: section.count_or_zero("window"),
-        window_most: section.count_or_zero("window-most"),
+        window_most: section.count_or_zero("max-window"),
         send_buffer: section.count_or_zero("send-buffer"),
-        age: section.time("age"),
+        age: section.time("max-age"),
         flood: Http2FloodLimits {
             resets: section.count_or_zero("resets"),
             control_frames: section.count_or_zero("control-frames"),
@@ -33,7 +33,7 @@ pub fn build_server_http2(section: &ConfigSection) -> ServerHttp2 {
         },
         streams: section.count_or_zero("streams"),
         window: section.count_or_zero("window"),
-        window_most: section.count_or_zero("window-most"),
+        window_most: section.count_or_zero("max-window"),
         ping: section.time("ping"),
     }
 }

@@ -52,12 +52,12 @@ static SERVICE: TableSchema = TableSchema {
         ),
         // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
-            "age",
+            "max-age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
             DefaultValue::millis(3_600_000),
             "Maximum age of a connection, randomly a tenth more or less. Then a GOAWAY is sent, and requests in \
              flight are finished.",
-        ),
+        ).formerly(&["age"]),
         // Fifty a second: a user who leaves pages early stays below, a rapid reset exceeds it within a second.
         KeySchema::new(
             "resets",
@@ -139,9 +139,9 @@ const WINDOW_FIRST: KeySchema = KeySchema::new(
 
 /// 4 MiB carry about 330 Mbit/s over 100 ms. It is memory that one connection may take.
 const WINDOW_MOST: KeySchema = KeySchema::new(
-    "window-most",
+    "max-window",
     ValueKind::size(65_535, WINDOW),
     DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
     "Maximum of that window, which grows with the path, and of all bodies of one connection together: the most \
      memory for them.",
-);
+).formerly(&["window-most"]);

@@ -53,12 +53,12 @@ pub fn warn_without_effect(
 fn verify_windows(owner: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(http2) = owner.table("http2") else { return };
     let (first, most): (u64, u64) =
-        (http2.count_or_zero("window"), http2.count_or_zero("window-most"));
+        (http2.count_or_zero("window"), http2.count_or_zero("max-window"));
     if most < first {
-        let message = format!("`window-most` ({most} bytes) is less than `window` ({first} bytes)");
+        let message = format!("`max-window` ({most} bytes) is less than `window` ({first} bytes)");
         let trouble =
             FindingDetails::new(message).with_expected("at least as many bytes as `window`");
-        let key = if http2.is_written("window-most") { "window-most" } else { "window" };
+        let key = if http2.is_written("max-window") { "max-window" } else { "window" };
         sink.error(http2.span_of(key), &format!("{path}.http2.{key}"), trouble);
     }
 }

@@ -32,12 +32,12 @@ static SERVICE: TableSchema = TableSchema {
         ),
         // One day, the default of `ma` in RFC 7838 §3.1.
         KeySchema::new(
-            "announce",
+            "alt-svc",
             ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
             DefaultValue::millis(DAY),
             "How long clients of HTTP/1 and HTTP/2 may remember the `Alt-Svc` header of responses. `off`: no such \
              header.",
-        ),
+        ).formerly(&["announce"]),
         // RFC 9114 §6.1 recommends no fewer than 100.
         KeySchema::new(
             "streams",
@@ -54,11 +54,11 @@ static SERVICE: TableSchema = TableSchema {
         ),
         // As for HTTP/2.
         KeySchema::new(
-            "window-most",
+            "max-window",
             ValueKind::size(65_535, WINDOW),
             DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
             "The same for all bodies of one connection together: the most memory for them.",
-        ),
+        ).formerly(&["window-most"]),
         KeySchema::new(
             "send-buffer",
             ValueKind::size(65_536, 64 * 1_024 * 1_024),
@@ -67,20 +67,20 @@ static SERVICE: TableSchema = TableSchema {
         ),
         // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
-            "age",
+            "max-age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
             DefaultValue::millis(3_600_000),
             "Maximum age of a connection, randomly a tenth more or less. Then a GOAWAY is sent, and requests in \
              flight are finished.",
-        ),
+        ).formerly(&["age"]),
         // A worker completes many more handshakes a second; a hundred under way mean a flood or a slow path.
         KeySchema::new(
-            "prove",
+            "retry-above",
             ValueKind::count(0, 1_000_000),
             DefaultValue::count(100),
             "Handshakes in progress at a worker above which a client must first prove its address (Retry). \
              `tls.handshakes` limits all handshakes.",
-        ),
+        ).formerly(&["prove"]),
         // As for HTTP/2.
         KeySchema::new(
             "resets",

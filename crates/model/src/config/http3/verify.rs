@@ -10,12 +10,12 @@ pub fn verify_client_http3(
 ) {
     let Some(http3) = service.table("http3") else { return };
     let (first, most): (u64, u64) =
-        (http3.count_or_zero("window"), http3.count_or_zero("window-most"));
+        (http3.count_or_zero("window"), http3.count_or_zero("max-window"));
     if most < first {
-        let message = format!("`window-most` ({most} bytes) is less than `window` ({first} bytes)");
+        let message = format!("`max-window` ({most} bytes) is less than `window` ({first} bytes)");
         let trouble =
             FindingDetails::new(message).with_expected("at least as many bytes as `window`");
-        let key = if http3.is_written("window-most") { "window-most" } else { "window" };
+        let key = if http3.is_written("max-window") { "max-window" } else { "window" };
         sink.error(http3.span_of(key), &format!("{path}.http3.{key}"), trouble);
     }
     if http3.text("offer") != Some("on") {

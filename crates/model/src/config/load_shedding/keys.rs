@@ -3,12 +3,12 @@
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 
 pub const SHED: KeySchema = KeySchema::new(
-    "shed",
+    "load-shedding",
     ValueKind::Table { table: &SHED_TABLE, short: TableShorthand::Key("target"), unset: Some("off") },
     DefaultValue::unset("off"),
     "Load shedding: when the wait queue is limited to what servers can take in time. The newest request of the lowest \
      class is refused with 503 and the cause `overload-shed`. Short form: the target.",
-)
+).formerly(&["shed"])
 .proxy_only();
 
 static SHED_TABLE: TableSchema = TableSchema {

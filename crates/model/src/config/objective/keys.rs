@@ -16,10 +16,10 @@ const MOST: u64 = 999_999;
 
 pub const OBJECTIVE: KeySchema = KeySchema::new(
     "objective",
-    ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("available"), unset: None },
+    ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("availability"), unset: None },
     DefaultValue::Absent,
     "SLO: the share of operations that must succeed, and the share that must be fast. The error budget is calculated, \
-     and an alarm is raised when it burns too quickly. Short form: `available`.",
+     and an alarm is raised when it burns too quickly. Short form: `availability`.",
 )
 .proxy_only();
 
@@ -28,25 +28,25 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
     exclusive_groups: &[],
     keys: &[
         KeySchema::new(
-            "available",
+            "availability",
             ValueKind::Share(LEAST, MOST, Some("off")),
             DefaultValue::Literal(ConfigValue::Share(999_000)),
             "Availability: share of operations that succeed, by a response below 500, or a `tcp` connection that \
              ended in order. Errors of clients do not count.",
-        ),
+        ).formerly(&["available"]),
         KeySchema::new(
-            "fast",
+            "latency",
             ValueKind::time(1, HOUR),
             DefaultValue::Absent,
             "Latency: the longest duration of a fast operation, from its first byte to the response's last.",
-        )
+        ).formerly(&["fast"])
         .http_only(),
         KeySchema::new(
-            "share",
+            "latency-target",
             ValueKind::Share(LEAST, MOST, None),
             DefaultValue::Literal(ConfigValue::Share(990_000)),
             "Share of operations that must be fast; failed ones are not fast.",
-        )
+        ).formerly(&["share"])
         .http_only(),
         // A month evens out the days of a week; a quarter is the longest.
         KeySchema::new(
@@ -57,11 +57,11 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
         ),
         // Below ten, single accidents would raise alarms at night.
         KeySchema::new(
-            "at-least",
+            "min-bad",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(10),
             "Minimum of bad operations in an alarm's longer span to raise it.",
-        ),
+        ).formerly(&["at-least"]),
         KeySchema::new(
             "networks",
             ValueKind::count(1, 4_096),

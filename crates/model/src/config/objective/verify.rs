@@ -14,21 +14,27 @@ pub fn verify_objective(
 ) {
     let Some(objective) = service.table("objective") else { return };
     let path = format!("service.{}.objective", quote_key(&service.name));
-    let broken = ["fast", "available", "share"].iter().any(|key| objective.is_invalid(key));
-    if !broken && objective.time("fast").is_none() {
-        if objective.is_unset("available") {
+    let broken =
+        ["latency", "availability", "latency-target"].iter().any(|key| objective.is_invalid(key));
+    if !broken && objective.time("latency").is_none() {
+        if objective.is_unset("availability") {
             let trouble = FindingDetails::new("nothing is promised")
-                .with_expected("`fast`, a time, or `available`, a share such as \"99.9%\"");
-            sink.error(objective.span_of("available"), &path, trouble);
+                .with_expected("`latency`, a time, or `availability`, a share such as \"99.9%\"");
+            sink.error(objective.span_of("availability"), &path, trouble);
         }
-        if objective.is_written("share") {
-            let trouble = FindingDetails::new("`share` says nothing: it is not said what is fast")
-                .with_expected("`fast = \"300ms\"` beside it");
-            sink.error(objective.span_of("share"), &format!("{path}.share"), trouble);
+        if objective.is_written("latency-target") {
+            let trouble =
+                FindingDetails::new("`latency-target` says nothing: it is not said what is fast")
+                    .with_expected("`latency = \"300ms\"` beside it");
+            sink.error(
+                objective.span_of("latency-target"),
+                &format!("{path}.latency-target"),
+                trouble,
+            );
         }
     }
-    for key in ["available", "share"] {
-        if key == "share" && objective.time("fast").is_none() {
+    for key in ["availability", "latency-target"] {
+        if key == "latency-target" && objective.time("latency").is_none() {
             continue;
         }
         let Some(share) = objective.count(key) else { continue };

@@ -9,11 +9,11 @@ pub fn build_outlier_detection(section: &ConfigSection) -> OutlierDetectionConfi
         failures: section.count_or_zero("failures"),
         rate: section.count_or_zero("rate"),
         cut_rate: section.count_or_zero("cut-rate"),
-        volume: section.count_or_zero("volume"),
+        volume: section.count_or_zero("min-requests"),
         interval: section.time_or_zero("interval"),
-        time: section.time_or_zero("time"),
-        most: section.time_or_zero("most"),
-        share: section.count_or_zero("share"),
+        time: section.time_or_zero("base-time"),
+        most: section.time_or_zero("max-time"),
+        share: section.count_or_zero("max-percent"),
         on: build_statuses(section, "on"),
     }
 }

@@ -42,11 +42,11 @@ static EJECT_TABLE: TableSchema = TableSchema {
         ),
         // With fewer, one failure would be more than ten percent.
         KeySchema::new(
-            "volume",
+            "min-requests",
             ValueKind::count(1, 1_000_000),
             DefaultValue::count(10),
             "Minimum of responses and failures in the interval for `rate`.",
-        ),
+        ).formerly(&["volume"]),
         KeySchema::new(
             "interval",
             ValueKind::time(200, 60_000),
@@ -55,26 +55,26 @@ static EJECT_TABLE: TableSchema = TableSchema {
         ),
         // Five seconds are time for a restart of the server's process.
         KeySchema::new(
-            "time",
+            "base-time",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(5_000),
             "Duration of the first ejection; each further one is twice as long, less a random share of up to a tenth.",
-        ),
+        ).formerly(&["time"]),
         // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
         KeySchema::new(
-            "most",
+            "max-time",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(300_000),
             "The longest ejection.",
-        ),
+        ).formerly(&["most"]),
         // Half of the pool: what is left must carry the load.
         KeySchema::new(
-            "share",
+            "max-percent",
             ValueKind::count(0, 100),
             DefaultValue::count(50),
             "Servers that may be ejected at a time, percent of the enabled ones, rounded down; servers that are down \
              count.",
-        ),
+        ).formerly(&["share"]),
         KeySchema::new(
             "on",
             ValueKind::Status,

@@ -11,7 +11,8 @@ pub fn verify_ejection_share(
     sink: &mut FindingCollector<'_, '_>,
 ) {
     let servers = pool.list("servers").len() as u64;
-    let Some(share) = eject.count::<u64>("share").filter(|_| eject.is_written("share")) else {
+    let Some(share) = eject.count::<u64>("max-percent").filter(|_| eject.is_written("max-percent"))
+    else {
         return;
     };
     if share > 0 && servers > 1 && servers * share < 100 {
@@ -19,6 +20,6 @@ pub fn verify_ejection_share(
             format!("{share} % of {servers} servers is less than one: none is ever put out");
         let least = format!("share = {}", 100_u64.div_ceil(servers));
         let trouble = FindingDetails::new(message).with_suggestion(Some(least));
-        sink.warning(eject.span_of("share"), &format!("{path}.eject.share"), trouble);
+        sink.warning(eject.span_of("max-percent"), &format!("{path}.eject.max-percent"), trouble);
     }
 }

@@ -25,9 +25,9 @@ pub fn build_packet_plane(section: &ConfigSection) -> PacketPlaneConfig {
         },
         flows: section.count_or_zero("flows"),
         fragments: section.count_or_zero("fragments"),
-        insight: section.count("insight"),
+        insight: section.count("flow-samples"),
         pins: PathBuf::from(section.text("pins").unwrap_or_default()),
-        returns: section.addresses("return").to_vec(),
+        returns: section.addresses("nat-source").to_vec(),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn build_packet_service(section: &ConfigSection) -> PacketServiceConfig {
         timers: read_inner_table(section, "timeout", |timeout| FlowTimers {
             fin: section.time_or_zero("fin-timeout"),
             stale: section.time_or_zero("stale-timeout"),
-            embryonic: timeout.time_or_zero("embryonic"),
+            embryonic: timeout.time_or_zero("half-open"),
             half_closed: timeout.time_or_zero("half-closed"),
             udp: timeout.time_or_zero("udp"),
         }),

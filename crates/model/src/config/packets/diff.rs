@@ -9,7 +9,7 @@ changed_keys! {
     Mode = "mode" => mode,
     Flows = "flows" => flows,
     Fragments = "fragments" => fragments,
-    Insight = "insight" => insight,
+    FlowSamples = "flow-samples" => insight,
     Pins = "pins" => pins,
-    Return = "return" => returns,
+    NatSource = "nat-source" => returns,
 }

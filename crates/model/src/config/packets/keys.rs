@@ -47,12 +47,12 @@ pub static PACKETS: TableSchema = TableSchema {
             "First fragments in the table, so that later ones follow; about 64 bytes each.",
         ),
         KeySchema::new(
-            "insight",
+            "flow-samples",
             ValueKind::count_or_keyword(1, 1_000_000, "off"),
             DefaultValue::count(64),
             "Sampling for `explain slow`: one connection in this many is watched (handshake, retransmissions, closed \
              windows, resets); `off`: none.",
-        ),
+        ).formerly(&["insight"]),
         KeySchema::new(
             "pins",
             ValueKind::Text { form: TextFormat::File, unset: None },
@@ -61,12 +61,12 @@ pub static PACKETS: TableSchema = TableSchema {
              at a time: daemons in several network namespaces need one each.",
         ),
         KeySchema::new(
-            "return",
+            "nat-source",
             ValueKind::Addresses,
             DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
             "Return addresses of `nat`: addresses of this machine, used by nothing else, from which servers see \
              clients. For pools that set no `source`.",
-        ),
+        ).formerly(&["return"]),
     ],
 };
 
@@ -100,11 +100,12 @@ pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
 
 /// Timeout before the handshake is complete.
 pub const EMBRYONIC: KeySchema = KeySchema::new(
-    "embryonic",
+    "half-open",
     ValueKind::time(1_000, DAY),
     DefaultValue::millis(30_000),
     "Timeout of a connection before its handshake is complete.",
 )
+.formerly(&["embryonic"])
 .packets_only();
 
 /// Timeout after one end has closed.

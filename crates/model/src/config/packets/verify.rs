@@ -152,15 +152,15 @@ fn verify_timers(service: &ConfigSection, path: &str, sink: &mut FindingCollecto
             FindingDetails::new(message),
         );
     }
-    if let Some(embryonic) = timeout.time("embryonic").filter(|time| *time > stale) {
+    if let Some(embryonic) = timeout.time("half-open").filter(|time| *time > stale) {
         let message = format!(
-            "`embryonic` ({}) is longer than `stale-timeout` ({})",
+            "`half-open` ({}) is longer than `stale-timeout` ({})",
             Time(embryonic),
             Time(stale)
         );
         sink.warning(
-            timeout.span_of("embryonic"),
-            &format!("{path}.timeout.embryonic"),
+            timeout.span_of("half-open"),
+            &format!("{path}.timeout.half-open"),
             FindingDetails::new(message),
         );
     }
@@ -302,7 +302,7 @@ fn verify_floating_return_addresses(
         return;
     }
     let own = pool.addresses("source");
-    let backs = if own.is_empty() { effective.packets.addresses("return") } else { own };
+    let backs = if own.is_empty() { effective.packets.addresses("nat-source") } else { own };
     crate::config::vrrp::verify_return_addresses(effective, service, pool, backs, sink);
 }
 

@@ -15,7 +15,7 @@ use crate::config::{
 };
 
 fn build_lenient_answers(section: &ConfigSection) -> LenientAnswers {
-    let has = |word| section.keywords("lenient-answers").contains(&word);
+    let has = |word| section.keywords("lenient-responses").contains(&word);
     LenientAnswers {
         repeated_length: has("repeated-length"),
         bare_lf: has("bare-lf"),
@@ -69,8 +69,12 @@ pub fn build_pool(section: &ConfigSection) -> PoolConfig {
         retries: section.count_or_zero("retries"),
         retry: read_inner_table(section, "retry", retry::build_retry),
         eject: section.table("eject").map(outlier_detection::build_outlier_detection),
-        breaker: read_inner_table(section, "breaker", circuit_breaker::build_circuit_breaker),
-        shed: section.table("shed").map(load_shedding::build_load_shedding),
+        breaker: read_inner_table(
+            section,
+            "circuit-breaker",
+            circuit_breaker::build_circuit_breaker,
+        ),
+        shed: section.table("load-shedding").map(load_shedding::build_load_shedding),
         hedge: section.table("hedge").map(hedging::build_hedging),
         tls: section.table("tls").map(tls::build_pool_tls),
         http2: read_inner_table(section, "http2", http2::build_server_http2),

@@ -26,7 +26,7 @@ changed_keys! {
     PoolKey of PoolConfig besides (name, servers) and Order = "order":
     Balance = "balance" => balance,
     HashOn = "hash-on" => hash_on,
-    Judge = "judge" => judge,
+    DynamicWeights = "dynamic-weights" => judge,
     SlowStart = "slow-start" => slow_start,
     SpillOver = "spill-over" => spill_over,
     Locality = "locality" => locality,
@@ -43,13 +43,13 @@ changed_keys! {
     Retries = "retries" => retries,
     Retry = "retry" => retry,
     Eject = "eject" => eject,
-    Breaker = "breaker" => breaker,
-    Shed = "shed" => shed,
+    CircuitBreaker = "circuit-breaker" => breaker,
+    LoadShedding = "load-shedding" => shed,
     Hedge = "hedge" => hedge,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
     SendProxy = "send-proxy" => send_proxy,
-    LenientAnswers = "lenient-answers" => lenient_answers,
+    LenientResponses = "lenient-responses" => lenient_answers,
 }
 
 type ServerIdentity<'c> = (&'c str, &'c ServerAddress);

@@ -165,9 +165,9 @@ static TIMEOUT: TableSchema = TableSchema {
             "a request's head is the service's: `timeout.header` in `[service.NAME]`",
         ),
         KeySchema::refused(
-            "whole",
-            "a whole exchange is the service's: `timeout.whole` in `[service.NAME]`",
-        ),
+            "total",
+            "a whole exchange is the service's: `timeout.total` in `[service.NAME]`",
+        ).formerly(&["whole"]),
         KeySchema::refused("tunnel", "tunnels are the service's: `timeout.tunnel` in `[service.NAME]`"),
         KeySchema::refused("drain", "draining is the service's: `timeout.drain` in `[service.NAME]`"),
     ],

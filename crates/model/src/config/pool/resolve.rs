@@ -29,10 +29,10 @@ pub fn resolve_pool(
         fill_agent_defaults(agent);
     }
     if let Some(retry) = pool.table_mut("retry") {
-        raise_default(retry, "back-off-most", "back-off", 1);
+        raise_default(retry, "max-back-off", "back-off", 1);
     }
     if let Some(http2) = pool.table_mut("http2") {
-        raise_default(http2, "window-most", "window", 1);
+        raise_default(http2, "max-window", "window", 1);
     }
     let servers: Vec<ConfigSection> = written
         .list("servers")

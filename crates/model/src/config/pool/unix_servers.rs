@@ -70,7 +70,7 @@ pub fn verify_unix_servers(
     {
         let trouble = FindingDetails::new(format!("{address} has no port for an agent"))
             .with_expected(
-                "`port = \"server\"`, where the server itself answers, or `kind = \"answers\"`",
+                "`port = \"server\"`, where the server itself answers, or `kind = \"responses\"`",
             );
         sink.error(agent.span, &format!("{path}.agent"), trouble);
     }

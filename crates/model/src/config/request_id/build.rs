@@ -6,5 +6,5 @@ use crate::config::section::ConfigSection;
 pub fn build_request_id(service: &ConfigSection) -> Option<RequestIdConfig> {
     let section = service.table("request-id")?;
     let header = section.text("header")?.to_owned();
-    Some(RequestIdConfig { header, answer: section.flag("answer") })
+    Some(RequestIdConfig { header, answer: section.flag("response") })
 }

@@ -26,10 +26,11 @@ static TABLE: TableSchema = TableSchema {
              spelling.",
         ),
         KeySchema::new(
-            "answer",
+            "response",
             ValueKind::Flag,
             DefaultValue::Literal(ConfigValue::Flag(false)),
             "Responses have the field too, instead of a server's own.",
-        ),
+        )
+        .formerly(&["answer"]),
     ],
 };

@@ -9,10 +9,10 @@ use crate::config::status_ranges::build_statuses;
 pub fn build_retry(section: &ConfigSection) -> RetryConfig {
     RetryConfig {
         budget: section.count("budget"),
-        at_least: section.count_or_zero("at-least"),
+        at_least: section.count_or_zero("min-per-second"),
         window: section.time_or_zero("window"),
         back_off: section.time_or_zero("back-off"),
-        back_off_most: section.time_or_zero("back-off-most"),
+        back_off_most: section.time_or_zero("max-back-off"),
         on: build_statuses(section, "on"),
         backup: section.flag("backup"),
         wishes: RetryConditions {

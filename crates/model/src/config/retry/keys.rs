@@ -24,11 +24,11 @@ static RETRY_TABLE: TableSchema = TableSchema {
         ),
         // Ten a second, so that pools with few requests can retry at all. linkerd has the same floor, share and window.
         KeySchema::new(
-            "at-least",
+            "min-per-second",
             ValueKind::count(0, 100_000),
             DefaultValue::count(10),
             "Retries a second that are allowed in addition, so that few requests have a budget too.",
-        ),
+        ).formerly(&["at-least"]),
         // Ten seconds smooth a burst, and with the floor they allow a hundred retries at once.
         KeySchema::new(
             "window",
@@ -46,11 +46,11 @@ static RETRY_TABLE: TableSchema = TableSchema {
         ),
         // Ten times the first value, as Envoy.
         KeySchema::new(
-            "back-off-most",
+            "max-back-off",
             ValueKind::time(0, 60_000),
             DefaultValue::millis(250),
             "The longest back-off.",
-        ),
+        ).formerly(&["back-off-most"]),
         KeySchema::new(
             "on",
             ValueKind::Status,

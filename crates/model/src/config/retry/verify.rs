@@ -10,7 +10,7 @@ use crate::config::value::ConfigValue;
 /// Verifies the effective settings of a pool at `path`.
 pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if let Some(retry) = pool.table("retry") {
-        verify_order(retry, "back-off", "back-off-most", &format!("{path}.retry"), sink);
+        verify_order(retry, "back-off", "max-back-off", &format!("{path}.retry"), sink);
         if pool.count::<u64>("retries") == Some(0) {
             for key in written_keys(retry, "") {
                 let message =
@@ -27,19 +27,19 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
             sink.error(retry.span_of("unsent-only"), &format!("{path}.retry.unsent-only"), trouble);
         }
     }
-    if let Some(breaker) = pool.table("breaker") {
+    if let Some(breaker) = pool.table("circuit-breaker") {
         crate::config::circuit_breaker::verify_circuit_breaker(
             breaker,
             pool,
-            &format!("{path}.breaker"),
+            &format!("{path}.circuit-breaker"),
             sink,
         );
     }
-    if let Some(shed) = pool.table("shed") {
+    if let Some(shed) = pool.table("load-shedding") {
         crate::config::load_shedding::verify_load_shedding(
             shed,
             pool,
-            &format!("{path}.shed"),
+            &format!("{path}.load-shedding"),
             sink,
         );
     }
@@ -47,7 +47,7 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
         crate::config::hedging::verify_hedging(hedge, pool, &format!("{path}.hedge"), sink);
     }
     if let Some(eject) = pool.table("eject") {
-        verify_order(eject, "time", "most", &format!("{path}.eject"), sink);
+        verify_order(eject, "base-time", "max-time", &format!("{path}.eject"), sink);
         verify_ejection_share(eject, pool, path, sink);
     }
 }

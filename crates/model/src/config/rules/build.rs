@@ -25,7 +25,7 @@ pub fn build_rule(section: &ConfigSection, service: &ConfigSection) -> RuleConfi
         mirror: section.table("mirror").map(|mirror| Mirror {
             pool: owned_text(mirror, "pool").unwrap_or_default(),
             percent: mirror.count_or_zero("percent"),
-            at_once: mirror.count_or_zero("at-once"),
+            at_once: mirror.count_or_zero("max-concurrent"),
         }),
         rewrite: section.table("rewrite").map(build_rewrite),
         limit: section.table("limit").map(build_rate_limit),

@@ -202,11 +202,12 @@ static MIRROR_TABLE: TableSchema = TableSchema {
         ),
         // A mirror that hangs holds no more than this many copies.
         KeySchema::new(
-            "at-once",
+            "max-concurrent",
             ValueKind::count(1, 10_000),
             DefaultValue::count(64),
             "Copies in flight per worker; further ones are dropped and counted.",
-        ),
+        )
+        .formerly(&["at-once"]),
     ],
 };
 

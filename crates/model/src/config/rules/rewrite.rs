@@ -83,14 +83,16 @@ const ADD: KeySchema =
 const REMOVE: KeySchema = names_key("remove", "Names of fields that are taken out of the request.");
 
 const ANSWER_SET: KeySchema = fields_key(
-    "answer-set",
+    "response-set",
     "Fields of the answer that are put in the place of those of the same name.",
-);
+)
+.formerly(&["answer-set"]);
 
 const ANSWER_REMOVE: KeySchema = names_key(
-    "answer-remove",
+    "response-remove",
     "Names of fields that are taken out of the answer, and of interim ones before it.",
-);
+)
+.formerly(&["answer-remove"]);
 
 const RESPONSE_ADD: KeySchema = KeySchema::new(
     "response-add",

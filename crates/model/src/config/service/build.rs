@@ -40,7 +40,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
             header: timeout.time_or_zero("header"),
             idle: timeout.time_or_zero("idle"),
             between_bytes: timeout.time_or_zero("between-bytes"),
-            whole: timeout.time("whole"),
+            whole: timeout.time("total"),
             drain: timeout.time_or_zero("drain"),
             tunnel: timeout.time_or_zero("tunnel"),
         }),

@@ -212,11 +212,12 @@ pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
 
 /// Off: the length of a good download or stream is unknown, and the times between bytes bound a stalled one.
 pub const WHOLE: KeySchema = KeySchema::new(
-    "whole",
+    "total",
     ValueKind::time_or_keyword(1, 7 * DAY, "off"),
     DefaultValue::unset("off"),
     "Time for the whole exchange, from its first byte to its last.",
 )
+.formerly(&["whole"])
 .http_only();
 
 /// One hour, as HAProxy's documentation has it for WebSockets.

@@ -31,7 +31,7 @@ pub fn resolve_service(
     }
     for protocol in ["http2", "http3"] {
         if let Some(protocol) = service.table_mut(protocol) {
-            raise_default(protocol, "window-most", "window", 1);
+            raise_default(protocol, "max-window", "window", 1);
         }
     }
     service

@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 pub fn build_vrrp(section: &ConfigSection) -> VrrpConfig {
     let advertise = section.time_or_zero("advertise");
     let interface = section.text("interface").unwrap_or_default();
-    let also = section.list("also").iter().map(|also| CompanionAddresses {
+    let also = section.list("unadvertised").iter().map(|also| CompanionAddresses {
         addresses: also.addresses("addresses").to_vec(),
         interface: also.text("interface").unwrap_or(interface).to_owned(),
     });

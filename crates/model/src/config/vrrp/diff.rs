@@ -8,7 +8,7 @@ changed_keys! {
     Interface = "interface" => interface,
     Id = "id" => id,
     Addresses = "addresses" => addresses,
-    Also = "also" => also,
+    Unadvertised = "unadvertised" => also,
     Version = "version" => version,
     Priority = "priority" => priority,
     Advertise = "advertise" => advertise,

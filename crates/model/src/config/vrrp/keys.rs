@@ -36,12 +36,12 @@ pub static VRRP: TableSchema = TableSchema {
             "The shared virtual addresses (VIPs), all of one family. The active member has them as `/32` or `/128`.",
         ),
         KeySchema::new(
-            "also",
+            "unadvertised",
             ValueKind::List { table: &ALSO, short: TableShorthand::None, most: GROUPS },
             DefaultValue::Absent,
             "More addresses that move with the group, of either family and at any interface. Advertisements do not \
              name them. Return addresses of `nat` belong here.",
-        ),
+        ).formerly(&["also"]),
         // RFC 3768 and RFC 9568.
         KeySchema::new(
             "version",
@@ -134,7 +134,7 @@ pub static VRRP: TableSchema = TableSchema {
     ],
 };
 
-/// An entry of `also`.
+/// An entry of `unadvertised`.
 pub static ALSO: TableSchema = TableSchema {
     description: "addresses that move with a group",
     exclusive_groups: &[],

@@ -41,8 +41,8 @@ pub fn verify_vrrp(effective: &EffectiveSettings, sink: &mut FindingCollector<'_
 /// All addresses that move with a group, each with its key.
 fn floating_addresses(group: &ConfigSection) -> impl Iterator<Item = (&'static str, &IpAddr)> {
     let own = group.addresses("addresses").iter().map(|ip| ("addresses", ip));
-    let also = group.list("also").iter().flat_map(|also| also.addresses("addresses"));
-    own.chain(also.map(|ip| ("also", ip)))
+    let also = group.list("unadvertised").iter().flat_map(|also| also.addresses("addresses"));
+    own.chain(also.map(|ip| ("unadvertised", ip)))
 }
 
 /// A service's return addresses must move with the service, otherwise its connections are lost at a takeover.
@@ -74,7 +74,7 @@ pub fn verify_return_addresses(
                 ),
             );
             let trouble = FindingDetails::new(message).with_expected(format!(
-                "{back} in `also` of [vrrp.{}], on every member",
+                "{back} in `unadvertised` of [vrrp.{}], on every member",
                 quote_key(&group.name)
             ));
             let path = format!("pool.{}.source", quote_key(&pool.name));
@@ -103,7 +103,7 @@ fn verify_addresses(group: &ConfigSection, path: &str, sink: &mut FindingCollect
     let also = floating_addresses(group).count() - shared.len();
     if also > ADDRESSES {
         let trouble = FindingDetails::new(format!("{also} more addresses are too many"));
-        wrong("also", trouble.with_expected(format!("at most {ADDRESSES}")));
+        wrong("unadvertised", trouble.with_expected(format!("at most {ADDRESSES}")));
     }
     for (key, ip) in floating_addresses(group).filter(|(_, ip)| is_unusable_address(**ip)) {
         wrong(key, FindingDetails::new(format!("{ip} cannot be shared")));

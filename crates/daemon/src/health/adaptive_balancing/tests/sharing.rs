@@ -78,7 +78,7 @@ fn without_weight_controller_and_slow_start_weights_stand_and_nobody_looks() {
 
 #[test]
 fn a_busy_server_loses_weight_at_the_interval_and_not_before() {
-    let mut snapshot = with("judge = {}");
+    let mut snapshot = with("dynamic-weights = {}");
     let mut controller = WeightController::default();
     let busy = |view: &ServerView| ServerLoadSample {
         active: if view.config.name == "a" { 30 } else { 2 },
@@ -101,7 +101,7 @@ fn a_busy_server_loses_weight_at_the_interval_and_not_before() {
 
 #[test]
 fn an_operators_zero_stands() {
-    let mut snapshot = with("judge = {}\nslow-start = \"30s\"");
+    let mut snapshot = with("dynamic-weights = {}\nslow-start = \"30s\"");
     let mut controller = WeightController::default();
     let zero = ServerWeight::new(0).unwrap();
     change(&mut snapshot, "a", |facts| facts.weight = zero);
@@ -144,7 +144,7 @@ fn the_only_one_that_is_up_does_not_ramp() {
 
 #[test]
 fn a_judgement_of_the_process_before_goes_on() {
-    let mut snapshot = with("judge = {}");
+    let mut snapshot = with("dynamic-weights = {}");
     change(&mut snapshot, "a", |facts| {
         let weight = ServerWeight::new(6).unwrap();
         facts.share = Some(WeightShare { controller: Some(6), slow_start_percent: 100, weight });

@@ -19,7 +19,7 @@ use crate::state::StateSnapshot;
 
 const TEXT: &str = r#"
 [packets]
-return = ["10.0.0.4"]
+nat-source = ["10.0.0.4"]
 [service.shop]
 listen = "203.0.113.10:80"
 forward = "nat"

@@ -96,9 +96,11 @@ impl VrrpGroup {
                     continue;
                 }
                 DuplicateEvent::Duplicate(ip, link) => {
-                    (EventLevel::Warning, "member-doubled", ip, Some(link))
+                    (EventLevel::Warning, "duplicate-address", ip, Some(link))
                 }
-                DuplicateEvent::Cleared(ip) => (EventLevel::Info, "member-sole", ip, None),
+                DuplicateEvent::Cleared(ip) => {
+                    (EventLevel::Info, "duplicate-address-gone", ip, None)
+                }
             };
             let group = &self.config.name;
             let text = match link {

@@ -88,11 +88,11 @@ impl VrrpGroup {
         match &obstacle {
             Some(why) => {
                 let text = format!("group {name}: this member cannot do all of its work: {why}");
-                events.emit(EventLevel::Warning, "member-unfit", text, about);
+                events.emit(EventLevel::Warning, "member-unhealthy", text, about);
             }
             None => {
                 let text = format!("group {name}: this member can do all of its work");
-                events.emit(EventLevel::Info, "member-fit", text, about);
+                events.emit(EventLevel::Info, "member-healthy", text, about);
             }
         }
         self.service_obstacle = obstacle;
@@ -146,11 +146,11 @@ impl VrrpGroup {
         let (level, kind, text) = match why {
             Some(why) => {
                 let text = transition_text::blocker_text(why, &self.peers.peer, &self.peers.reach);
-                (EventLevel::Warning, "member-withheld", text)
+                (EventLevel::Warning, "takeover-blocked", text)
             }
             None => {
                 let text = "nothing but advertisements keeps it from becoming active";
-                (EventLevel::Info, "member-released", text.to_owned())
+                (EventLevel::Info, "takeover-unblocked", text.to_owned())
             }
         };
         let about = EventFields::from([

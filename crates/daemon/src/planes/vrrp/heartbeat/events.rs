@@ -163,7 +163,7 @@ pub fn report_reach(config: &HeartbeatConfig, behind: bool, words: &str, events:
     let HeartbeatConfig { peer, .. } = config;
     let (level, kind, follows) = match behind {
         true => (EventLevel::Warning, "reach-behind", "it is to have the addresses"),
-        false => (EventLevel::Info, "reach-level", "priorities decide"),
+        false => (EventLevel::Info, "reach-equal", "priorities decide"),
     };
     events.emit(level, kind, format!("heartbeat {peer}: {words}; {follows}"), about(config));
 }

@@ -15,7 +15,7 @@ const RULE_CONDITIONS: [&str; 7] =
 
 const REQUEST_CHANGES: [&str; 4] = ["host", "set", "add", "remove"];
 
-const ANSWER_CHANGES: [&str; 3] = ["answer-set", "answer-remove", "response-add"];
+const ANSWER_CHANGES: [&str; 3] = ["response-set", "response-remove", "response-add"];
 
 /// Verifies how many there are, and their names. `path`: that of the list.
 pub fn verify_edit_list(service: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
@@ -71,7 +71,7 @@ pub fn verify_edit(edit: &ConfigSection, path: &str, sink: &mut FindingCollector
     if let Some(key) = request_change.filter(|_| edit.table("when-response").is_some()) {
         let message = "the request is gone when the answer comes";
         let trouble = FindingDetails::new(message).with_expected(
-            "`answer-set`, `answer-remove` or `response-add`; or no `when-response`",
+            "`response-set`, `response-remove` or `response-add`; or no `when-response`",
         );
         sink.error(rewrite.span_of(key), &format!("{rewrite_path}.{key}"), trouble);
     }

@@ -127,7 +127,7 @@ fn verify_rewrite(rewrite: &ConfigSection, path: &str, sink: &mut FindingCollect
         }
     }
     let name = |field: &String| field.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    for (set, remove) in [("set", "remove"), ("answer-set", "answer-remove")] {
+    for (set, remove) in [("set", "remove"), ("response-set", "response-remove")] {
         let names: Vec<String> = rewrite.texts(set).iter().map(name).collect();
         let twice = (1..names.len()).find(|at| names[..*at].contains(&names[*at]));
         if let Some(twice) = twice.and_then(|at| names.get(at)) {
