@@ -14,6 +14,7 @@ pub mod e2e;
 pub mod event_kinds;
 pub mod file_access;
 pub mod floors;
+pub mod former_names;
 pub mod functions;
 pub mod heads;
 pub mod imports;

@@ -13,6 +13,8 @@ use tests::{
     imports, licences, links, promise_tests, purity, sentences, skip, unsafety,
 };
 
+#[path = "tidy/former.rs"]
+mod former;
 #[path = "tidy/shape.rs"]
 mod shape;
 #[path = "tidy/site.rs"]

@@ -17,6 +17,7 @@ mod dns;
 mod edits;
 mod error_pages;
 mod explanation;
+mod former_names;
 mod forwarded;
 mod heartbeat;
 mod hostile;

@@ -1,0 +1,168 @@
+//! Former names of keys and words mean what the names of now mean; the pages and examples have none of them.
+
+use model::config::Severity;
+use model::config::renamed_keys::{renamed_keys, renamed_words};
+
+use super::support::{findings, good, repository};
+
+/// Every renamed key once, by its name of now.
+const NOW: &str = r#"
+[global]
+request-id = { header = "x-id", response = true }
+hook = [{ name = "h", run = "/bin/true", on = ["server-commands-not-saved", "duplicate-address"], max-concurrent = 2 }]
+
+[packets]
+nat-source = ["10.0.0.4"]
+flow-samples = 32
+
+[service.shop]
+listen = "203.0.113.10:443"
+forward = "http"
+pool = "web"
+tls = "/shop.pem"
+timeout = { total = "1m" }
+objective = { availability = "99.9%", latency = "300ms", latency-target = "98%", min-bad = 20 }
+sticky = { by = "header", name = "x", time = "1h", group = "g", when-down = "refuse", when-full = "spill" }
+compress = { max-concurrent = 9 }
+http2 = { max-window = "8MiB", max-age = "30m" }
+http3 = { offer = "on", max-window = "8MiB", max-age = "30m", alt-svc = "1h", retry-above = 9 }
+rule = [{ mirror = { pool = "web", max-concurrent = 8 }, rewrite = { response-set = "a: b", response-remove = "c" } }]
+
+[service.plane]
+listen = "203.0.113.10:25"
+forward = "nat"
+pool = "mail"
+timeout = { half-open = "10s" }
+
+[pool.web]
+servers = ["10.0.0.1:80"]
+agent = { kind = "responses", max-age = "20s" }
+dynamic-weights = { max-weight = 99 }
+circuit-breaker = { requests = 9 }
+load-shedding = "20ms"
+lenient-responses = "bare-lf"
+retry = { min-per-second = 5, max-back-off = "1s" }
+hedge = { percentile = 90, min-delay = "8ms" }
+eject = { min-requests = 20, base-time = "8s", max-time = "10m", max-percent = 40 }
+probe = { tcp = true, fast-interval = "100ms" }
+http2 = { max-window = "16MiB" }
+
+[pool.mail]
+servers = ["10.0.0.2:25"]
+
+[vrrp.front]
+interface = "eth0"
+id = 1
+addresses = "203.0.113.10"
+unadvertised = [{ addresses = "10.0.0.4", interface = "eth1" }]
+fencing-timeout = "2s"
+"#;
+
+/// The same by former names.
+const BEFORE: &str = r#"
+[global]
+request-id = { header = "x-id", answer = true }
+hook = [{ name = "h", run = "/bin/true", on = ["words-not-kept", "member-doubled"], at-once = 2 }]
+
+[packets]
+return = ["10.0.0.4"]
+insight = 32
+
+[service.shop]
+listen = "203.0.113.10:443"
+forward = "http"
+pool = "web"
+tls = "/shop.pem"
+timeout = { whole = "1m" }
+objective = { available = "99.9%", fast = "300ms", share = "98%", at-least = 20 }
+sticky = { by = "header", name = "x", time = "1h", share = "g", gone = "refuse", full = "spill" }
+compress = { at-once = 9 }
+http2 = { window-most = "8MiB", age = "30m" }
+http3 = { offer = "on", window-most = "8MiB", age = "30m", announce = "1h", prove = 9 }
+rule = [{ mirror = { pool = "web", at-once = 8 }, rewrite = { answer-set = "a: b", answer-remove = "c" } }]
+
+[service.plane]
+listen = "203.0.113.10:25"
+forward = "nat"
+pool = "mail"
+timeout = { embryonic = "10s" }
+
+[pool.web]
+servers = ["10.0.0.1:80"]
+agent = { kind = "answers", age = "20s" }
+judge = { bound = 99 }
+breaker = { requests = 9 }
+shed = "20ms"
+lenient-answers = "bare-lf"
+retry = { at-least = 5, back-off-most = "1s" }
+hedge = { percentile = 90, at-least = "8ms" }
+eject = { volume = 20, time = "8s", most = "10m", share = 40 }
+probe = { tcp = true, doubt = "100ms" }
+http2 = { window-most = "16MiB" }
+
+[pool.mail]
+servers = ["10.0.0.2:25"]
+
+[vrrp.front]
+interface = "eth0"
+id = 1
+addresses = "203.0.113.10"
+also = [{ addresses = "10.0.0.4", interface = "eth1" }]
+dead-man = "2s"
+"#;
+
+#[test]
+fn former_names_mean_the_same_with_a_warning_each() {
+    let now = good(NOW);
+    let before = good(BEFORE);
+    assert_eq!(now.config, before.config);
+    let renamed: Vec<_> =
+        before.warnings.iter().filter(|one| one.message.contains("` is called `")).collect();
+    assert!(renamed.iter().all(|one| one.severity == Severity::Warning));
+    // The words: two events, and the kind of an agent.
+    assert_eq!(renamed.len(), 43, "{renamed:#?}");
+    assert!(!now.warnings.iter().any(|one| one.message.contains("` is called `")));
+}
+
+#[test]
+fn every_renamed_key_stands_in_the_two_texts() {
+    let written = |text: &str, name: &str| {
+        let starts = [format!("\n{name} = "), format!(" {name} = ")];
+        starts.iter().any(|start| text.contains(start.as_str()))
+    };
+    for key in renamed_keys().iter().filter(|key| !key.path.starts_with("auth")) {
+        assert!(written(NOW, key.name), "{key:?}");
+        assert!(key.former_names.iter().all(|name| written(BEFORE, name)), "{key:?}");
+    }
+    assert!(renamed_words().len() >= 2);
+}
+
+#[test]
+fn pages_and_examples_have_no_former_name() {
+    let mut blocks = 0;
+    for folder in ["docs", "docs/guides", "examples", "."] {
+        for entry in std::fs::read_dir(repository(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+            if !["md", "toml"].contains(&kind) || path.ends_with("CHANGELOG.md") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let files: Vec<&str> = match kind {
+                "toml" => vec![&text],
+                _ => text
+                    .split("\n```toml\n")
+                    .skip(1)
+                    .filter_map(|it| it.split("\n```").next())
+                    .collect(),
+            };
+            for file in files {
+                blocks += 1;
+                let found = findings(file);
+                let former = found.iter().find(|one| one.message.contains("` is called `"));
+                assert!(former.is_none(), "{}: {former:?}", path.display());
+            }
+        }
+    }
+    assert!(blocks > 50, "{blocks}");
+}
