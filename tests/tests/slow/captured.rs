@@ -60,8 +60,8 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     if !rustix::process::geteuid().is_root() {
         return skip("packet sockets take the right CAP_NET_RAW");
     }
-    let slow = server(|_| ());
-    let quick = server(|_| ());
+    let slow = server();
+    let quick = server();
     let rules = "[capture.slow]\nlatency = \"400ms\"\ncause = \"SERVER_THINK\"\ntime = \"300ms\"\npayload = \"2KiB\"\n\
                  [capture.failing]\nservice = \"shop\"\nerrors = 50\ntime = \"100ms\"\n";
     let setup = BalancerConfig::http(&[slow.address(), quick.address()])

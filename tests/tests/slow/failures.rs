@@ -63,7 +63,7 @@ fn ask(balancer: &TestBalancer, target: &str, times: usize) {
 
 #[test]
 fn refused_connections_stand_above_what_is_slow() {
-    let origin = server(|_| ());
+    let origin = server();
     let address = origin.address();
     let balancer = TestBalancer::start(&BalancerConfig::http(&[address]).pool("limit.idle = 0"));
     ask(&balancer, "/5/150", 6);

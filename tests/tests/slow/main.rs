@@ -9,12 +9,18 @@
 )]
 
 mod captured;
+mod counted;
 mod exchange_route;
 mod failures;
-mod line;
+mod far;
+mod http3_client;
 mod loopback;
-mod plants;
+mod mixed;
+mod plant;
+mod plant_run;
+mod processor;
+mod queue;
 mod reports;
 mod setup;
+mod tcp;
 mod upstream;
-mod ways;

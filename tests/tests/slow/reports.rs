@@ -21,8 +21,8 @@ fn explain(balancer: &TestBalancer, arguments: &[&str]) -> (bool, String) {
 
 #[test]
 fn the_slowest_are_explained_with_examples() {
-    let quick = server(|_| ());
-    let slow = server(|_| ());
+    let quick = server();
+    let slow = server();
     let setup = BalancerConfig::http(&[quick.address()]).server("slow", slow.address(), "");
     let balancer = TestBalancer::start(&setup.global("sample = 4"));
     let mut client = balancer.client();
@@ -63,7 +63,7 @@ fn the_slowest_are_explained_with_examples() {
 
 #[test]
 fn a_connection_without_http_is_explained_as_a_whole() {
-    let origin = server(|_| ());
+    let origin = server();
     let balancer = TestBalancer::start(&BalancerConfig::tcp(&[origin.address()]));
     let mut client = balancer.client();
     wait::linger(Duration::from_millis(300));
@@ -79,7 +79,7 @@ fn a_connection_without_http_is_explained_as_a_whole() {
 
 #[test]
 fn nothing_is_measured_where_it_is_off() {
-    let origin = server(|_| ());
+    let origin = server();
     let balancer =
         TestBalancer::start(&BalancerConfig::http(&[origin.address()]).global("sample = \"off\""));
     assert_eq!(balancer.client().get("/5/200").status(), 200);

@@ -1,4 +1,8 @@
-//! Servers in the clear, over TLS and over HTTP/2, which read a request's body as fast or as slowly as a test needs.
+//! Servers in the clear, over TLS and over HTTP/2, which read a request's body, think and answer as fast or as slowly as a
+//! test needs.
+//!
+//! A target `/BYTES/THINK/EACH` asks for BYTES bytes after THINK milliseconds, with EACH milliseconds between pieces of 16
+//! KiB.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,14 +17,15 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tests::e2e::certificate::{CertificateAuthority, certificate_for};
 use tests::e2e::dir::TestDir;
 use tests::e2e::recording_server::ScriptedServer;
-use tests::e2e::wait::{DEADLINE, linger};
+use tests::e2e::wait::linger;
 use tokio::runtime::Builder;
 
 use super::setup::PIECE;
 
 /// The protocol between the balancer and its server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UpstreamTransport {
+    #[default]
     Clear,
     Tls,
     Http2,
@@ -42,15 +47,43 @@ pub struct ReadingPace {
     /// The windows of HTTP/2 of a stream and of the connection, in bytes.
     pub stream_window: u32,
     pub connection_window: u32,
-    /// The bytes of the answer.
-    pub answer: usize,
+    /// The pause before the handshake of TLS.
+    pub handshake_pause: Duration,
 }
+
+/// What a target asks for.
+#[derive(Clone, Copy, Debug)]
+struct AskedResponse {
+    bytes: usize,
+    think: Duration,
+    each: Duration,
+}
+
+impl AskedResponse {
+    fn parse(target: &str) -> AskedResponse {
+        let mut parts = target.split('/').skip(1).map(|part| part.parse::<u64>().unwrap_or(0));
+        let mut next = || parts.next().unwrap_or(0);
+        AskedResponse {
+            bytes: next() as usize,
+            think: Duration::from_millis(next()),
+            each: Duration::from_millis(next()),
+        }
+    }
+}
+
+/// The bytes between two pauses of a response.
+const ANSWER_PIECE: usize = 16 * 1024;
 
 impl Default for ReadingPace {
     fn default() -> ReadingPace {
         let wide = 16 << 20;
-        let pause = Duration::ZERO;
-        ReadingPace { pause, stream_window: wide, connection_window: wide, answer: 2 }
+        let none = Duration::ZERO;
+        ReadingPace {
+            pause: none,
+            stream_window: wide,
+            connection_window: wide,
+            handshake_pause: none,
+        }
     }
 }
 
@@ -66,9 +99,9 @@ impl UpstreamRoute {
     /// The name in printed figures.
     pub fn name(&self) -> &'static str {
         match self.kind {
-            UpstreamTransport::Clear => "in the clear",
-            UpstreamTransport::Tls => "over TLS to the server",
-            UpstreamTransport::Http2 => "over HTTP/2 to the server",
+            UpstreamTransport::Clear => "",
+            UpstreamTransport::Tls => "to a server over TLS",
+            UpstreamTransport::Http2 => "to a server over HTTP/2",
         }
     }
 
@@ -123,6 +156,7 @@ pub fn tls_server(
     let config = Arc::new(config.with_single_cert(certificates, key).unwrap());
     ScriptedServer::start_at(address, move |stream| {
         prepare(&stream);
+        linger(pace.handshake_pause);
         let session = ServerConnection::new(config.clone()).unwrap();
         take_requests(StreamOwned::new(session, stream), pace);
     })
@@ -139,9 +173,12 @@ fn take_requests(mut stream: impl Read + Write, pace: ReadingPace) {
                 _ => return,
             }
         }
-        let head = String::from_utf8_lossy(&head).to_ascii_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let mut left: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let field = |name: &str| {
+            let mut lines = head.lines().map(str::to_ascii_lowercase);
+            lines.find_map(|line| line.strip_prefix(name).map(|value| value.trim().to_owned()))
+        };
+        let mut left: usize = field("content-length:").map_or(0, |length| length.parse().unwrap());
         let mut since = 0;
         while left > 0 {
             let most = left.min(buffer.len());
@@ -154,15 +191,36 @@ fn take_requests(mut stream: impl Read + Write, pace: ReadingPace) {
                 linger(pace.pause);
             }
         }
-        let bytes = pace.answer;
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").into_bytes();
-        if stream.write_all(&[answer, vec![b'x'; bytes]].concat()).is_err() {
+        let asked = AskedResponse::parse(head.split(' ').nth(1).unwrap_or("/"));
+        let ends = field("connection:").is_some_and(|value| value == "close");
+        if send_answer(&mut stream, asked).is_err() || ends {
             return;
         }
     }
 }
 
-/// Takes streams of one connection of HTTP/2, one after the other. A pause is the whole connection's.
+fn send_answer(stream: &mut impl Write, asked: AskedResponse) -> std::io::Result<()> {
+    linger(asked.think);
+    let kind = "Content-Type: text/plain";
+    let head = format!("HTTP/1.1 200 OK\r\n{kind}\r\nContent-Length: {}\r\n\r\n", asked.bytes);
+    // The head goes with the first piece: alone it would hold that up until it is acknowledged (Nagle).
+    let mut next = head.into_bytes();
+    let mut left = asked.bytes;
+    loop {
+        let n = left.min(ANSWER_PIECE);
+        next.resize(next.len() + n, b'x');
+        stream.write_all(&next)?;
+        left -= n;
+        if left == 0 {
+            break;
+        }
+        next.clear();
+        linger(asked.each);
+    }
+    stream.flush()
+}
+
+/// Takes streams of one connection of HTTP/2. A pause of reading is the whole connection's.
 fn take_streams(stream: TcpStream, pace: ReadingPace) {
     stream.set_nonblocking(true).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -173,17 +231,18 @@ fn take_streams(stream: TcpStream, pace: ReadingPace) {
         builder.initial_connection_window_size(pace.connection_window);
         let Ok(mut connection) = builder.handshake::<_, Bytes>(stream).await else { return };
         while let Some(Ok((request, respond))) = connection.accept().await {
-            tokio::spawn(take_stream(request.into_body(), respond, pace));
+            let asked = AskedResponse::parse(request.uri().path());
+            tokio::spawn(take_stream(request.into_body(), respond, pace, asked));
         }
     };
-    // A connection that outlives the test ends with it.
-    let _ = runtime.block_on(async { tokio::time::timeout(DEADLINE, all).await });
+    runtime.block_on(all);
 }
 
 async fn take_stream(
     mut body: h2::RecvStream,
     mut respond: h2::server::SendResponse<Bytes>,
     pace: ReadingPace,
+    asked: AskedResponse,
 ) {
     let mut since = 0;
     while let Some(Ok(piece)) = body.data().await {
@@ -194,8 +253,19 @@ async fn take_stream(
             linger(pace.pause);
         }
     }
+    tokio::time::sleep(asked.think).await;
     let head = http::Response::builder().status(200).body(()).unwrap();
-    if let Ok(mut send) = respond.send_response(head, false) {
-        let _ = send.send_data(Bytes::from(vec![b'x'; pace.answer]), true);
+    let Ok(mut send) = respond.send_response(head, asked.bytes == 0) else { return };
+    let mut left = asked.bytes;
+    while left > 0 {
+        let wanted = left.min(ANSWER_PIECE);
+        left -= wanted;
+        // The library keeps what the windows do not let through.
+        if send.send_data(Bytes::from(vec![b'x'; wanted]), left == 0).is_err() {
+            return;
+        }
+        if !asked.each.is_zero() {
+            tokio::time::sleep(asked.each).await;
+        }
     }
 }

@@ -45,6 +45,7 @@ pub fn exchange_facts(
             sampled: measured.sampled,
             reused: record.reused,
             client_shared: sockets.client_shared,
+            client_quic: sockets.client_quic,
             server_shared: sockets.server_shared,
             tunnel: measured.tunnel,
             by_us: record.local_reply,

@@ -64,6 +64,8 @@ pub struct SocketSamples {
     pub port: Option<u16>,
     /// The client's connection carries several exchanges.
     pub client_shared: bool,
+    /// The client's connection is one of QUIC.
+    pub client_quic: bool,
     pub server_shared: bool,
     /// The server's connection uses TLS.
     pub server_tls: bool,

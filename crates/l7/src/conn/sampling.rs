@@ -10,7 +10,7 @@ use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
 use model::time_attribution::{RequestDrain, TcpInfoDelta, WaitReason};
 
-use crate::accounting::{ExchangeRecord, ExchangeSample, SocketSamples};
+use crate::accounting::{DownstreamProtocol, ExchangeRecord, ExchangeSample, SocketSamples};
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
 use crate::rt::run_delay::HeldInterval;
@@ -192,6 +192,7 @@ pub fn end_attempt<N: NetDriver>(
         server: server.counter_change(measured.server_baseline_taken || !record.reused),
         port: server.local_port(),
         client_shared: client.is_multiplexed(),
+        client_quic: client.shared_protocol() == Some(DownstreamProtocol::Http3),
         server_shared: server.is_multiplexed(),
         server_tls: server.is_tls(),
     }));

@@ -20,6 +20,11 @@ use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 
+/// Fewer bytes are a message of their own, such as a key that was pressed.
+const MESSAGE_PART: u64 = 512;
+/// After a longer pause a side begins another message.
+const MESSAGE_PAUSE: Duration = Duration::from_secs(1);
+
 /// How a tunnel ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelOutcome {
@@ -180,11 +185,7 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
                 | FlowStep::Malformed(_) => {}
             }
         }
-        if self.down.bytes_in > down {
-            self.waits_for = WaitReason::ClientThink;
-        } else if self.up.bytes_out > up {
-            self.waits_for = WaitReason::ServerResponse;
-        }
+        self.pass_turn(self.up.bytes_out - up, self.down.bytes_in - down);
         if self.up_ended && self.down_ended {
             return Poll::Ready(None);
         }
@@ -200,6 +201,28 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
             return Poll::Ready(Some(Cause::ServerReset));
         }
         self.wait(again)
+    }
+
+    /// Whoever was spoken to last is to speak. A side that goes on after a short pause had not finished.
+    fn pass_turn(&mut self, from_client: u64, from_server: u64) {
+        let now = self.worker.rt.now();
+        let waits = &mut self.sample.awaited;
+        if from_server > 0 {
+            if from_server >= MESSAGE_PART {
+                let idle = WaitReason::ClientThink;
+                waits.replace_short(idle, WaitReason::ServerSend, MESSAGE_PAUSE, now);
+            }
+            self.waits_for = WaitReason::ClientThink;
+        } else if from_client > 0 {
+            let is_part = from_client >= MESSAGE_PART;
+            let answer = WaitReason::ServerResponse;
+            if !(is_part && waits.replace_short(answer, WaitReason::ClientSend, MESSAGE_PAUSE, now))
+            {
+                // The server may have been busy, or may have had nothing to answer yet.
+                waits.replace_short(answer, WaitReason::Either, Duration::MAX, now);
+            }
+            self.waits_for = WaitReason::ServerResponse;
+        }
     }
 
     fn wait(&mut self, again: bool) -> Poll<Option<Cause>> {

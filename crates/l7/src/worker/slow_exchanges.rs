@@ -59,7 +59,7 @@ impl<N: NetDriver> Worker<N> {
         let access = &self.options.access;
         let logged =
             access.enabled && (access.all || access.sample.is_some() || record.cause.is_some());
-        (slow && logged).then(|| attribute_time(&facts).largest()).flatten()
+        (slow && logged).then(|| attribute_time(&facts.without_idle_time()).largest()).flatten()
     }
 
     /// Whether the access log has the exchange.

@@ -67,7 +67,9 @@ impl ForwarderHandle {
     }
 
     pub(super) fn start(ways: Vec<ForwardedLink>) -> Result<ForwarderHandle, EmulatedLinkError> {
-        let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
+        // A program that is started meanwhile must not keep the other end open.
+        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+        let (ear, stop) = pipe.map_err(io::Error::from)?;
         let forwarder = std::thread::Builder::new().name("line".to_owned()).spawn(move || {
             // Ignored without the privilege: the emulation is then less precise. On Linux the call affects only this
             // thread.

@@ -8,7 +8,7 @@ use crate::cause::{Cause, Side};
 use crate::limit::{Limit, TimeOwner};
 
 use super::breakdown::TimeBreakdown;
-use super::exchange_measurement::ExchangeMeasurement;
+use super::exchange_measurement::{ExchangeMeasurement, RequestDrain};
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::WaitReason;
 
@@ -53,6 +53,7 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
         whole: waits.total(WaitReason::ClientSend),
         bytes: from_client,
         arrivals: client_arrivals,
+        hides_losses: facts.flags.client_quic,
         ..SendingWait::of(TimeOwner::Client)
     };
     attribute_sending(&sending, client, &mut share);
@@ -157,7 +158,7 @@ fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut Unattributed
     let path = facts.server_tcp.map_or(0, |server| server.min_round_trip()).min(whole);
     share.assign(Some(TimeOwner::Network), Limit::Latency, path);
     let mut left = whole - path;
-    let drain = &facts.request_drain;
+    let drain = request_drain(facts);
     let window = drain.rwnd_limited_us.saturating_mul(1000).min(left);
     share.assign(Some(TimeOwner::Server), Limit::Rwnd, window);
     left -= window;
@@ -182,6 +183,19 @@ fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut Unattributed
     share.assign(Some(TimeOwner::Server), Limit::ServerThink, left - sending);
 }
 
+/// What the kernel did with the request after its last byte was handed over. In a tunnel it is not known which byte is the
+/// last: there it is what the server's window held up, beyond the waits for the server to take more.
+fn request_drain(facts: &ExchangeMeasurement) -> RequestDrain {
+    match &facts.server_tcp {
+        Some(server) if facts.flags.tunnel && server.own => {
+            let waited_us = facts.wait_times.total(WaitReason::ServerReceive) / 1000;
+            let rwnd_limited_us = server.rwnd_limited_us.saturating_sub(waited_us);
+            RequestDrain { busy_us: 0, rwnd_limited_us }
+        }
+        _ => facts.request_drain,
+    }
+}
+
 /// Waiting for a side to send.
 struct SendingWait {
     sender: TimeOwner,
@@ -190,11 +204,19 @@ struct SendingWait {
     bytes: u64,
     /// How often it was waited for.
     arrivals: u32,
+    /// Losses on the way to us are not counted.
+    hides_losses: bool,
 }
 
 impl SendingWait {
     fn of(sender: TimeOwner) -> SendingWait {
-        SendingWait { sender, whole: 0, bytes: 0, arrivals: 0 }
+        SendingWait { sender, whole: 0, bytes: 0, arrivals: 0, hides_losses: false }
+    }
+
+    /// Whether less arrived than any path lets through: two packets in each round trip (RFC 9002, 7.2; RFC 5681, 3.1).
+    fn has_pauses(&self, change: &TcpInfoDelta) -> bool {
+        let packets = 2 * u128::from(change.mss) * u128::from(self.whole);
+        u128::from(self.bytes) * u128::from(change.min_round_trip()) < packets
     }
 
     /// Whether the link towards us was full: segments arrived one by one, without a pause that a sender without data
@@ -239,6 +261,9 @@ fn attribute_sending(
         let starting = (slow_start_round_trips(bytes, change) * change.min_round_trip()).min(left);
         share.assign(Some(TimeOwner::Network), Limit::SlowStart, starting);
         left -= starting;
+        if wait.hides_losses && !wait.has_pauses(change) {
+            return share.assign(None, Limit::Unknown, left);
+        }
     }
     share.assign(Some(sender), Limit::AppSender, left);
 }

@@ -28,6 +28,8 @@ const REST: usize = TRACE + 3;
 pub const WORDS: usize = REST + 3;
 /// Bit in the flags' word: the trace is sampled.
 const SAMPLED: u64 = 1 << 16;
+/// Bit in the flags' word: the client's connection is one of QUIC.
+const QUIC: u64 = 1 << 17;
 
 const NONE: u32 = u32::MAX;
 
@@ -47,6 +49,7 @@ impl ExchangeMeasurement {
         let few = u64::from(self.attempts) << 48 | u64::from(self.status) << 32;
         let cause = self.cause.map_or(0xff, u64::from) << 8;
         words[5] = few | cause | u64::from(encode_flags(&self.flags));
+        words[5] |= if self.flags.client_quic { QUIC } else { 0 };
         words[6] = self.total;
         words[7] = pack_pair(u32::from(self.client_port), u32::from(self.server_port));
         words[PHASES..WAITS].copy_from_slice(&self.phases.values());
@@ -92,7 +95,10 @@ impl ExchangeMeasurement {
             client: address.to_canonical(),
             client_port: client_port as u16,
             server_port: server_port as u16,
-            flags: decode_flags(words[5] as u8),
+            flags: ExchangeFlags {
+                client_quic: words[5] & QUIC != 0,
+                ..decode_flags(words[5] as u8)
+            },
             attempts: (words[5] >> 48) as u16,
             status: (words[5] >> 32) as u16,
             cause: (cause != 0xff).then_some(cause),
@@ -195,5 +201,6 @@ fn decode_flags(bits: u8) -> ExchangeFlags {
         tunnel: is(5),
         by_us: is(6),
         server_tls: is(7),
+        client_quic: false,
     }
 }

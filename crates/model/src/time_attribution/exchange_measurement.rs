@@ -68,6 +68,8 @@ pub struct ExchangeFlags {
     pub reused: bool,
     /// The client's connection carries several exchanges at once.
     pub client_shared: bool,
+    /// The client's connection is one of QUIC: what it sends out of order is not known.
+    pub client_quic: bool,
     /// The server's connection carries several exchanges at once.
     pub server_shared: bool,
     /// A `tcp` connection or an upgraded one.
@@ -171,6 +173,14 @@ impl ExchangeMeasurement {
             .total(WaitReason::ClientThink)
             .saturating_add(self.wait_times.total(WaitReason::Either));
         self.total.saturating_sub(idle)
+    }
+
+    /// The exchange without the time that delays no one.
+    pub fn without_idle_time(&self) -> ExchangeMeasurement {
+        let mut busy = ExchangeMeasurement { total: self.slowness(), ..self.clone() };
+        busy.wait_times.set(WaitReason::ClientThink, 0);
+        busy.wait_times.set(WaitReason::Either, 0);
+        busy
     }
 
     /// How it failed; `None`: it did not.

@@ -196,6 +196,7 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
     facts.flags =
         ExchangeFlags { slow: word(2) == 0, sampled: word(2) == 0, ..ExchangeFlags::default() };
     facts.flags.server_tls = word(2) == 0;
+    facts.flags.client_quic = word(2) == 0;
     facts.phases = ExchangePhases::from_array(std::array::from_fn(|_| word(most)));
     WaitReason::ALL.into_iter().for_each(|whom| facts.wait_times.set(whom, word(most)));
     facts.bytes = std::array::from_fn(|_| word(most));
@@ -280,6 +281,50 @@ fn a_full_link_towards_us_is_told_from_a_sender_that_pauses() {
     for (case, arrivals, bytes, receive_rtt_us, want) in rows {
         assert_eq!(arriving(arrivals, bytes, receive_rtt_us), want, "{case}");
     }
+}
+
+/// An upload of so many bytes by a client of QUIC, of which all of two seconds was waited for it, over 40 ms there and back.
+fn uploading_over_quic(bytes: u64, rtt_us: u32) -> (Option<TimeOwner>, Limit) {
+    let mut exchange = waited(facts(2_000), WaitReason::ClientSend, 2_000);
+    exchange.flags.client_quic = true;
+    exchange.wait_times.set_arrivals([(bytes / 1_200) as u32, 0]);
+    exchange.bytes[0] = bytes;
+    exchange.client_tcp = Some(TcpInfoDelta {
+        min_rtt_us: 40_000,
+        rtt_us,
+        receive_rtt_us: rtt_us,
+        mss: 1_200,
+        own: true,
+        ..TcpInfoDelta::default()
+    });
+    first(&exchange)
+}
+
+#[test]
+fn losses_that_quic_hides_are_nobodys() {
+    assert_eq!(uploading_over_quic(600_000, 41_000), (None, Limit::Unknown), "perhaps losses");
+    assert_eq!(uploading_over_quic(100_000, 41_000), (CLIENT, Limit::AppSender), "no path");
+    assert_eq!(uploading_over_quic(600_000, 140_000), (NETWORK, Limit::LinkRate), "a queue");
+}
+
+#[test]
+fn idle_time_is_no_part_of_what_was_slow() {
+    let mut exchange = waited(facts(10_000), WaitReason::ServerResponse, 300);
+    exchange = waited(exchange, WaitReason::ClientThink, 9_000);
+    exchange = waited(exchange, WaitReason::Either, 600);
+    assert_eq!(first(&exchange), (CLIENT, Limit::ClientThink));
+    let busy = exchange.without_idle_time();
+    assert_eq!((first(&busy), busy.total / MS), ((SERVER, Limit::ServerThink), 400));
+}
+
+#[test]
+fn a_tunnels_server_that_reads_what_our_buffer_holds_is_no_thinker() {
+    let mut exchange = waited(facts(2_000), WaitReason::ServerResponse, 1_500);
+    exchange = waited(exchange, WaitReason::ServerReceive, 400);
+    exchange.server_tcp = Some(socket(1_900, 1_850, 0));
+    assert_eq!(first(&exchange), (SERVER, Limit::ServerThink), "counted from the request's end");
+    exchange.flags.tunnel = true;
+    assert_eq!(first(&exchange), (SERVER, Limit::Rwnd));
 }
 
 #[test]

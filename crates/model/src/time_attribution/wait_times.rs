@@ -3,6 +3,8 @@
 //! Every moment belongs to one reason, so that concurrent waits of both directions are never counted twice. It reads no
 //! clock.
 
+use std::time::Duration;
+
 use crate::monotonic_time::MonotonicTime;
 
 /// The party that a relay waits for.
@@ -74,7 +76,12 @@ impl WaitTimes {
         self.account_until(now);
         self.reason = on;
         self.since = Some(now);
-        match on {
+        self.count_arrival();
+    }
+
+    #[inline]
+    fn count_arrival(&mut self) {
+        match self.reason {
             WaitReason::ClientSend => self.arrivals[0] = self.arrivals[0].saturating_add(1),
             WaitReason::ServerSend => self.arrivals[1] = self.arrivals[1].saturating_add(1),
             _ => {}
@@ -114,6 +121,25 @@ impl WaitTimes {
             self.account_until(since);
             self.reason = on;
         }
+    }
+
+    /// If the exchange waits for `was`, and not for longer than `most`, it has actually waited for `on` since the wait
+    /// began. Returns whether it has.
+    #[inline]
+    pub fn replace_short(
+        &mut self,
+        was: WaitReason,
+        on: WaitReason,
+        most: Duration,
+        now: MonotonicTime,
+    ) -> bool {
+        let is_short = self.since.is_some_and(|since| now.since(since) <= most);
+        let is_replaced = self.reason == was && is_short;
+        if is_replaced {
+            self.reason = on;
+            self.count_arrival();
+        }
+        is_replaced
     }
 
     /// Counts the wait so far.
@@ -187,6 +213,27 @@ mod tests {
             (waits.total(WaitReason::Processor), waits.total(WaitReason::ServerResponse)),
             (20, 70)
         );
+    }
+
+    #[test]
+    fn a_short_wait_is_replaced_by_another() {
+        let most = Duration::from_nanos(50);
+        let mut waits = WaitTimes::default();
+        let mut replace = |waits: &mut WaitTimes, now| {
+            let [was, on] = [WaitReason::ClientThink, WaitReason::ServerSend];
+            waits.replace_short(was, on, most, MonotonicTime(now))
+        };
+        assert!(!replace(&mut waits, 5), "nothing has begun");
+        waits.wait_for(WaitReason::ClientThink, MonotonicTime(10));
+        assert!(!replace(&mut waits, 61), "too long");
+        waits.wait_for(WaitReason::ClientThink, MonotonicTime(61));
+        assert!(replace(&mut waits, 100));
+        waits.wait_for(WaitReason::ServerResponse, MonotonicTime(100));
+        assert!(!replace(&mut waits, 101), "another wait");
+        waits.stop(MonotonicTime(101));
+        let totals = [WaitReason::ClientThink, WaitReason::ServerSend, WaitReason::ServerResponse];
+        assert_eq!(totals.map(|whom| waits.total(whom)), [51, 39, 1]);
+        assert_eq!(waits.arrivals(), [0, 1]);
     }
 
     #[test]

@@ -262,7 +262,7 @@ impl MultiplexedStream for Http3DownstreamStream {
     }
 
     fn counters(&self) -> Option<TcpInfoSample> {
-        None
+        Some(self.connection.counters())
     }
 
     fn local_port(&self) -> Option<u16> {

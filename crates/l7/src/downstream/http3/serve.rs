@@ -158,6 +158,7 @@ impl Http3ServerSession {
         let more = self.send();
         self.follow_migration();
         self.notify_endpoint();
+        self.connection.update_send_times(now);
         self.connection.end_turn();
         if self.drained {
             return Poll::Ready(());

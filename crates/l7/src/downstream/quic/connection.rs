@@ -4,6 +4,8 @@
 //! `quinn-proto` buffers as much as its windows allow. Further bytes are buffered here, up to a small limit per stream,
 //! so a writer first checks the available space. The driver sends the packets.
 
+mod send_times;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,6 +17,7 @@ use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Dir, ReadError, StreamId};
 use quinn_proto::{Transmit, VarInt, WriteError};
 
+use self::send_times::SendTimes;
 use super::congestion_control;
 use super::path::{OutgoingPackets, ValidatedPath};
 use crate::tls::handshake_observation::{self, HandshakeObservation};
@@ -64,6 +67,7 @@ pub struct QuicConnection {
     /// Bytes that the streams buffer for the client.
     pub buffered: Rc<Cell<usize>>,
     pub open: Cell<u32>,
+    send_times: Cell<SendTimes>,
 }
 
 impl QuicConnection {
@@ -89,6 +93,7 @@ impl QuicConnection {
             stream_activity: Cell::default(),
             buffered: Rc::default(),
             open: Cell::default(),
+            send_times: Cell::default(),
         }
     }
 
@@ -225,21 +230,15 @@ impl QuicConnection {
             slot.waker = waker;
             return;
         }
-        let ends = false;
-        let stopped = false;
-        let taken_back = false;
-        let left = false;
-        slots.insert(
-            id,
-            QuicStreamSlot {
-                waker,
-                unsent: Vec::new(),
-                finish_requested: ends,
-                stopped,
-                reset_by_client: taken_back,
-                detached: left,
-            },
-        );
+        let slot = QuicStreamSlot {
+            waker,
+            unsent: Vec::new(),
+            finish_requested: false,
+            stopped: false,
+            reset_by_client: false,
+            detached: false,
+        };
+        slots.insert(id, slot);
     }
 
     /// No task serves the stream from now on. Its unsent bytes are still sent if its end was written.
