@@ -50,7 +50,7 @@ pub fn markdown(document: &Value) -> String {
 
 /// A method of a path.
 struct DocumentedRoute<'d> {
-    /// `GET /v1/status`
+    /// The method and the path, as in `GET /v1/status`.
     name: String,
     operation: &'d Value,
 }

@@ -24,7 +24,7 @@ pub struct RenamedWord {
     pub former_names: &'static [&'static str],
 }
 
-/// All renamed words.
+/// All renamed words of values of keys.
 pub fn renamed_words() -> Vec<RenamedWord> {
     let mut out = Vec::new();
     walk_tables(&ROOT, "", &mut Vec::new(), &mut |path, table| {
