@@ -262,7 +262,8 @@ impl MultiplexedStream for Http3DownstreamStream {
     }
 
     fn counters(&self) -> Option<TcpInfoSample> {
-        Some(self.connection.counters())
+        let times = self.connection.send_times.get();
+        Some(self.connection.with_connection(|conn| times.read_counters(conn)))
     }
 
     fn local_port(&self) -> Option<u16> {

@@ -158,7 +158,10 @@ impl Http3ServerSession {
         let more = self.send();
         self.follow_migration();
         self.notify_endpoint();
-        self.connection.update_send_times(now);
+        let is_blocked = self.connection.has_unsent();
+        let mut times = self.connection.send_times.get();
+        self.connection.with_connection(|conn| times.update(conn, is_blocked, now));
+        self.connection.send_times.set(times);
         self.connection.end_turn();
         if self.drained {
             return Poll::Ready(());

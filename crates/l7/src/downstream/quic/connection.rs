@@ -67,7 +67,7 @@ pub struct QuicConnection {
     /// Bytes that the streams buffer for the client.
     pub buffered: Rc<Cell<usize>>,
     pub open: Cell<u32>,
-    send_times: Cell<SendTimes>,
+    pub send_times: Cell<SendTimes>,
 }
 
 impl QuicConnection {
@@ -279,6 +279,11 @@ impl QuicConnection {
     pub fn write_room(&self, id: StreamId) -> usize {
         let slots = self.slots.borrow();
         slots.get(&id).map_or(0, |slot| if slot.unsent.is_empty() { MAX_UNSENT } else { 0 })
+    }
+
+    /// Whether bytes of a stream wait here.
+    pub fn has_unsent(&self) -> bool {
+        self.slots.borrow().values().any(|slot| !slot.unsent.is_empty())
     }
 
     /// Whether the client no longer reads the stream.

@@ -6,7 +6,6 @@ use model::monotonic_time::MonotonicTime;
 use model::time_attribution::TcpInfoSample;
 use quinn_proto::Connection;
 
-use super::QuicConnection;
 use crate::downstream::quic::congestion_control;
 
 /// Why a stream's bytes could not be handed over.
@@ -54,6 +53,38 @@ impl BlockedStream {
 }
 
 impl SendTimes {
+    /// Adds up the time since the last call, and looks at what blocks from now on.
+    pub fn update(&mut self, conn: &Connection, is_blocked: bool, now: MonotonicTime) {
+        if !is_blocked && self.block.is_none() {
+            return;
+        }
+        let sent = conn.stats().frame_tx;
+        let reported = sent.data_blocked + sent.stream_data_blocked;
+        let block = is_blocked.then(|| {
+            let blocked = BlockedStream {
+                is_drained: congestion_control::read_sent_bytes(conn).is_drained,
+                is_window_reported: reported > self.reported,
+            };
+            blocked.find_block()
+        });
+        if !is_blocked {
+            self.reported = reported;
+        }
+        self.change(block, now);
+    }
+
+    /// The counters that the kernel would have of a TCP connection. What is received out of order is not known.
+    pub fn read_counters(&self, conn: &Connection) -> TcpInfoSample {
+        TcpInfoSample {
+            busy_us: self.blocked / 1000,
+            rwnd_limited_us: self.window / 1000,
+            sndbuf_limited_us: self.buffer / 1000,
+            // The client's window is not known; it was not closed for good.
+            window: 1,
+            ..read_path(conn)
+        }
+    }
+
     /// From now on this blocks; `None`: nothing does.
     fn change(&mut self, block: Option<SendBlock>, now: MonotonicTime) {
         let spent = now.since(self.since).as_nanos() as u64;
@@ -67,46 +98,6 @@ impl SendTimes {
         }
         self.block = block;
         self.since = now;
-    }
-}
-
-impl QuicConnection {
-    /// Adds up the time since the last call, and looks at what blocks from now on.
-    pub fn update_send_times(&self, now: MonotonicTime) {
-        let is_blocked = self.slots.borrow().values().any(|slot| !slot.unsent.is_empty());
-        let mut times = self.send_times.get();
-        if !is_blocked && times.block.is_none() {
-            return;
-        }
-        let conn = self.conn.borrow();
-        let sent = conn.stats().frame_tx;
-        let reported = sent.data_blocked + sent.stream_data_blocked;
-        let block = is_blocked.then(|| {
-            let blocked = BlockedStream {
-                is_drained: congestion_control::read_sent_bytes(&conn).is_drained,
-                is_window_reported: reported > times.reported,
-            };
-            blocked.find_block()
-        });
-        if !is_blocked {
-            times.reported = reported;
-        }
-        times.change(block, now);
-        self.send_times.set(times);
-    }
-
-    /// The counters that the kernel would have of a TCP connection. What is received out of order is not known.
-    pub fn counters(&self) -> TcpInfoSample {
-        let times = self.send_times.get();
-        let conn = self.conn.borrow();
-        TcpInfoSample {
-            busy_us: times.blocked / 1000,
-            rwnd_limited_us: times.window / 1000,
-            sndbuf_limited_us: times.buffer / 1000,
-            // The client's window is not known; it was not closed for good.
-            window: 1,
-            ..read_path(&conn)
-        }
     }
 }
 
