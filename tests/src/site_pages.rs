@@ -73,7 +73,7 @@ fn describe_trouble(
 }
 
 /// The anchors of a page's headings, as GitHub and mdBook make them.
-fn heading_anchors(page: &str) -> HashSet<String> {
+pub fn heading_anchors(page: &str) -> HashSet<String> {
     let mut out = HashSet::new();
     let mut is_code = false;
     for line in page.lines() {

@@ -87,6 +87,7 @@ fn part(answer: &Value, side: &str) -> f64 {
     answer["applied"][side]["part"].as_f64().unwrap_or_else(|| panic!("no {side}: {answer:#}"))
 }
 
+// Rows: L12, L13
 #[test]
 fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back() {
     if !rustix::process::geteuid().is_root() {

@@ -141,6 +141,7 @@ fn request(to: SocketAddr, head: &str) -> String {
     answer
 }
 
+// Rows: I01
 #[test]
 fn what_passed_through_is_in_the_report() {
     let daemon = TestDaemon::start("report");

@@ -327,6 +327,7 @@ mod tests {
         assert!(clients * abi::WAYS_IN_BUCKET < 1 << 20, "{clients}");
     }
 
+    // Rows: I05
     #[test]
     fn room_grows_with_the_configuration() {
         let text = |servers: usize| {

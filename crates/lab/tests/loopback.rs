@@ -176,6 +176,7 @@ fn duplicates_are_seen_across_origins() {
     assert_eq!((arrivals.duplicated_posts, arrivals.duplicated_others), (100, 300));
 }
 
+// Rows: L15
 #[test]
 fn open_loop_keeps_its_rate_and_counts_a_stall() {
     let origin = http("a");

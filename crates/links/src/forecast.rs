@@ -162,6 +162,7 @@ mod tests {
         (one.single_flow.map(mbit), mbit(one.many_flows))
     }
 
+    // Rows: L05
     #[test]
     fn rows() {
         use LinkPolicy::{Failover, Flowlet, Hash, RoundRobin};

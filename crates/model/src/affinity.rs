@@ -203,6 +203,7 @@ mod tests {
         MonotonicTime(seconds * 1_000_000_000)
     }
 
+    // Rows: I25
     #[test]
     fn each_visit_begins_the_time_anew() {
         let table = AffinityTable::new(100);
@@ -265,6 +266,7 @@ mod tests {
         assert_eq!((counted(at(0)), counted(at(60 + 49)), counted(at(160))), (10_000, 4_800, 0));
     }
 
+    // Rows: I25
     #[test]
     fn clients_of_a_network_are_one() {
         let key = |text: &str, m4, m6| client_address_key(text.parse().unwrap(), m4, m6);

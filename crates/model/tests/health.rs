@@ -83,6 +83,7 @@ fn history(health: &mut ServerHealth, events: &str) -> String {
     events.chars().map(feed).collect()
 }
 
+// Rows: I17
 #[test]
 fn histories_with_a_probe() {
     let rows = [
@@ -194,6 +195,7 @@ fn a_failed_connection_asks_for_a_probe_at_once_but_not_without_end() {
     assert_eq!(next(&health, ms(1002), false), ms(1251), "a doubt interval after the last");
 }
 
+// Rows: Z04
 #[test]
 fn without_a_probe_trials_come_after_a_back_off_that_doubles() {
     let mut health = ServerHealth::new(InitialState::Up, None, ms(0));

@@ -54,6 +54,7 @@ fn taker(view: &ServiceView) -> usize {
     }
 }
 
+// Rows: I24
 #[test]
 fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
     for (count, want) in [("", 0), (", count = \"service\"", 1)] {

@@ -41,6 +41,7 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 0.01
 }
 
+// Rows: I09
 #[test]
 fn servers_alike_have_half_the_bound() {
     let alike = [fresh(reading(1, 8.0, 100.0)); 3];
@@ -62,6 +63,7 @@ fn configured_weights_are_what_is_compared_with() {
     assert_eq!(judgement.rows.iter().map(|row| row.wanted).collect::<Vec<_>>(), [10, 3]);
 }
 
+// Rows: I10
 #[test]
 fn rows_of_the_arithmetic() {
     // 18 in flight at one server, none at the other. With one assumed per server: 19/20 and 1/20 of all, base share
@@ -121,6 +123,7 @@ fn what_is_not_known_is_average() {
     assert!(rows.iter().all(|row| row.wanted == 10), "{rows:?}");
 }
 
+// Rows: I11
 #[test]
 fn a_change_must_exceed_the_sensitivity() {
     // Sums of 100, so that per cent are units: a change of 5 is not published, one of 6 is.
@@ -173,6 +176,7 @@ fn more_smoothing_is_slower_and_gets_there() {
     assert!(after(800, 60).abs_diff(after(150, 60)) <= 1);
 }
 
+// Rows: I09
 #[test]
 fn it_never_gives_zero_and_never_more_than_the_bound() {
     let strange = [f64::NAN, -5.0, 0.0, 1e300, f64::INFINITY];

@@ -128,6 +128,7 @@ fn slow(name: &str) {
     views_agree(&found);
 }
 
+// Rows: D03, D06
 #[test]
 fn slow_at_the_balancer() {
     slow("two_lb_slow_lb2.pcap");
@@ -142,6 +143,7 @@ fn slow_at_the_client() {
     assert_eq!(sent["max_in_flight"], 32_768, "in the sender's view");
 }
 
+// Rows: D07
 #[test]
 fn slow_from_the_middle_of_the_stream() {
     let name = "two_lb_slow_lb2_midstream.pcap";
@@ -161,6 +163,7 @@ fn slow_from_the_middle_of_the_stream() {
     views_agree(&found);
 }
 
+// Rows: D02, D05
 #[test]
 fn fast() {
     let name = "two_lb_fast_lb1.pcap";

@@ -106,6 +106,7 @@ pub fn agrees(file: &Path, clean: bool) {
     }
 }
 
+// Rows: D12, D13
 #[test]
 fn the_study_s_counts_are_exact() {
     if !have_tools() {
@@ -123,6 +124,7 @@ fn the_study_s_counts_are_exact() {
     }
 }
 
+// Rows: D12
 #[test]
 fn the_filter_of_a_finding_shows_its_packets_in_tshark() {
     if !have_tools() {

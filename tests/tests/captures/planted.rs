@@ -178,6 +178,7 @@ fn alike([client, server]: &[Value; 2]) {
     }
 }
 
+// Rows: D08
 #[test]
 fn a_receive_window_smaller_than_the_path() {
     let case = PlantedCase {
@@ -187,6 +188,7 @@ fn a_receive_window_smaller_than_the_path() {
     check_planted(&case, LossMode::Lossless, (&["RWND"], "client", "response"));
 }
 
+// Rows: D08
 #[test]
 fn a_send_buffer_smaller_than_the_path() {
     // The send buffer only matters once the congestion window is larger, because Linux enlarges the buffer for unsent
@@ -266,6 +268,7 @@ fn full_link(bits_per_second: u64, delay: Duration, bytes: usize) {
     }
 }
 
+// Rows: D09
 #[test]
 fn small_segments_that_wait_for_delayed_acknowledgements() {
     let answer = ServerScript { bytes: 300, separate_head: true, ..ServerScript::default() };
@@ -274,6 +277,7 @@ fn small_segments_that_wait_for_delayed_acknowledgements() {
     check_planted(&case, LossMode::Lossless, (&["NAGLE_DELAYED_ACK"], "client", "response"));
 }
 
+// Rows: D03
 #[test]
 fn a_server_that_thinks() {
     let case = PlantedCase::of(ms(10), ServerScript { think: ms(400), ..ServerScript::of(20_000) });
@@ -287,6 +291,7 @@ fn a_server_that_dribbles() {
     check_planted(&case, LossMode::Lossless, (&["APP_SENDER"], "server", "response"));
 }
 
+// Rows: D03
 #[test]
 fn a_client_that_sends_slowly() {
     let ask = ClientScript { pieces: 6, each: ms(80), ..ClientScript::once() };

@@ -15,6 +15,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+// Rows: D06
 #[test]
 fn one_screen_names_the_owner_and_the_fix() {
     let file = study()[0].display().to_string();
@@ -62,6 +63,7 @@ fn a_capture_without_tcp_names_what_it_has_and_ends_with_two() {
     assert!(text.contains("1 of ARP"), "{text}");
 }
 
+// Rows: D01, D02
 #[test]
 fn the_page_asks_nothing_of_any_network() {
     let dir = tests::e2e::dir::TestDir::new();
@@ -89,6 +91,7 @@ fn the_page_asks_nothing_of_any_network() {
     assert!(drawn >= 5, "{drawn} drawings");
 }
 
+// Rows: D04
 #[test]
 fn comparing_shows_where_the_slow_one_loses() {
     let files = study();

@@ -91,6 +91,7 @@ fn record([client, server]: &[NetworkNamespace; 2], file: &Path, shifts: [u32; 2
     analysed(file)
 }
 
+// Rows: D07
 #[test]
 fn no_window_of_linux_contradicts_its_factor() {
     if !have_tools() {

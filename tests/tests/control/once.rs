@@ -119,6 +119,7 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
     assert_eq!(balancer.client().get("/").status(), 200);
 }
 
+// Rows: Z10
 #[test]
 fn objects_are_read_as_written_and_patched_alone() {
     let origins = [origin("a"), origin("b")];

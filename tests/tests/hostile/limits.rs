@@ -86,6 +86,7 @@ fn heads_beyond_their_limits_are_refused_and_closed() {
     }
 }
 
+// Rows: C08, Z05
 #[test]
 fn a_server_at_its_cap_makes_others_wait_for_their_time_or_their_turn() {
     let origin = origin("a");

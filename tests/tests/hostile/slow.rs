@@ -22,6 +22,7 @@ fn nobody_waits(balancer: &TestBalancer) {
     }
 }
 
+// Rows: Z04
 #[test]
 fn a_head_that_trickles_in_is_refused_at_its_time() {
     let origin = origin("a");
@@ -113,6 +114,7 @@ const STALLED: u64 = 200;
 /// The limit of the daemon's memory per client, in bytes.
 const STALLED_BYTES: u64 = 64 * 1024;
 
+// Rows: C01
 #[test]
 fn clients_that_never_read_hold_little_of_our_memory() {
     let origin = origin("a");

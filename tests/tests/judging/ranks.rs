@@ -18,6 +18,7 @@ fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
+// Rows: Z12
 #[test]
 fn backups_take_over_and_give_back() {
     let origins = [origin("a"), origin("b"), origin("c")];
@@ -38,6 +39,7 @@ fn backups_take_over_and_give_back() {
     assert_eq!(answering(&balancer, 12), names(&["a"]));
 }
 
+// Rows: Z05
 #[test]
 fn the_next_priority_helps_while_too_little_is_up() {
     let origins = [origin("a"), origin("b"), origin("c")];

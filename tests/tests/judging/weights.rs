@@ -18,6 +18,7 @@ fn explained(balancer: &TestBalancer, what: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+// Rows: I12, Z12
 #[test]
 fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
     let origins = [origin("a"), origin("b")];

@@ -91,6 +91,7 @@ fn result(file: &Path) -> BenchResult {
     parse_result(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
+// Rows: L14
 #[test]
 fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_had() {
     let Some(net) = AgentNetwork::up() else { return };

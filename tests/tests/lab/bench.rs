@@ -10,6 +10,7 @@ use tests::e2e::servers::{self, addresses};
 
 use crate::measured::{bench, failing, figure, said};
 
+// Rows: L08, L09, L16
 #[test]
 fn every_request_is_counted_and_kept_with_its_origin() {
     let nginx = Nginx::start("a");
@@ -32,6 +33,7 @@ fn every_request_is_counted_and_kept_with_its_origin() {
     assert!(from.command.iter().any(|word| word == &url) && !from.kernel.is_empty());
 }
 
+// Rows: L07
 #[test]
 fn whoever_closes_closes() {
     let nginx = Nginx::start("a");
@@ -62,6 +64,7 @@ fn source_addresses_take_turns() {
     assert_eq!(figure(run, "answered"), 50.0);
 }
 
+// Rows: L14
 #[test]
 fn a_scenario_is_asked_by_weight_and_checked() {
     let nginx = Nginx::with(
@@ -231,6 +234,7 @@ fn capacity_is_searched_up_to_what_may_be_tried() {
     assert!(said.contains("proves nothing"), "{said}");
 }
 
+// Rows: L06
 #[test]
 fn a_client_that_has_too_few_descriptors_says_so_itself() {
     let nginx = Nginx::start("a");

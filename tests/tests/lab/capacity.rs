@@ -88,6 +88,7 @@ fn the_cost_of_this_machine_is_measured() {
     assert!(kinds.contains(&"processors"), "{kinds:?}");
 }
 
+// Rows: I38
 #[test]
 fn what_two_members_share_must_fit_into_one() {
     let group = |name: &str, id, priority| {

@@ -29,6 +29,7 @@ fn compare(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
 }
 
+// Rows: L10
 #[test]
 fn regressions_are_reported_by_the_exit_code() {
     let dir = TestDir::new();
@@ -52,6 +53,7 @@ fn regressions_are_reported_by_the_exit_code() {
     assert!(said.contains("too few runs"), "{said}");
 }
 
+// Rows: L16
 #[test]
 fn what_was_not_measured_alike_is_named_beside_the_verdict() {
     let dir = TestDir::new();

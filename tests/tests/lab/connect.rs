@@ -19,6 +19,7 @@ fn connect(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
     (output.status.code().unwrap(), result)
 }
 
+// Rows: L02
 #[test]
 fn transactions_and_connections_are_counted() {
     let mut command = Command::new(program());

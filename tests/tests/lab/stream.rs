@@ -35,6 +35,7 @@ fn stream(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
     (output.status.code().unwrap(), result)
 }
 
+// Rows: L01, L02
 #[test]
 fn the_matrix_is_measured_in_both_directions() {
     let (mut serve, end) = serve();
@@ -73,6 +74,7 @@ fn the_matrix_is_measured_in_both_directions() {
     until("it tells its sums", || serve.output().contains("16 measurements"));
 }
 
+// Rows: L03
 #[test]
 fn a_mean_that_is_not_known_is_reported_loudly() {
     let (_serve, end) = serve();

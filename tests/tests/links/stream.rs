@@ -84,6 +84,7 @@ fn best_unadapting(bundle: &str, how: &str) -> Option<StreamFigures> {
     Some(best_in(&world, how))
 }
 
+// Rows: L05
 #[test]
 fn a_longer_link_ruins_a_naive_stream_and_not_one_that_is_equalised() {
     let least = if long() { 1.6 } else { 1.3 };

@@ -5,6 +5,7 @@ use tests::e2e::wait;
 
 use super::setup::{NameServerSetup, ZONE};
 
+// Rows: I44
 #[test]
 fn a_server_that_dies_is_gone_from_answers_within_a_time_to_live() {
     let Some(mut world) = NameServerSetup::open(ZONE) else { return };

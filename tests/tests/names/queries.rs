@@ -11,6 +11,7 @@ fn sorted(text: &str) -> Vec<&str> {
     lines
 }
 
+// Rows: Z01
 #[test]
 fn dig_and_kdig_understand_every_answer() {
     let Some(world) = NameServerSetup::open(ZONE) else { return };

@@ -27,6 +27,7 @@ fn of(hour: u64, minute: u64, second: u64) -> u64 {
     hour * 3600 + minute * 60 + second
 }
 
+// Rows: I13
 #[test]
 fn a_server_drains_by_daily_hours_and_comes_back() {
     let origins = [origin("a"), origin("b")];

@@ -17,6 +17,7 @@ fn steelyard(arguments: &[&str]) -> CommandOutput {
     run_command(command)
 }
 
+// Rows: I01
 #[test]
 fn what_init_writes_is_accepted_and_runs() {
     let dir = TestDir::new();

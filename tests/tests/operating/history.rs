@@ -7,6 +7,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
+// Rows: I42
 #[test]
 fn what_was_before_a_kill_is_reported_after_it() {
     let origins = [origin("a")];

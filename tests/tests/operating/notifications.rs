@@ -10,6 +10,7 @@ use tests::e2e::servers::{addresses, origin};
 use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
 
+// Rows: I14
 #[test]
 fn a_program_is_started_once_when_a_pool_is_empty_and_once_when_it_is_back() {
     let origins = [origin("a"), origin("b")];

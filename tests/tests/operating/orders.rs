@@ -40,6 +40,7 @@ fn a_server_is_added_recorded_over_a_kill_and_taken_back() {
     assert_eq!(place.run_verb(&["undo"]).code, 1, "nothing is left");
 }
 
+// Rows: I29, Z05
 #[test]
 fn a_cut_resets_what_the_server_has() {
     let origins = [origin("a"), origin("b")];
@@ -64,6 +65,7 @@ fn a_cut_resets_what_the_server_has() {
     );
 }
 
+// Rows: I45
 #[test]
 fn an_order_is_saved_with_its_comments() {
     let origins = [origin("a"), origin("b")];

@@ -10,6 +10,7 @@ use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::servers::{echo, origin};
 use tests::e2e::wait;
 
+// Rows: I13
 #[test]
 fn it_keeps_what_it_has_takes_nothing_new_and_drains_at_the_limit() {
     let kept = echo("a");

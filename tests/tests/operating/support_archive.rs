@@ -24,6 +24,7 @@ fn unpacked(file: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+// Rows: Z08
 #[test]
 fn the_archive_has_what_helps_and_no_secret() {
     let web = origin("web");

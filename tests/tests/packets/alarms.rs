@@ -35,6 +35,7 @@ fn scraped(plane: &PacketBalancer) -> String {
     run_command(curl).stdout
 }
 
+// Rows: I30, I48
 #[test]
 fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     if !ready() {

@@ -23,6 +23,7 @@ fn wrong(answer: &Value) -> (Vec<String>, Vec<String>) {
     (wrong.iter().map(|finding| text(&finding["check"])).collect(), commands.map(text).collect())
 }
 
+// Rows: I47
 #[test]
 fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() {
     if !ready() {

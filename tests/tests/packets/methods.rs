@@ -72,6 +72,7 @@ fn every_method_in_the_driver() {
     }
 }
 
+// Rows: I06
 #[test]
 fn every_method_in_the_generic_hook_with_checksums_left_to_devices() {
     if ready() {
@@ -221,6 +222,7 @@ fn too_big_on_the_way_to_a_client_reaches_the_server_of_every_method() {
     }
 }
 
+// Rows: I46
 #[test]
 fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
     if !ready() {
@@ -266,6 +268,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
     }
 }
 
+// Rows: I49
 /// A server on the balancer's host, beside a remote one.
 #[test]
 fn a_server_on_the_balancer_itself_has_its_share() {

@@ -56,6 +56,7 @@ fn beside(listen: &str) -> String {
     )
 }
 
+// Rows: Z02
 #[test]
 fn nat_services_of_one_port_and_of_many_share_a_server() {
     if !ready() {
@@ -153,6 +154,7 @@ fn large_datagrams_come_through_tunnels() {
     }
 }
 
+// Rows: I31
 /// `0.0.0.0:*` takes transit packets only, and excludes the balancer's own listeners, health checks and connections.
 #[test]
 fn a_service_of_every_address_leaves_the_balancer_alone() {

@@ -109,6 +109,7 @@ fn a_daemon_elsewhere_is_known_by_who_signed_it_or_by_its_fingerprint() {
     no(&named(&file), 2, &["client.toml", "hots"]);
 }
 
+// Rows: I45
 #[test]
 fn who_comes_from_elsewhere_has_the_role_of_a_token_or_a_certificate() {
     let it = TlsDaemon::new();

@@ -62,6 +62,7 @@ fn sample(operation: &ApiOperation) -> (String, &'static str) {
     (path + query, body)
 }
 
+// Rows: Z10
 #[test]
 fn each_route_lets_through_whom_the_table_names_and_no_other() {
     let origins = [origin("a")];

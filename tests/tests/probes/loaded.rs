@@ -75,6 +75,7 @@ fn answered_by_a(balancer: &TestBalancer) -> usize {
     (0..400).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count()
 }
 
+// Rows: I19
 #[test]
 fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
     let AgentOrigins { _origins, agents, balancer } = loaded("balance = \"least-loaded\"");
@@ -123,6 +124,7 @@ fn answers_bring_the_load() {
     });
 }
 
+// Rows: I19
 #[test]
 fn our_own_agent_is_understood() {
     let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

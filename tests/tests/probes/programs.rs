@@ -31,6 +31,7 @@ fn running(word: &str) -> usize {
         .count()
 }
 
+// Rows: I16, Z06
 #[test]
 fn a_program_gets_the_server_and_its_first_line_is_the_reason() {
     let dir = TestDir::new();

@@ -63,6 +63,7 @@ fn a_server_that_recovers_is_up_again_with_new_evidence() {
     }
 }
 
+// Rows: I18
 #[test]
 fn a_pools_probe_is_overridden_key_by_key() {
     let good = FakeServer::start(FakeBehaviour::Greet(b"220 mx\r\n".into()));
@@ -79,6 +80,7 @@ fn a_pools_probe_is_overridden_key_by_key() {
     });
 }
 
+// Rows: Z06
 #[test]
 fn connections_are_kept_or_cut_when_their_server_goes_down() {
     use std::io::Read;

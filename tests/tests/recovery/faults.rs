@@ -88,6 +88,7 @@ fn what_may_be_repeated_is_answered_by_another_server() {
     assert!(total.retried.total + total.replayed.total >= 8, "{total:?}");
 }
 
+// Rows: Z04
 #[test]
 fn a_server_that_hangs_costs_its_time_and_no_request() {
     let origins = [origin("a"), origin("b")];

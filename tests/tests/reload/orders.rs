@@ -14,6 +14,7 @@ use tests::e2e::wait;
 /// Enough consecutive requests to reach every available server.
 const MANY: usize = 40;
 
+// Rows: Z08
 #[test]
 fn a_rollback_restores_how_it_was() {
     let origins = [origin("a"), origin("b"), origin("c")];

@@ -30,6 +30,7 @@ fn cookie(answer: &ReceivedMessage) -> Option<String> {
     answer.field("set-cookie").map(|line| line.split(';').next().unwrap().to_owned())
 }
 
+// Rows: I08, I27
 #[test]
 fn our_cookie_keeps_a_client_and_names_nobody() {
     let origins = [origin("a"), origin("b"), origin("c")];
@@ -193,6 +194,7 @@ fn a_cookie_without_a_secret_is_understood_replaced_and_counted() {
     }));
 }
 
+// Rows: I26, C11
 #[test]
 fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
     let origins = [origin("a"), origin("b"), origin("c")];
@@ -268,6 +270,7 @@ fn application(name: &'static str) -> SocketAddr {
     at
 }
 
+// Rows: C11
 #[test]
 fn a_cookie_of_the_application_is_learned_or_rewritten() {
     let servers = [application("a"), application("b"), application("c")];

@@ -71,6 +71,7 @@ fn get(balancer: &TestBalancer, target: &str) -> ReceivedMessage {
     client.read_answer()
 }
 
+// Rows: Z12
 #[test]
 fn answers_of_servers_lead_clients_to_the_balancer() {
     let server = ScriptedServer::answering(ANSWER);

@@ -145,6 +145,7 @@ fn a_server_that_is_gone_loses_its_client_and_its_name() {
     }
 }
 
+// Rows: I27
 #[test]
 fn a_value_of_the_applications_own_leads_to_its_server_and_is_left_alone() {
     let balancer = start(", cookie = \"passive\"");

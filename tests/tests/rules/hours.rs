@@ -6,6 +6,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::origin;
 
+// Rows: I22
 #[test]
 fn hours_of_rules_are_local_time() {
     let web = origin("web");

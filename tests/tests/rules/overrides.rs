@@ -207,6 +207,7 @@ fn silence_of_both_sides_and_the_queue_have_times_of_the_rule() {
     assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("queue-timeout"));
 }
 
+// Rows: C05
 #[test]
 fn a_rule_ends_silent_tunnels_and_has_its_own_retries_for_bytes() {
     let server = echo("e");

@@ -52,6 +52,7 @@ fn start(web: &TestOrigin, api: &TestOrigin, copy: &TestOrigin) -> TestBalancer 
     TestBalancer::start(&BalancerConfig::http(&[web.address()]).with_tables(&pools))
 }
 
+// Rows: Z03
 #[test]
 fn every_action_is_carried_out_and_counted() {
     let web = origin("web");

@@ -224,6 +224,7 @@ fn a_long_path_of_a_clients_handshake() {
 const OUR_BUFFER: PlantedCause =
     PlantedCause { what: "", owner: "balancer", limits: &["SEND_BUFFER"] };
 
+// Rows: D15
 #[test]
 fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
     let row = PlantRow {

@@ -20,6 +20,7 @@ fn pool(ours: &TlsAuthority, name: &str) -> String {
     format!("tls = {{ name = \"{name}\", ca = {:?} }}\n", ours.ca)
 }
 
+// Rows: Z03
 #[test]
 fn a_verified_server_serves_and_its_sessions_are_resumed() {
     let ours = TlsAuthority::new();

@@ -23,6 +23,7 @@ fn of(pairs: &[(&str, usize)]) -> BTreeMap<String, usize> {
     pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
+// Rows: I08
 #[test]
 fn round_robin_gives_exactly_what_the_weights_say() {
     let origins = [origin("a"), origin("b"), origin("c")];

@@ -12,6 +12,7 @@ use tests::e2e::servers::{addresses, origin};
 use tests::e2e::tools::{ab, curl, curl_text, wrk};
 use tests::e2e::wait;
 
+// Rows: Z01
 #[test]
 fn curl_gets_pages_of_nginx_whole_and_in_part() {
     let nginx = Nginx::start("n");

@@ -37,6 +37,7 @@ fn stays(world: &UplinkTopology, host: &NetworkNamespace, to: SocketAddr) {
     assert!(new.iter().all(|line| line.from == own(2)), "{:?}", shares(&new));
 }
 
+// Rows: Z01
 #[test]
 fn own_connections_take_uplinks_by_weight_and_stay() {
     let Some(world) = UplinkTopology::open(BOTH) else { return };

@@ -14,6 +14,7 @@ const OBJECTIVE: &str = "objective = { availability = \"99%\", latency = \"1500m
 /// With `all-down = "spread"` requests are sent to a dead server too, so that each of them fails there.
 const POOL: &str = "retries = 0\nall-down = \"spread\"\n";
 
+// Rows: D10
 #[test]
 fn servers_burn_budgets_and_clients_that_leave_do_not() {
     let port = reserve_port();

@@ -148,6 +148,7 @@ fn an_upgrade_is_seen_by_nobody() {
     }
 }
 
+// Rows: I35
 #[test]
 fn an_order_takes_over_and_back_and_status_says_why() {
     if rootless() {

@@ -122,6 +122,7 @@ fn a_split_service_network_leaves_two_without_a_heartbeat() {
     world.until_answers(V6, &[First, Second]);
 }
 
+// Rows: I33
 #[test]
 fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut() {
     if rootless() {
@@ -275,6 +276,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
     });
 }
 
+// Rows: I34
 #[test]
 fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
     if rootless() {

@@ -12,6 +12,7 @@ use super::topology::{First, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 
+// Rows: I37
 #[test]
 fn a_program_is_started_for_each_change_in_order() {
     if rootless() {
@@ -51,6 +52,7 @@ fn a_program_is_started_for_each_change_in_order() {
     assert_eq!(said(), expected);
 }
 
+// Rows: I38
 #[test]
 fn each_is_active_for_some_and_either_carries_both_when_the_other_one_is_gone() {
     if rootless() {

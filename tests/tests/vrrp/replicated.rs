@@ -274,6 +274,7 @@ pub fn begin(world: &mut VrrpTopology, who: MemberIndex, state: &str) {
     }
 }
 
+// Rows: I36
 #[test]
 fn connections_outlive_the_member_that_began_them() {
     if !rustix::process::geteuid().is_root() {
@@ -350,6 +351,7 @@ pub fn join_under_load(world: &mut VrrpTopology) {
     drop(load);
 }
 
+// Rows: I36
 #[test]
 fn a_service_that_is_not_replicated_is_not_sent() {
     if !rustix::process::geteuid().is_root() {

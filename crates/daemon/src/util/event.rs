@@ -318,6 +318,7 @@ mod tests {
         assert_eq!(value["text"], "a\n\"b\"");
     }
 
+    // Rows: I43
     #[test]
     fn the_journal_gets_priorities() {
         let event = DaemonEvent {

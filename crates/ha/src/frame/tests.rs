@@ -99,6 +99,7 @@ fn a_probe_asks_and_claims_nothing() {
     assert_eq!(claimed_address(&frame), None);
 }
 
+// Rows: I35
 #[test]
 fn announcements_and_replies_claim_the_address() {
     let v4: IpAddr = [192, 0, 2, 10].into();

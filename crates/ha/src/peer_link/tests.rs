@@ -111,6 +111,7 @@ fn two_that_begin_believe_each_other_within_a_round() {
     assert_eq!((claimed.claim.state, claimed.knows_our_claim), (VrrpState::Active, false));
 }
 
+// Rows: I33
 #[test]
 fn all_paths_must_fail_before_the_peer_counts_as_dead() {
     let mut talk = PeerLinkExchange::new();

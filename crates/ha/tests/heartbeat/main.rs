@@ -28,6 +28,7 @@ use world::{FailureKind, HeartbeatSimulation};
 /// Seeds of an ordinary run, which keep the test short; `tests/prove` runs more.
 const SEEDS: u64 = 80;
 
+// Rows: I33
 #[test]
 fn one_member_answers_whatever_fails() {
     let mut takeovers = 0;
@@ -61,6 +62,7 @@ fn a_service_network_that_fails_alone_moves_nothing() {
     );
 }
 
+// Rows: I34
 #[test]
 fn who_reaches_more_has_the_address() {
     let mut takeovers = 0;

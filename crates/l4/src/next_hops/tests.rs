@@ -49,6 +49,7 @@ fn a_changed_link_address_is_followed_within_two_seconds() {
     assert_eq!(hops.take_changes()[0].next_hop.to, NEW);
 }
 
+// Rows: I48
 #[test]
 fn a_silent_neighbour_has_no_next_hop_but_is_still_asked() {
     let mut hops = hops();

@@ -229,6 +229,7 @@ fn a_server_that_drains_and_keeps_its_clients_is_distinguished() {
     assert_eq!(over, ["server 0 10.0.0.1:0 of 0 serves"], "the limit has passed");
 }
 
+// Rows: I15
 #[test]
 fn where_all_are_down_all_may_be_chosen() {
     let mut bench = PlannerFixture::new();

@@ -33,6 +33,7 @@ fn syn(bytes: &mut [u8], n: u32) {
     bytes[34..36].copy_from_slice(&((n & 0xfff) as u16 + 1).to_be_bytes());
 }
 
+// Rows: I07
 #[test]
 fn every_port_of_a_share_is_given_out() {
     let Some(world) = world(&["10.0.0.254"]) else { return };
@@ -85,6 +86,7 @@ fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
     assert!(used(&world).is_empty());
 }
 
+// Rows: I02
 #[test]
 fn closing_times_bound_the_rate_of_connections() {
     // fin-timeout 15 s, two return addresses, one server: 64,510 × 2 / 15 = 8,601.33 a second.
@@ -116,6 +118,7 @@ fn closing_times_bound_the_rate_of_connections() {
     assert_eq!(refused, 0, "of {opened} at 95 % of the bound, over 18 s");
 }
 
+// Rows: I07
 /// A fortieth of the ports, and of the rate that they allow: both sides close, clients first.
 #[test]
 fn twice_the_servers_carry_twice_the_rate() {

@@ -74,6 +74,7 @@ fn a_flow_stays_whatever_changes() {
     assert_eq!(chosen(&world, &flows[1]), 2, "a closed one chooses anew");
 }
 
+// Rows: Z02
 #[test]
 fn maglev_is_the_one_of_the_model() {
     let Some(world) = world() else { return };
@@ -140,6 +141,7 @@ fn masked(address: std::net::IpAddr, bits: u8) -> std::net::IpAddr {
     }
 }
 
+// Rows: I25, Z02
 #[test]
 fn clients_stick_for_a_time_that_is_renewed() {
     let Some(mut world) = world() else { return };
@@ -197,6 +199,7 @@ fn rule(pool: u32) -> Rule {
     }
 }
 
+// Rows: I20, I22
 #[test]
 fn the_first_rule_that_fits_decides() {
     let Some(mut world) = world() else { return };
@@ -286,6 +289,7 @@ fn what_began_elsewhere_is_chosen_by_its_ends() {
     assert_eq!(chosen(&one, &ack), before, "after it was forgotten");
 }
 
+// Rows: I31
 /// A wildcard service such as `0.0.0.0:*`: packets to the host itself are excluded, except for ports named explicitly.
 #[test]
 fn a_service_of_every_address_leaves_the_hosts_own_alone() {

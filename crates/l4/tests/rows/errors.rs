@@ -150,6 +150,7 @@ fn other_icmp_is_the_hosts() {
     world.expect("no header", &short.bytes(), Outcome::TooShort, DROP);
 }
 
+// Rows: I46
 #[test]
 fn packets_that_do_not_fit_get_too_big() {
     for method in [Method::Mac, Method::Nat, Method::Tunnel] {

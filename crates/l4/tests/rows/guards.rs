@@ -34,6 +34,7 @@ fn syn(n: u16) -> TestPacket {
     TestPacket { sport: n, ..tcp(CLIENT4, VIP4, SYN) }
 }
 
+// Rows: Z09
 #[test]
 fn lists_and_bans() {
     let Some(mut world) = world(|service| service.flags = abi::SERVICE_GUARDS) else { return };
@@ -65,6 +66,7 @@ fn lists_and_bans() {
     world.expect("such as this one", &from("192.0.2.9:1"), Outcome::Forwarded, TX);
 }
 
+// Rows: Z09
 #[test]
 fn rates_refill_with_time() {
     let rate = |service: &mut Service, meter: Meter, source: bool| {
@@ -101,6 +103,7 @@ fn rates_refill_with_time() {
     }
 }
 
+// Rows: C08
 #[test]
 fn bandwidth_counts_bytes() {
     for (source, outcome) in [(false, Outcome::BandwidthCap), (true, Outcome::SourceBandwidthCap)] {
@@ -126,6 +129,7 @@ fn bandwidth_counts_bytes() {
     }
 }
 
+// Rows: C08
 #[test]
 fn caps_of_connections() {
     let Some(first) = world(|service| service.connections = 2) else { return };
@@ -148,6 +152,7 @@ fn caps_of_connections() {
     second.expect("another client", &other.bytes(), Outcome::Forwarded, TX);
 }
 
+// Rows: I30
 #[test]
 fn a_flood_of_half_open_connections() {
     let limit = |service: &mut Service| {

@@ -12,6 +12,7 @@ use super::conversation::{MS, SampledConversation, data, syn};
 use super::flow_model::{FlowModel, PacketSample};
 use super::packet::{ACK, FIN, RST, SYN, TestPacket, read_ip, tcp};
 use super::usual::{CLIENT4, VIP4};
+// Rows: D14
 #[test]
 fn a_handshake_has_its_parts_where_both_directions_pass() {
     let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };

@@ -63,6 +63,7 @@ fn with_nat_only_its_own_connections_are_handed_on() {
     }
 }
 
+// Rows: I49
 #[test]
 fn one_here_and_one_elsewhere() {
     let Some(world) = world(Method::Nat) else { return };

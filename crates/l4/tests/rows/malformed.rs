@@ -71,6 +71,7 @@ fn cut_at_every_byte() {
     }
 }
 
+// Rows: C07
 #[test]
 fn headers_that_lie() {
     let Some(world) = world(Method::Nat) else { return };
@@ -154,6 +155,7 @@ fn room_before_the_packet_runs_out() {
     assert!(world.count(Outcome::Forwarded) >= 6);
 }
 
+// Rows: C02
 #[test]
 fn segments_are_clamped_at_even_and_odd_places() {
     let Some(world) = world(Method::Nat) else { return };

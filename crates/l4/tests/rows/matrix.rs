@@ -197,6 +197,7 @@ fn shapes(client: &str, vip: &str) -> Vec<(&'static str, TestPacket)> {
     rows
 }
 
+// Rows: I06
 #[test]
 fn every_shape_through_every_method() {
     let mut rows = 0;

@@ -91,6 +91,7 @@ fn reply_payload(seen: &ReceivedPacket) -> usize {
     if seen.proto == TCP { 20 } else { 8 }
 }
 
+// Rows: C07
 #[test]
 fn an_unknown_packet_opens_nothing() {
     let Some(world) = world() else { return };
@@ -143,6 +144,7 @@ fn a_syn_that_met_an_old_connection_may_come_again() {
     assert_eq!(out(&world, "the SYN again", &syn).sport, seen.sport);
 }
 
+// Rows: I02, I03, C05
 #[test]
 fn each_state_has_its_own_time() {
     let Some(mut world) = world() else { return };
@@ -190,6 +192,7 @@ fn the_client_may_keep_its_address() {
     world.expect(text, &other, Outcome::NotOurs, super::world::PASS);
 }
 
+// Rows: I29
 #[test]
 fn removed_servers_drain_or_reset() {
     let Some(world) = world() else { return };

@@ -330,6 +330,7 @@ fn nobodys(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str, 
     }
 }
 
+// Rows: I39, I40
 #[test]
 fn every_outcome_is_reached_over_ipv4() {
     reach_all(0);

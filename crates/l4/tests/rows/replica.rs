@@ -217,6 +217,7 @@ fn a_reader_that_stops_early_gets_the_rest_later() {
     assert_eq!((all, order), (Ok(()), vec![1_000, 2_000, 3]));
 }
 
+// Rows: I36
 #[test]
 fn who_sticks_on_one_machine_sticks_on_the_other() {
     let planes = [plane(Method::Mac, SECRET), plane(Method::Mac, SECRET)];

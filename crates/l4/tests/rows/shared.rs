@@ -104,6 +104,7 @@ fn errors_find_connections_of_both_shares() {
     }
 }
 
+// Rows: I03
 /// Where no port is free, a connection that was idle for five minutes is evicted; no other one is.
 #[test]
 fn the_long_idle_give_way_where_no_port_is_free() {

@@ -138,6 +138,7 @@ fn caps_rest_while_nobody_sweeps() {
     world.expect("nobody counts", &third, Outcome::Forwarded, TX);
 }
 
+// Rows: Z09
 #[test]
 fn who_goes_above_a_limit_is_banned_for_a_time() {
     let rate = |meter: Meter| {

@@ -33,6 +33,7 @@ fn inside(packet: &TestPacket) -> Vec<u8> {
     TestPacket { ttl: packet.ttl - 1, ..packet.clone() }.ip()
 }
 
+// Rows: I06
 #[test]
 fn each_wrap_and_pair_of_families() {
     let Some(world) = world(Wrap::Ipip, "10.0.0.1") else { return };

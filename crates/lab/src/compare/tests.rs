@@ -185,6 +185,7 @@ fn intervals_hold_the_planted_difference() {
     assert!(held >= 290, "{held} of 300 intervals at 99 %");
 }
 
+// Rows: L11
 #[test]
 fn three_runs_prove_nothing() {
     let left = result(MetricDirection::More, &[100.0; 3]);

@@ -208,6 +208,7 @@ mod tests {
             .join("\n")
     }
 
+    // Rows: L06
     #[test]
     fn descriptors_and_ports_are_foretold() {
         assert_eq!(words(&facts(), &plan(100)), "");

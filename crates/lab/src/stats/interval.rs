@@ -68,6 +68,7 @@ pub fn share(part: u64, all: u64, confidence: f64) -> ConfidenceInterval {
 mod tests {
     use super::*;
 
+    // Rows: L09
     #[test]
     fn known_intervals() {
         let width = mean_width_percent(&[98.0, 100.0, 102.0], 0.95).unwrap();

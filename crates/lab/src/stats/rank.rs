@@ -152,6 +152,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    // Rows: L11
     #[test]
     fn tabled_values() {
         // Completely separated samples: 2 of C(n+m, n) assignments.

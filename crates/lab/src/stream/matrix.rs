@@ -176,6 +176,7 @@ mod tests {
     const DEFAULT_PRECISION: PrecisionTarget =
         PrecisionTarget { confidence: 0.95, width_percent: 5.0, least: 3, most: 5 };
 
+    // Rows: L03
     #[test]
     fn repeats_end_when_the_mean_is_known_or_loudly_not() {
         assert_eq!(DEFAULT_PRECISION.check_precision(&[100.0, 100.0]), CellPrecision::NotYet);
@@ -196,6 +197,7 @@ mod tests {
         ));
     }
 
+    // Rows: L01
     #[test]
     fn the_matrix_is_whole_and_its_names_differ() {
         let matrix = Matrix {
@@ -214,6 +216,7 @@ mod tests {
         assert_eq!(names.len(), 24);
     }
 
+    // Rows: L04
     #[test]
     fn lost_bytes_are_no_throughput() {
         let ask = StreamRequest {

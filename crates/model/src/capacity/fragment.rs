@@ -46,6 +46,7 @@ mod tests {
         assert_eq!(udp_fragments(0, 9_000), [8]);
     }
 
+    // Rows: L05
     #[test]
     fn turns_over_two_links() {
         for (message, first, second) in

@@ -66,6 +66,7 @@ mod tests {
         assert_eq!(scaled_window(1, 99), scaled_window(1, 14));
     }
 
+    // Rows: C03
     #[test]
     fn a_scale_that_is_not_known_to_the_sender() {
         let wait = Duration::from_secs(5);

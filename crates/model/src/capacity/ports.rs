@@ -107,6 +107,7 @@ mod tests {
         sustained_rate(ports, sources, Duration::ZERO, Duration::from_secs(seconds)).0
     }
 
+    // Rows: I07
     #[test]
     fn return_addresses_and_closing_time() {
         for (sources, seconds, expected) in [

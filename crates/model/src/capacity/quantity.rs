@@ -54,6 +54,7 @@ const BITS: f64 = 8.0;
 mod tests {
     use super::*;
 
+    // Rows: L08
     /// A download test of 10,000 requests for 416 KiB, as ab reported it: all its figures follow from two.
     #[test]
     fn a_report_of_ab_follows_from_its_totals() {

@@ -40,6 +40,7 @@ impl DailyWindow {
 mod tests {
     use super::*;
 
+    // Rows: I13
     #[test]
     fn hours_pass_midnight() {
         let night = DailyWindow { from: 22 * 60, to: 6 * 60 };

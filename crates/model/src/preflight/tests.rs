@@ -109,6 +109,7 @@ fn the_address_must_be_where_nobody_asks_for_it() {
     assert!(findings.len() == 1 && findings[0].1.contains("nodad"), "{findings:?}");
 }
 
+// Rows: I47
 #[test]
 fn a_wide_alias_brings_routes_that_must_go_with_it() {
     let mut wide = ready();

@@ -173,6 +173,7 @@ mod tests {
     use super::*;
     use crate::cause::Side;
 
+    // Rows: D11
     #[test]
     fn the_side_that_moved_first_decides_the_outcome() {
         for cause in Cause::ALL {

@@ -70,6 +70,7 @@ fn all(rows: &[AttributionCase]) {
     }
 }
 
+// Rows: D15
 #[test]
 fn a_slow_receiver_is_recognized_by_the_kernels_clocks() {
     let socket = |busy, window, buffer| Some(socket(busy, window, buffer));

@@ -60,6 +60,7 @@ fn ranks_stand_in_their_order() {
     assert_eq!(ranks[2..], [Priority::BACKUP, Priority::LAST_RESORT]);
 }
 
+// Rows: I10
 #[test]
 fn the_weight_controller_has_the_documented_defaults() {
     let judge = good(&pool("dynamic-weights = {}")).config.pools["web"].judge.unwrap();

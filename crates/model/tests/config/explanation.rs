@@ -2,6 +2,7 @@
 
 use super::support::{BASE, examples, good};
 
+// Rows: I41
 #[test]
 fn what_is_explained_loads_as_the_same_configuration() {
     let tcp = "[global.timeout]\nheader = \"3s\"\nfirst-byte = \"4s\"\n[service.t]\nlisten = \":9\"\nforward = \"tcp\"\n\
@@ -24,6 +25,7 @@ fn what_is_explained_loads_as_the_same_configuration() {
     }
 }
 
+// Rows: I41
 #[test]
 fn every_value_names_its_origin() {
     let text = format!("{BASE}weight = 3\nprobe = \"tcp\"\n[global.timeout]\nidle = \"9s\"\n");

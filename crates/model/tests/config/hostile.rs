@@ -132,6 +132,7 @@ fn counts_are_bounded_and_many_mistakes_are_cut_off() {
     assert!(findings.to_string().ends_with("more\n"));
 }
 
+// Rows: I05
 #[test]
 fn ten_thousand_servers_are_read() {
     let servers: String = (0..10_000)

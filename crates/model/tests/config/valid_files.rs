@@ -13,6 +13,7 @@ fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+// Rows: Z11
 #[test]
 fn nothing_written_has_the_documented_defaults() {
     let config = good(BASE).config;
@@ -89,6 +90,7 @@ fn a_pool_with_tls_is_probed_by_its_handshake_unless_configured_otherwise() {
     }
 }
 
+// Rows: I17
 #[test]
 fn a_probe_has_the_documented_defaults() {
     let config = good(&format!("{BASE}probe = \"tcp\"\n")).config;
@@ -195,6 +197,7 @@ fn balance_follows_the_methods_that_use_the_pool() {
     );
 }
 
+// Rows: I04
 #[test]
 fn global_settings_reach_services_and_pools_and_nearer_ones_win() {
     let above = "\
@@ -224,6 +227,7 @@ keep-alive = \"off\"
     assert_eq!((keep_alive.idle, keep_alive.interval, keep_alive.count), (secs(5), secs(10), 2));
 }
 
+// Rows: I04
 #[test]
 fn servers_take_from_their_pool_and_override_single_keys() {
     let text = "\

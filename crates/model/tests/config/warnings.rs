@@ -73,6 +73,7 @@ fn doubtful_choices_are_named() {
     );
 }
 
+// Rows: C01
 #[test]
 fn the_buffers_of_the_study_are_warned_about_with_the_rate_they_carry() {
     for (bytes, says) in [

@@ -33,6 +33,7 @@ fn answers(view: &PoolView, times: &[u64]) {
     }
 }
 
+// Rows: C09
 #[test]
 fn quick_servers_are_preferred_and_slow_ones_are_not_forgotten() {
     for balance in [BalancePolicy::Fastest, BalancePolicy::PeakEwma, BalancePolicy::Prequal] {
@@ -112,6 +113,7 @@ fn a_server_without_a_measurement_is_tried_but_not_flooded() {
     }
 }
 
+// Rows: C09
 #[test]
 fn loads_that_servers_report_steer_and_a_lost_agent_is_neutral() {
     let view = pool(BalancePolicy::LeastLoaded, &[1; 3]);
@@ -142,6 +144,7 @@ fn the_fewest_of_all_are_found_by_weight() {
     assert_eq!(counts(&view), [0, u64::from(CHOICES), 0]);
 }
 
+// Rows: C09
 #[test]
 fn bytes_that_flow_elsewhere_are_seen() {
     let view = pool(BalancePolicy::LeastBandwidth, &[1; 3]);

@@ -159,6 +159,7 @@ fn reserves_and_places() -> Vec<RankRow<'static>> {
     ]
 }
 
+// Rows: Z11
 #[test]
 fn rows() {
     for (case, given, spill, want, tier) in [priorities(), reserves_and_places()].concat() {
@@ -167,6 +168,7 @@ fn rows() {
     }
 }
 
+// Rows: I15
 #[test]
 fn all_down_is_everybody_enabled() {
     let given = [(1, 1, None, DOWN), (2, 1, None, DOWN), (10, 1, None, ServerState::Disabled)];

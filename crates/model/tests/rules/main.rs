@@ -118,6 +118,7 @@ fn fits(when: &str, request: &TestRequest, world: &TestFacts) -> bool {
     evaluate(&table, request, world).0 == RuleMatch::Rule(0)
 }
 
+// Rows: I23
 #[test]
 fn conditions_of_requests_hold_and_do_not() {
     let cookies = "Cookie: a=1; id=42\r\nX-Tenant: Blue\r\nx-tenant: red-7\r\n";
@@ -196,6 +197,7 @@ fn days_are_those_on_which_the_hours_begin() {
     }
 }
 
+// Rows: I22
 #[test]
 fn conditions_of_state_hold_and_do_not() {
     let pools = |facts: PoolLoad| TestFacts { pools: vec![facts; 3], ..TestFacts::default() };
@@ -272,6 +274,7 @@ fn what_is_taken_is_taken_only_when_everything_else_holds() {
     }
 }
 
+// Rows: I21
 #[test]
 fn a_rule_without_servers_follows_its_setting() {
     let rule = |without: &str| {
@@ -372,6 +375,7 @@ fn pattern() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    // Rows: I20
     #[test]
     fn the_index_finds_what_a_scan_finds(
         patterns in proptest::collection::vec(pattern(), 1..40),

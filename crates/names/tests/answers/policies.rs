@@ -42,6 +42,7 @@ fn failover_is_the_order_of_the_file() {
     assert_eq!(world.addresses("first.gslb.example.org"), ["10.0.0.2"]);
 }
 
+// Rows: I44
 #[test]
 fn the_nearest_is_the_region_s_and_others_share_by_weight() {
     let mut world = ResponderTestbed::new();
@@ -55,6 +56,7 @@ fn the_nearest_is_the_region_s_and_others_share_by_weight() {
     assert!((297..=303).contains(&counts["10.2.0.1"]), "{counts:?}");
 }
 
+// Rows: I44
 #[test]
 fn a_network_keeps_its_address_and_networks_are_spread() {
     let mut world = ResponderTestbed::new();

@@ -47,6 +47,7 @@ fn pattern(text: &str) -> Option<Pattern> {
     Some(Pattern::new(text).unwrap())
 }
 
+// Rows: I16
 #[test]
 fn lines() {
     use ProbeKind::{Ftp, Imap, Nntp, Pop3, Redis, Smtp};
@@ -115,6 +116,7 @@ fn greetings_of_databases() {
     ]);
 }
 
+// Rows: I18, C10
 #[test]
 fn http() {
     let get = || HttpProbe::get("/x");
@@ -145,6 +147,7 @@ fn http() {
     check_rows(vec![row(ProbeKind::Http(small), &long, Bad("lacks"))]);
 }
 
+// Rows: C10
 #[test]
 fn text_and_datagrams() {
     let telnet = |expect: Option<&str>| ProbeKind::Telnet { expect: expect.and_then(pattern) };
@@ -169,6 +172,7 @@ fn text_and_datagrams() {
     ]);
 }
 
+// Rows: I16
 #[test]
 fn ldap_and_snmp() {
     let ldap = || ProbeKind::Ldap { user: String::new(), secret: None };
@@ -204,6 +208,7 @@ fn ldap_and_snmp() {
     ]);
 }
 
+// Rows: C10
 #[test]
 fn answers_to_questions_of_ours() {
     let dns = || ProbeKind::Dns { name: "shop.example".into(), record: 1 };
@@ -254,6 +259,7 @@ fn answers_to_questions_of_ours() {
     );
 }
 
+// Rows: C10
 #[test]
 fn a_secret_of_radius_signs_both_ways() {
     let plan = plan(&ProbeKind::Radius { secret: "/s".into() });

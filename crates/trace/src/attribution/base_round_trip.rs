@@ -109,6 +109,7 @@ mod tests {
         }
     }
 
+    // Rows: D13
     #[test]
     fn a_longer_path_is_no_queue_and_a_queue_is_no_longer_path() {
         let longer: Vec<_> = (10..1200).map(|at| sample(at, at % 10 * 1_000 + 1_000, 30)).collect();

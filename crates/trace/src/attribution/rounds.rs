@@ -206,6 +206,7 @@ mod tests {
         TransferRounds::from_flights(&flights, 1_000_000).shapes
     }
 
+    // Rows: D08
     #[test]
     fn doubling_is_growth_and_a_long_level_is_a_plateau() {
         use RoundShape::{Growing, Plateau};

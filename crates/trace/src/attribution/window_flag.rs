@@ -120,6 +120,7 @@ fn explain_window(a: i64, b: i64, most: i64) -> Option<WindowExplanation> {
 mod tests {
     use super::*;
 
+    // Rows: D07
     #[test]
     fn the_study_s_window_is_explained_by_a_shift_of_seven() {
         let expected = Some(WindowExplanation { shift: 7, buffered: 254 });

@@ -3,6 +3,7 @@
 use crate::capture::{analyse, first_cause};
 use crate::cases::{ROWS, all_cases};
 
+// Rows: D09
 #[test]
 fn each_planted_cause_is_found_first() {
     let cases = all_cases();

@@ -116,6 +116,7 @@ fn differences(clock: EndClock, variation: PathVariation, except: &[&str]) -> Ve
         .collect()
 }
 
+// Rows: D14
 #[test]
 fn both_ends_agree() {
     let wrong = differences(EXACT, STEADY, &[]);

@@ -19,6 +19,7 @@ fn bystander(number: u16, at_ms: i64) -> Vec<PlantedPacket> {
     one.packets
 }
 
+// Rows: D11
 #[test]
 fn each_failure_is_the_first_cause() {
     let wrong: Vec<String> = ROWS.iter().flat_map(mismatches).collect();
@@ -103,6 +104,7 @@ fn half_of_a_conversation_blames_nobody() {
     assert_eq!(report["capture"]["one_way_connections"], 3);
 }
 
+// Rows: D01
 #[test]
 fn the_page_draws_every_connection_that_a_finding_names() {
     let mut packets = packets_of(&ROWS[0], 1, 0);

@@ -63,6 +63,7 @@ fn what_was_queued_is_written_before_the_end_and_the_file_is_not_for_everyone() 
     assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o137, 0);
 }
 
+// Rows: I43
 #[test]
 fn a_rotated_file_is_opened_again_on_demand_and_a_target_can_change() {
     let room = room();

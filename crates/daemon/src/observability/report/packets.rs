@@ -214,6 +214,7 @@ mod tests {
         counts
     }
 
+    // Rows: I39
     #[test]
     fn the_sum_of_outcomes_is_what_was_received_and_servers_that_leave_count() {
         let flows = ServiceFlows { indexes: [5, 6].into(), ..ServiceFlows::default() };

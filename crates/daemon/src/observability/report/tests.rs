@@ -54,6 +54,7 @@ fn between(snapshot: &WorkerSnapshot, act: impl FnOnce()) -> Report {
     super::build_report(snapshot, &before, &now, &ProcessFacts::default(), SystemTime::now())
 }
 
+// Rows: I48
 #[test]
 fn rates_cover_the_interval_and_totals_everything() {
     let snapshot = fixture::state_snapshot(TEXT, 2);
@@ -162,6 +163,7 @@ fn state(snapshot: &StateSnapshot) -> (ServiceState, String) {
     (shop.state, shop.reason.clone())
 }
 
+// Rows: Z07
 #[test]
 fn a_service_is_what_its_servers_make_of_it() {
     let mut snapshot = fixture::state_snapshot(TEXT, 1);
@@ -193,6 +195,7 @@ fn a_service_is_what_its_servers_make_of_it() {
     assert_eq!(state(&snapshot).0, ServiceState::Draining);
 }
 
+// Rows: Z07
 #[test]
 fn each_state_has_the_evidence_that_decided_it() {
     let mut snapshot = fixture::state_snapshot(TEXT, 1);

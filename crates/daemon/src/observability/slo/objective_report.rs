@@ -78,6 +78,7 @@ fn millis(time: std::time::Duration) -> u64 {
 mod tests {
     use super::*;
 
+    // Rows: D10
     #[test]
     fn failures_are_not_fast_and_what_clients_left_counts_nowhere() {
         let mut tally = SloOutcomeCounts::default();

@@ -30,6 +30,7 @@ fn number_of(socket: impl AsFd, name: i32) -> i32 {
     sys::option(socket, libc::IPPROTO_TCP, name).unwrap()
 }
 
+// Rows: C06
 #[test]
 fn accepted_sockets_inherit_every_setting() {
     let options = SocketOptions {

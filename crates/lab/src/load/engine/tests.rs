@@ -132,6 +132,7 @@ fn open(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
     move |plan| plan.pace = LoadModel::Open { per_second, connections: 4 }
 }
 
+// Rows: L15
 #[test]
 fn open_loop_latency_counts_from_the_intended_start() {
     let mut world = SimulatedEcho::new(open(1_000.0));

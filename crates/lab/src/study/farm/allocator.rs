@@ -84,6 +84,7 @@ impl Allocator {
 mod tests {
     use super::*;
 
+    // Rows: Z13
     #[test]
     fn a_library_took_effect_when_it_is_in_memory() {
         let library = Some(PathBuf::from("/usr/lib/libjemalloc.so.2"));

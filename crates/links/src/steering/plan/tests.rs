@@ -30,6 +30,7 @@ fn commands(snapshot: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<String> {
     plan_steering(snapshot, wanted).iter().map(|step| step.change.command()).collect()
 }
 
+// Rows: L13
 #[test]
 fn one_queue_on_four_processors_gets_rps_and_rfs() {
     let machine = snapshot(4, interface(1));

@@ -74,6 +74,7 @@ fn group_digits(number: u64) -> String {
 mod tests {
     use super::*;
 
+    // Rows: C03
     /// The study 'A Tale of Two Load Balancers': windows, and the rates that they allow at 130 ms.
     #[test]
     fn the_windows_of_the_study_at_130_ms() {

@@ -155,6 +155,7 @@ impl SchedulingRun {
     }
 }
 
+// Rows: I17
 #[test]
 fn servers_rise_are_probed_at_their_interval_and_fall() {
     let mut run = start(fixture::state_snapshot(TEXT, 1));

@@ -22,6 +22,7 @@ fn bytes(directory: &Path) -> u64 {
     files(directory).unwrap().iter().map(|file| file.bytes).sum()
 }
 
+// Rows: I42
 #[test]
 fn a_month_fits_and_adds_up() {
     let scratch = Scratch::new("history").unwrap();

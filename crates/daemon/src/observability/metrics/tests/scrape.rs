@@ -267,6 +267,7 @@ fn a_thousand_busy_servers_fit_six_mebibytes() {
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }
 
+// Rows: I40
 #[test]
 fn packets_are_shown_by_outcome_and_only_what_happened() {
     use crate::planes::packets::view::{
