@@ -15,6 +15,8 @@ use tests::skip::skip;
 
 const THINK: Duration = Duration::from_millis(150);
 pub const EXCHANGES: usize = 3;
+/// Connections that are told apart at a time.
+const TOLD_APART: usize = 10_000;
 
 pub fn namespace() -> Option<NetworkNamespace> {
     let made = NetworkNamespace::new("watch");
@@ -139,6 +141,30 @@ fn packets_that_found_no_room_are_counted() {
     let report = report(watching, 0);
     assert!(report["capture"]["drops"].as_u64().unwrap() > 0, "{report:#}");
     assert!(report["capture"]["frames"].as_u64().unwrap() > 0, "{report:#}");
+}
+
+#[test]
+fn connections_beyond_the_limit_stay_in_the_sums() {
+    let Some(namespace) = namespace() else { return };
+    let mut watching = watch(&namespace, &["lo"]);
+    let all = TOLD_APART * 5 / 4;
+    let refused = || {
+        let address = refused_address();
+        (0..all).for_each(|_| assert!(TcpStream::connect(address).is_err()));
+    };
+    namespace.run_inside(refused).unwrap();
+    watching.signal(Signal::INT);
+    // A program for development takes seconds for as many, on a busy machine more than one deadline.
+    wait::reached(|| watching.try_wait().is_some());
+    let report = report(watching, 0);
+    assert_eq!(report["capture"]["drops"], 0);
+    assert_eq!(report["connections_total"], all);
+    let told = report["connections"].as_array().unwrap().len();
+    assert!(told >= TOLD_APART / 2 && told < TOLD_APART, "{told}");
+    assert_eq!(report["connections_left_out"], all - told);
+    let failure = &report["verdict"]["failures"][0];
+    assert_eq!(failure["code"], "CONNECT_REFUSED");
+    assert_eq!(failure["connections"], all);
 }
 
 #[test]

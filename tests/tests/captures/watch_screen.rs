@@ -1,9 +1,12 @@
-//! `explain trace --watch` on a terminal: the report so far, and what stays at the end.
+//! `explain trace --watch` on a terminal: the report so far, an interface that goes down, and what stays at the end.
+
+use std::net::UdpSocket;
 
 use lab::net::NetworkNamespace;
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
 use tests::e2e::terminal::Terminal;
+use tests::e2e::wait;
 
 use crate::watch::{EXCHANGES, exchange, namespace, wait_for_socket};
 
@@ -44,4 +47,26 @@ fn a_terminal_shows_the_report_so_far_and_keeps_the_last_one() {
         let all = format!("{} connections, {} transactions", 3 * (EXCHANGES + 1), 3 * EXCHANGES);
         assert!(rest.contains(&all) && rest.contains("CONNECT_REFUSED"), "{rest}");
     }
+}
+
+#[test]
+fn the_screen_says_that_an_interface_is_down_and_that_it_was_removed() {
+    let Some(namespace) = namespace() else { return };
+    let pair = "link add gone type veth peer name other\nlink set other up\nlink set gone up\n";
+    namespace.ip(&format!("{pair}addr add 10.0.0.1/24 dev gone\n")).unwrap();
+    let mut terminal = open(&namespace, "gone");
+    namespace.ip("link set gone down\n").unwrap();
+    terminal.sees("gone is down");
+    namespace.ip("link set gone up\n").unwrap();
+    // Somebody asks for this address.
+    let speak = || UdpSocket::bind("10.0.0.1:0").unwrap().send_to(b"a", "10.0.0.2:9").is_ok();
+    let is_back = || {
+        assert!(namespace.run_inside(speak).unwrap());
+        !terminal.shows("gone is down")
+    };
+    wait::until("packets again", is_back);
+    namespace.ip("link del gone\n").unwrap();
+    terminal.is_given_back(3);
+    let rest = rest(&terminal);
+    assert!(rest.contains("interface gone was removed"), "{rest}");
 }

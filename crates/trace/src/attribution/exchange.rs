@@ -22,8 +22,10 @@ pub struct TurnContext<'a> {
     /// The link in both directions.
     pub links: [LinkEstimate; 2],
     pub segments: [u32; 2],
-    /// How much longer a round trip to each side may take by the path alone, nanoseconds.
-    variation_ns: [i64; 2],
+    /// How much longer a round trip to each side may take by the path alone, nanoseconds; `None`: too few samples tell.
+    variation_ns: [Option<i64>; 2],
+    /// As above; with few samples what no timer of a receiver explains.
+    likely_variation_ns: [i64; 2],
     /// How much longer one usually takes.
     usual_extra_ns: [i64; 2],
     /// Whether every slice is wanted, for drawing.
@@ -122,7 +124,8 @@ impl<'a> TurnContext<'a> {
             path,
             links,
             segments,
-            variation_ns: sides.map(|side| path.likely_variation_ns(side)),
+            variation_ns: sides.map(|side| path.variation_ns(side)),
+            likely_variation_ns: sides.map(|side| path.likely_variation_ns(side)),
             usual_extra_ns: sides.map(|side| path.usual_extra_ns(side)),
             detailed: false,
         }
@@ -224,9 +227,10 @@ impl<'a> TurnContext<'a> {
         let around = last - 2 * self.path.round_trip_ns();
         let samples = self.path.samples(receiver);
         let from = samples.partition_point(|sample| sample.time_ns < around);
-        let near = samples[from..].iter().take_while(|sample| sample.time_ns < last);
+        let to = samples.partition_point(|sample| sample.time_ns < last).max(from);
+        let near = samples[from.max(to.saturating_sub(MAX_NEAR))..to].iter();
         let queued = near.filter(|s| !s.lone).map(|sample| sample.round_trip_ns - base).max();
-        extra.min(queued.unwrap_or(self.variation_ns[receiver.index()])).max(late)
+        extra.min(queued.unwrap_or(self.likely_variation_ns[receiver.index()])).max(late)
     }
 
     fn attribute_phase(
@@ -254,8 +258,8 @@ impl<'a> TurnContext<'a> {
             round_trip_ns: self.path.round_trip_ns(),
             usual_round_trip_ns: self.path.round_trip_ns()
                 + self.usual_extra_ns.iter().sum::<i64>(),
-            varies_ns: self.path.variation_ns(side),
-            peer_varies_ns: self.path.variation_ns(side.peer()).unwrap_or(0),
+            varies_ns: self.variation_ns[side.index()],
+            peer_varies_ns: self.variation_ns[side.peer().index()].unwrap_or(0),
             by_clock: self.path.varies_ns > 0,
             near_ns: self.path.near_ns(side),
             segment: i64::from(self.segments[side.index()]),
@@ -281,6 +285,12 @@ impl<'a> TurnContext<'a> {
     }
 }
 
+/// Samples of the round trip that are looked at before a message's end: two round trips have no more on most links.
+const MAX_NEAR: usize = 4_096;
+/// Packets behind a message of which some may repeat its bytes. Linux has no more in flight by default (tcp_wmem: 4 MiB);
+/// where nothing is acknowledged, each message would have all packets behind it.
+const MAX_BEHIND: usize = 4_096;
+
 fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
     if range.to <= range.from {
         return None;
@@ -294,7 +304,7 @@ fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
     let mut last = reached.min(sender.sent.len() - 1);
     // Retransmissions before everything was acknowledged belong to the message.
     let acked = sender.acked_ns(range.to).unwrap_or(i64::MAX);
-    for (at, sent) in sender.sent.iter().enumerate().skip(last + 1) {
+    for (at, sent) in sender.sent.iter().enumerate().skip(last + 1).take(MAX_BEHIND) {
         if sent.time_ns >= acked {
             break;
         }

@@ -46,8 +46,6 @@ const FROM_TRUTH: f64 = 4.5;
 /// Rows in which a varying delay moves more than that from one owner to another, where no timestamp shows it: small parts
 /// of a wait, as long as the delay varies.
 const UNTOLD: &[&str] = &[
-    "the server's program sends in pieces",
-    "a small window of the server",
     "a client that does not read for three seconds",
     "a client that reads slowly",
     "loss",

@@ -7,7 +7,7 @@ mod kernel_ring;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use trace::analysis::{Analysis, AnalysisSettings};
 use trace::input::RingBlock;
@@ -61,7 +61,7 @@ pub fn watch_interface(
         analysis: Analysis::new(settings),
         source: CaptureSource { files: vec![interface.to_owned()], ..CaptureSource::default() },
         broken: 0,
-        is_down: false,
+        down_since_ns: None,
     };
     let end = wishes.duration.map(|duration| Instant::now() + duration);
     let mut view = WatchView::open(wishes.json)?;
@@ -131,30 +131,33 @@ struct InterfaceWatch {
     source: CaptureSource,
     /// Packets that a block of the ring announced and did not have.
     broken: u64,
-    is_down: bool,
+    /// When the interface was found to be down, nanoseconds since 1970, until packets come that are younger.
+    down_since_ns: Option<i64>,
 }
 
 impl InterfaceWatch {
     /// Analyses a block of packets, if there is one. `false`: the interface is gone, and no other will come.
     fn read_block(&mut self) -> Result<bool, CommandError> {
         let analysis = &mut self.analysis;
+        let down_since_ns = &mut self.down_since_ns;
         let read = self.ring.read_block(PATIENCE, |bytes| {
             let mut block = RingBlock::new(bytes);
-            block.by_ref().for_each(|frame| analysis.add_frame(&frame));
+            for frame in block.by_ref() {
+                analysis.add_frame(&frame);
+                // A block may hold what came before the interface went down.
+                down_since_ns.take_if(|since_ns| frame.time_ns > *since_ns);
+            }
             block.broken()
         });
         match read {
-            Ok(broken) => {
-                self.broken += u64::from(broken.unwrap_or(0));
-                self.is_down &= broken.is_none();
-            }
+            Ok(broken) => self.broken += u64::from(broken.unwrap_or(0)),
             Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
                 let name = &self.place.name;
                 if !self.place.is_there() {
                     self.source.damage = Some(format!("interface {name} was removed"));
                     return Ok(false);
                 }
-                self.is_down = true;
+                self.down_since_ns = Some(epoch_ns());
             }
             Err(error) => {
                 return Err(CommandError::Unusable(format!(
@@ -207,7 +210,7 @@ impl WatchView {
             let report =
                 report_builder::build_report(watch.analysis.interim(), watch.source.clone());
             let mut text = String::new();
-            if watch.is_down {
+            if watch.down_since_ns.is_some() {
                 text.push_str(&format!("{} is down\n", watch.place.name));
             }
             text.push_str(&render::render_report(&report, screen::width(), Paint::for_stdout()));
@@ -230,6 +233,12 @@ impl Drop for WatchView {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+/// The clock of packets, nanoseconds since 1970.
+fn epoch_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn interface_index(name: &str) -> Option<u32> {
