@@ -219,7 +219,7 @@ mod tests {
     fn a_short_wait_is_replaced_by_another() {
         let most = Duration::from_nanos(50);
         let mut waits = WaitTimes::default();
-        let mut replace = |waits: &mut WaitTimes, now| {
+        let replace = |waits: &mut WaitTimes, now| {
             let [was, on] = [WaitReason::ClientThink, WaitReason::ServerSend];
             waits.replace_short(was, on, most, MonotonicTime(now))
         };
