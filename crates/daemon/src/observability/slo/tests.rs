@@ -78,7 +78,7 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     let both = [("budget-burning", "availability", "1h"), ("budget-burning", "availability", "6h")];
     assert_eq!(names, both);
     for part in [
-        "30 of 100 operations",
+        "30 of 100 requests missed it",
         "mostly server-refused (30 ",
         "worst for 198.51.100.0/24 (30 of 30)",
     ] {

@@ -138,7 +138,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("[bridge.lan]", "[bridge.lan]\n[host.\"a b\"]", "host a b: expected a name of letters"),
     ("mtu = 9000", "mtu = 100", "link 3, mtu: found 100, expected a number from 1280 to 65535"),
     ("[router.edge]", "[ruoter.edge]", "the file: `ruoter` is not known; did you mean `router`?"),
-    ("[[link]]", "[link", "TOML"),
+    ("[[link]]", "[link", "line 13, column 6: the header is not closed: expected `]`"),
 ];
 
 #[test]
