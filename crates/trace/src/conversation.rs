@@ -168,6 +168,26 @@ impl Conversation {
         is_new && packet.has(ACK) && packet.flags & (SYN | ACK) != SYN && is_near
     }
 
+    /// Takes the roles from the first words of a connection whose first packets had none.
+    fn learn_roles(&mut self, packet: &TcpPacket<'_>) {
+        if self.directions.iter().any(|direction| direction.counts.data_packets > 0) {
+            return;
+        }
+        let Some(speaker) = payload::detect_speaker(packet.payload) else { return };
+        self.guessed = false;
+        if self.side(packet) == speaker {
+            return;
+        }
+        self.ends.swap(0, 1);
+        self.directions.swap(0, 1);
+        self.progress.swap_sides();
+        self.stamps.swap_sides();
+        self.shortest_ns.swap(0, 1);
+        self.shown.swap(0, 1);
+        self.last_window.swap(0, 1);
+        self.events.iter_mut().for_each(PacketEvent::swap_side);
+    }
+
     #[inline]
     fn side(&self, packet: &TcpPacket<'_>) -> ConnectionSide {
         if packet.source == self.ends[0] { ConnectionSide::Client } else { ConnectionSide::Server }
@@ -176,6 +196,9 @@ impl Conversation {
     /// Adds the next packet; `false`: it is a copy of an earlier one.
     #[inline]
     pub fn add_packet(&mut self, packet: &TcpPacket<'_>) -> bool {
+        if self.guessed && packet.length > 0 {
+            self.learn_roles(packet);
+        }
         let side = self.side(packet);
         let (here, there) = both(&mut self.directions, side);
         if here.recent.is_copy(packet) {

@@ -84,6 +84,11 @@ impl PacketEvent {
     }
 
     #[inline]
+    /// The other side sent it.
+    pub fn swap_side(&mut self) {
+        self.marks ^= SERVER;
+    }
+
     pub fn side(&self) -> ConnectionSide {
         if self.marks & SERVER == 0 { ConnectionSide::Client } else { ConnectionSide::Server }
     }

@@ -64,6 +64,12 @@ pub struct ConnectionProgress {
 const PAUSE_NS: i64 = 1_000_000_000;
 
 impl ConnectionProgress {
+    /// Each side was the other one.
+    pub fn swap_sides(&mut self) {
+        self.sides.swap(0, 1);
+        self.last_speaker = self.last_speaker.map(ConnectionSide::peer);
+    }
+
     pub fn of(&self, side: ConnectionSide) -> &SideProgress {
         &self.sides[side.index()]
     }

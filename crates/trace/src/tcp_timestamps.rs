@@ -22,6 +22,12 @@ pub struct TimestampTracker {
 }
 
 impl TimestampTracker {
+    /// Each side was the other one.
+    pub fn swap_sides(&mut self) {
+        self.waiting.swap(0, 1);
+        self.shortest_ns.swap(0, 1);
+    }
+
     #[inline]
     pub fn track_packet(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
         let Some(TimestampOption { value, echo }) = packet.options.stamps else { return };

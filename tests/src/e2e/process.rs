@@ -173,9 +173,11 @@ impl OutputStream {
             read => read.unwrap_or(0),
         };
         let CollectedOutput { lines, rest } = &mut *output;
+        // A line may be many megabytes long: what was read before has no end of it.
+        let known = rest[which].len();
         rest[which].extend_from_slice(&bytes[..count]);
-        if let Some(end) = rest[which].iter().rposition(|byte| *byte == b'\n') {
-            let whole: Vec<u8> = rest[which].drain(..=end).collect();
+        if let Some(end) = bytes[..count].iter().rposition(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = rest[which].drain(..=known + end).collect();
             lines.push_str(&String::from_utf8_lossy(&whole));
         }
         count > 0

@@ -89,7 +89,7 @@ fn whoever_has_the_password_reaches_the_server_and_nobody_else_does() {
     for line in [
         "steelyard_service_auth_admitted_total{service=\"shop\"} 10",
         "steelyard_service_auth_cached_total{service=\"shop\"} 5",
-        "steelyard_service_causes_total{service=\"shop\",cause=\"unauthenticated\",side=\"us\"} 5",
+        "steelyard_service_causes_total{service=\"shop\",cause=\"unauthenticated\",side=\"balancer\"} 5",
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }

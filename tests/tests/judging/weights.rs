@@ -53,7 +53,7 @@ fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
         assert!(text.contains(part), "no '{part}' in:\n{text}");
     }
     let table = explained(&balancer, "web");
-    for part in ["web/a", "web/b", "ACTIVE", "priority 1", "2 servers are available"] {
+    for part in ["web/a", "web/b", "IN FLIGHT", "priority 1", "2 servers are available"] {
         assert!(table.contains(part), "no '{part}' in:\n{table}");
     }
     drop(held);

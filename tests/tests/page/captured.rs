@@ -41,7 +41,7 @@ fn a_capture_is_explained_wherever_it_comes_from_and_nonsense_is_reported() {
 
     let page = sent(&door, &operate, "?name=of%20today", &capture);
     assert_eq!((page.status(), page.field("content-type").as_deref()), (200, Some("text/html")));
-    for part in ["Whose time was it?", "of today", "SILLY_WINDOW", "id=\"bounce\""] {
+    for part in ["Whose time was it?", "of today", "SILLY_WINDOW", "class=\"bounce\""] {
         assert!(page.text().contains(part), "{part}");
     }
     assert!(!page.text().contains(" style="), "a browser would not take it");

@@ -6,7 +6,7 @@ use lab::link_emulation::{CLIENT, EmulatedLink, LinkShape, SERVER};
 use lab::net::{NetworkNamespace, SysctlSetting};
 use lab::port::ReservedPort;
 use serde_json::Value;
-use tests::e2e::balancer::TestBalancer;
+use tests::e2e::balancer::{TestBalancer, is_long};
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::wait;
@@ -81,14 +81,18 @@ struct PlantSite {
 
 /// Rows that run at a time.
 const AT_A_TIME: usize = 2;
+/// Tries of a row beside other tests, which take processors from client, link and server: that is then what the lines
+/// truly say. In the long variant every line counts.
+const TRIES: usize = 3;
 
 /// Runs all rows, and fails if any did.
 pub fn run_plants(rows: &[PlantRow]) {
     let mut failed = 0;
     for some in rows.chunks(AT_A_TIME) {
         std::thread::scope(|scope| {
-            let running: Vec<_> = some.iter().map(|row| scope.spawn(move || row.run())).collect();
-            failed += running.into_iter().filter_map(|one| one.join().err()).count();
+            let running: Vec<_> = some.iter().map(|row| scope.spawn(move || row.holds())).collect();
+            let held = running.into_iter().filter_map(|one| one.join().ok().filter(|held| *held));
+            failed += some.len() - held.count();
         });
     }
     assert_eq!(failed, 0, "rows of {} that failed", rows.len());
@@ -105,6 +109,12 @@ pub fn by_servers(row: &PlantRow, servers: &[UpstreamTransport]) -> Vec<PlantRow
 }
 
 impl PlantRow {
+    /// Whether one of its tries had the right answers.
+    fn holds(&self) -> bool {
+        let tries = if is_long() { 1 } else { TRIES };
+        (0..tries).any(|_| std::thread::scope(|scope| scope.spawn(|| self.run()).join().is_ok()))
+    }
+
     fn run(&self) {
         let client = ExchangeRoute::new(self.client);
         let server = UpstreamRoute::new(self.server);

@@ -73,7 +73,7 @@ echo "$first"
 
 /// How many there are, and their nice value: three turns of theirs take longer than what counts as slow.
 const NEIGHBOURS: usize = 2;
-const NICE: &str = "5";
+const NICE: &str = "0";
 
 impl BusyNeighbours {
     /// `None`: their processor cannot be chosen here.

@@ -50,7 +50,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     let text = wait::until_some("the alarm of failures", || {
         event_text(&place, "budget-burning", "availability", "1h")
     });
-    assert!(text.contains("service.shop.objective: `availability`, 99 % promised"), "{text}");
+    assert!(text.contains("service.shop.objective: `availability`, target 99 %"), "{text}");
     assert!(text.contains("mostly server-refused (30 within the hour)"), "{text}");
     shown(&place);
     // The server is back, and good requests lower the error rate.

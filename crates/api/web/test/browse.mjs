@@ -184,11 +184,11 @@ try {
   await page.getByLabel("Drop a capture here").setInputFiles(process.env.CAPTURE);
   const told = page.frameLocator("iframe.explained");
   await told.getByText("Whose time was it?").waitFor();
-  await told.locator("#bounce").waitFor();
+  await told.locator(".bounce").first().waitFor();
   assert.ok(await told.locator(".plot svg").count() > 2);
   assert.notEqual(await told.locator(".bar span").first().evaluate((part) => part.style.width), "", "its script ran");
   await shot("captures-explained");
-  await told.locator("#bounce").scrollIntoViewIfNeeded();
+  await told.locator(".bounce").first().scrollIntoViewIfNeeded();
   await shot("captures-bounce");
 
   // Results of the lab are put side by side.

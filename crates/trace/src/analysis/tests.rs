@@ -1,4 +1,4 @@
-//! Numbers of frames near their end.
+//! Numbers of frames near their end, and roles that the first packets do not show.
 
 use super::*;
 use crate::ingest::{ReadOutcome, ingest_capture};
@@ -55,4 +55,50 @@ fn a_block_of_the_ring_may_go_on_beyond_the_last_number() {
     let found = analysis.finish();
     assert_eq!(found.facts.frames, MAX_FRAMES - 2 + u64::from(FRAMES));
     assert_eq!(found.connections.len(), usize::from(FRAMES));
+}
+
+/// Ports of a client and a server, of which the client's is lower than its like mostly are.
+const PORTS: [u16; 2] = [20_000, 46_000];
+
+/// A frame of raw IP from the client (`at` 0) or the server.
+fn frame(at: usize, seq: u32, ack: u32, payload: &[u8]) -> Vec<u8> {
+    let [from, to] = [at, 1 - at];
+    let length = 40 + payload.len() as u16;
+    let mut out = vec![0x45, 0];
+    out.extend(length.to_be_bytes());
+    out.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, from as u8, 10, 0, 0, to as u8]);
+    out.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
+    out.extend([seq.to_be_bytes(), ack.to_be_bytes()].concat());
+    out.extend([0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    out.extend(payload);
+    out
+}
+
+#[test]
+fn the_first_words_say_who_asks_when_only_acknowledgements_came_before() {
+    let request = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+    let frames = [
+        frame(0, 100, 500, b""),
+        frame(0, 100, 500, request),
+        frame(1, 500, 100 + request.len() as u32, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ];
+    let mut out = Vec::new();
+    for value in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        out.extend(value.to_le_bytes());
+    }
+    for (second, frame) in (1_700_000_000_u32..).zip(&frames) {
+        let length = frame.len() as u32;
+        [second, 0, length, length].iter().for_each(|value| out.extend(value.to_le_bytes()));
+        out.extend(frame);
+    }
+    let mut analysis = Analysis::default();
+    let mut source = CaptureSource::default();
+    ingest_capture(&mut analysis, &mut source, "middle", &out[..], |_| ()).unwrap();
+    let report = build_report(analysis.finish(), source);
+    let connection = &report.connections[0];
+    assert_eq!(connection.client.port, PORTS[0]);
+    assert_eq!(connection.client.sent.packets, 2);
+    assert!(!connection.roles_guessed);
+    let asked = &connection.transactions[0];
+    assert_eq!(asked.title.as_deref(), Some("GET /a"));
 }
