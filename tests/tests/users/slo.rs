@@ -96,7 +96,8 @@ fn shown(place: &CliEnvironment) {
     let network = &users.networks[0];
     assert_eq!((network.network.as_str(), network.counts.failed), ("127.0.0.0/24", 30));
     let text = place.run_verb_ok(&["explain", "users"]).stdout;
-    for part in ["available: ", "alarm at 14.4: raised ", "127.0.0.0/24", "refused-by-server 30"] {
+    for part in ["availability: ", "alarm at 14.4: raised ", "127.0.0.0/24", "refused-by-server 30"]
+    {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let status = place.run_verb_ok(&["status"]).stdout;
@@ -104,7 +105,7 @@ fn shown(place: &CliEnvironment) {
         line.starts_with("error: service shop for ") && line.contains("`availability` over 1h: ")
     };
     assert!(status.lines().any(alarm), "{status}");
-    assert!(status.contains("shop: available"), "{status}");
+    assert!(status.contains("shop: availability"), "{status}");
     let report = place.report();
     let users = report.services[0].users.as_ref().unwrap();
     assert_eq!((users.failed.total, users.left.total), (30, 13));

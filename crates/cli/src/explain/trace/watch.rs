@@ -62,6 +62,7 @@ pub fn watch_interface(
         source: CaptureSource { files: vec![interface.to_owned()], ..CaptureSource::default() },
         broken: 0,
         down_since_ns: None,
+        is_silent: false,
     };
     let end = wishes.duration.map(|duration| Instant::now() + duration);
     let mut view = WatchView::open(wishes.json)?;
@@ -78,7 +79,7 @@ pub fn watch_interface(
         }
     }
     drop(view);
-    watch.drain()?;
+    watch.drain(wishes.ring_mebibytes)?;
     watch.count_drops();
     let report = report_builder::build_report(watch.analysis.finish(), watch.source);
     Ok(report)
@@ -133,6 +134,8 @@ struct InterfaceWatch {
     broken: u64,
     /// When the interface was found to be down, nanoseconds since 1970, until packets come that are younger.
     down_since_ns: Option<i64>,
+    /// The last look at the ring found no block.
+    is_silent: bool,
 }
 
 impl InterfaceWatch {
@@ -150,7 +153,10 @@ impl InterfaceWatch {
             block.broken()
         });
         match read {
-            Ok(broken) => self.broken += u64::from(broken.unwrap_or(0)),
+            Ok(broken) => {
+                self.is_silent = broken.is_none();
+                self.broken += u64::from(broken.unwrap_or(0));
+            }
             Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
                 let name = &self.place.name;
                 if !self.place.is_there() {
@@ -170,10 +176,13 @@ impl InterfaceWatch {
         Ok(true)
     }
 
-    /// Analyses what came before the end and that the kernel still has.
-    fn drain(&mut self) -> Result<(), CommandError> {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end && self.read_block()? {}
+    /// Analyses what came before the end and that the kernel still has: at most a whole ring, of so many blocks.
+    fn drain(&mut self, blocks: u32) -> Result<(), CommandError> {
+        for _ in 0..blocks {
+            if !self.read_block()? || self.is_silent {
+                break;
+            }
+        }
         Ok(())
     }
 
