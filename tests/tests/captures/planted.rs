@@ -113,8 +113,8 @@ const BOTH: &[&str] = &["cubic", "bbr"];
 const PACED: &[&str] = &["bbr"];
 
 /// Captures of one case. On a busy machine the emulated link is late and both ends wait for the processor, so one of
-/// three captures must show the planted cause.
-const TRIES: usize = 3;
+/// six captures must show the planted cause.
+const TRIES: usize = 6;
 
 /// Records a case, and finds the planted cause at both ends under each congestion control.
 fn check_planted(
