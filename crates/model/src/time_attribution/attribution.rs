@@ -24,6 +24,11 @@ const FIRST_FLIGHT: u64 = 10;
 const QUEUE_RTT_RATIO: (u64, u64) = (135, 100);
 /// The round trip must also exceed the smallest by this much, microseconds.
 const QUEUE_RTT_EXCESS_US: u64 = 4_000;
+/// The delay after which HyStart++ takes a link for full: an eighth of the smallest round trip, within these bounds,
+/// microseconds (RFC 9406, 4.3). A sender that stops there leaves no longer queue.
+const HYSTART_EXCESS_US: std::ops::RangeInclusive<u64> = 4_000..=16_000;
+/// What the kernel's clock of milliseconds adds to a receiver's round trip by rounding both ends, microseconds.
+const RECEIVE_RTT_TICK_US: u64 = 2_000;
 
 /// The longest that Linux delays an acknowledgement (TCP_DELACK_MAX), nanoseconds.
 const MAX_ACK_DELAY: u64 = 200_000_000;
@@ -222,23 +227,42 @@ impl SendingWait {
     /// Whether the link towards us was full: segments arrived one by one, without a pause that a sender without data
     /// would make, after a round trip that a queue had made longer.
     fn fills_link(&self, change: &TcpInfoDelta) -> bool {
+        let least = u64::from(change.min_rtt_us);
+        let seen = u64::from(change.receive_rtt_us);
+        // What the sender answers at once shows the same queue.
+        let has_queue =
+            exceeds_by_queue(seen, least) || exceeds_by_queue(u64::from(change.rtt_us), least);
+        has_queue && self.is_steady(change)
+    }
+
+    /// Whether the link towards us may have been full: the round trip is longer than the sender's own pace explains, by
+    /// less than a path may vary.
+    fn may_fill_link(&self, change: &TcpInfoDelta) -> bool {
+        let pace_us = self.whole / 1000 / u64::from(self.arrivals).max(1);
+        let excess_us =
+            u64::from(change.receive_rtt_us).saturating_sub(u64::from(change.min_rtt_us));
+        excess_us > 2 * pace_us + RECEIVE_RTT_TICK_US && self.is_steady(change)
+    }
+
+    /// Whether segments arrived one by one, without a pause that a sender without data would make.
+    fn is_steady(&self, change: &TcpInfoDelta) -> bool {
         let arrivals = u64::from(self.arrivals);
         let seen = u64::from(change.receive_rtt_us);
-        let has_queue = exceeds_by_queue(seen, u64::from(change.min_rtt_us));
-        let is_steady = self.whole / arrivals.max(1) <= seen * 1000 / FLIGHT_ARRIVALS;
+        let has_no_pause = self.whole / arrivals.max(1) <= seen * 1000 / FLIGHT_ARRIVALS;
         // Half of them: some wait for nothing that came.
         let full_segments = self.bytes >= arrivals.saturating_mul(u64::from(change.mss)) / 2;
-        change.min_rtt_us > 0
-            && arrivals >= FLIGHT_ARRIVALS
-            && has_queue
-            && is_steady
-            && full_segments
+        change.min_rtt_us > 0 && arrivals >= FLIGHT_ARRIVALS && has_no_pause && full_segments
     }
 }
 
 /// Whether a round trip exceeds the smallest by what only a queue explains; microseconds.
 fn exceeds_by_queue(now: u64, least: u64) -> bool {
     now * QUEUE_RTT_RATIO.1 > least * QUEUE_RTT_RATIO.0 && now > least + QUEUE_RTT_EXCESS_US
+}
+
+/// Whether a round trip exceeds the smallest by what a sender takes for a queue; microseconds.
+fn exceeds_by_hystart(now: u64, least: u64) -> bool {
+    now > least + (least / 8).clamp(*HYSTART_EXCESS_US.start(), *HYSTART_EXCESS_US.end())
 }
 
 /// Waiting for a side to send: the cost of losses, of a full link and of slow start; the rest belongs to the sender.
@@ -261,7 +285,7 @@ fn attribute_sending(
         let starting = (slow_start_round_trips(bytes, change) * change.min_round_trip()).min(left);
         share.assign(Some(TimeOwner::Network), Limit::SlowStart, starting);
         left -= starting;
-        if wait.hides_losses && !wait.has_pauses(change) {
+        if wait.may_fill_link(change) || (wait.hides_losses && !wait.has_pauses(change)) {
             return share.assign(None, Limit::Unknown, left);
         }
     }
@@ -325,7 +349,7 @@ fn path_limit(change: &TcpInfoDelta) -> Limit {
     let least = u64::from(change.min_rtt_us);
     if is_lossy(change) {
         Limit::Loss
-    } else if exceeds_by_queue(now, least) {
+    } else if exceeds_by_hystart(now, least) {
         Limit::LinkRate
     } else if change.cwnd < change.ssthresh {
         Limit::SlowStart
