@@ -21,6 +21,7 @@ mod link_estimate;
 mod loss_tracker;
 mod message_transfer;
 mod pace;
+mod round_levels;
 mod rounds;
 mod scale_detection;
 mod sender_clock;
