@@ -92,7 +92,9 @@ pub fn attribute_turn(
                 p0,
                 p1,
             ));
-            out.latency_ns = near_ns[0];
+            let doubtful_ns = ground.path.doubtful_ns(ConnectionSide::Client).min(near_ns[0]);
+            out.latency_ns = near_ns[0] - doubtful_ns;
+            out.unknown_ns = doubtful_ns;
         }
         (Some(request_span), Some(response_span))
             if times(server, response_span).1 < times(client, request_span).0 =>
@@ -191,6 +193,11 @@ impl<'a> TurnContext<'a> {
         // A turn pays for the path once. What is left beyond that was idle, and is not the path's.
         out.latency_ns = rest.min(near_client + near_server).max(0);
         out.unknown_ns += (rest - out.latency_ns).max(0);
+        let sides = [ConnectionSide::Client, ConnectionSide::Server];
+        let doubtful_ns = sides.map(|side| self.path.doubtful_ns(side)).iter().sum::<i64>();
+        let doubtful_ns = doubtful_ns.min(out.latency_ns);
+        out.latency_ns -= doubtful_ns;
+        out.unknown_ns += doubtful_ns;
     }
 
     /// How much longer than the base the end of a message was on its way behind the capture. The round trips before it

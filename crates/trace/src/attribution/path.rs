@@ -29,6 +29,8 @@ pub struct PathTiming {
     side_round_trip_ns: [Option<i64>; 2],
     /// Whether it may be much shorter than measured.
     bound: [bool; 2],
+    /// How much shorter it may be, where hardly any acknowledgement was seen; nanoseconds.
+    doubtful_ns: [i64; 2],
     /// Parts of the handshake: SYN to its answer, and the answer to its acknowledgement.
     pub handshake_ns: [Option<i64>; 2],
     /// How much the delay varies by the senders' clocks, nanoseconds; 0: hardly, or nothing shows it. It is taken out of
@@ -127,6 +129,16 @@ impl PathTiming {
         // An acknowledgement within a few milliseconds was not delayed by anybody's timer.
         self.bound[side.index()] =
             firm.is_none() && loose.is_some_and(|loose| loose > NOT_DELAYED_NS);
+        if self.bound[side.index()] && samples.len() < FEW {
+            let is_timed = |sample: &&RoundTripSample| !sample.with_data;
+            let timed = samples.iter().filter(is_timed).map(|sample| sample.round_trip_ns).min();
+            self.doubtful_ns[side.index()] = match timed {
+                Some(timed) if timed >= UNDELAYED_NS => timed.min(MAX_ACK_DELAY_NS),
+                Some(_) => 0,
+                // The program may have taken all of the time.
+                None => loose.unwrap_or(0),
+            };
+        }
     }
 
     /// The timing without its samples, to store it.
@@ -212,6 +224,12 @@ impl PathTiming {
         self.side_round_trip_ns[side.index()].is_some()
     }
 
+    /// How much of the round trip to a side may have been the timer or the program of that side, because hardly any
+    /// acknowledgement was seen.
+    pub fn doubtful_ns(&self, side: ConnectionSide) -> i64 {
+        self.doubtful_ns[side.index()]
+    }
+
     /// Whether only delayed acknowledgements could be measured.
     pub fn is_bound(&self) -> bool {
         self.bound.contains(&true)
@@ -236,6 +254,10 @@ const NOT_DELAYED_NS: i64 = 10_000_000;
 pub const STEADY_NS: i64 = 3_000_000;
 /// Linux delays acknowledgements by 40 ms at least (TCP_DELACK_MIN); this leaves room for its timers' ticks.
 const UNDELAYED_NS: i64 = 35_000_000;
+/// The longest that Linux delays an acknowledgement (TCP_DELACK_MAX), nanoseconds.
+const MAX_ACK_DELAY_NS: i64 = 200_000_000;
+/// Fewer late acknowledgements do not show the path.
+const FEW: usize = 4;
 
 impl UnackedData {
     fn on_sent(&mut self, event: &PacketEvent) {

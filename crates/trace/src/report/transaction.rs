@@ -23,7 +23,7 @@ pub struct TransactionReport {
     pub complete: bool,
     /// When its first packet passed.
     pub start_seconds: f64,
-    /// The user's wait: setup, request, queue, server, response and latency.
+    /// The user's wait: setup, request, queue, server, response, lost, tail, latency and unknown.
     pub total_seconds: f64,
     /// Opening the connection, if this is its first transaction.
     pub setup_seconds: f64,
@@ -38,6 +38,8 @@ pub struct TransactionReport {
     pub lost_seconds: f64,
     /// Round trips of the path.
     pub latency_seconds: f64,
+    /// Time whose place the capture does not show.
+    pub unknown_seconds: f64,
     /// The client's pause before it, which is no part of the total.
     pub pause_seconds: f64,
     /// Where the time went by.
@@ -110,6 +112,7 @@ impl TransactionReport {
             tail_seconds: seconds(of.tail_ns),
             lost_seconds: seconds(of.lost_ns),
             latency_seconds: seconds(of.latency_ns),
+            unknown_seconds: seconds(of.unknown_ns),
             pause_seconds: seconds(of.pause_ns),
             location: TimeLocation::from(&bands),
             owners: TimeOwners::from(&bands),
