@@ -84,9 +84,8 @@ pub fn attribute_connection(
     let segments = segment_sizes(conversation);
     let sides = [ConnectionSide::Client, ConnectionSide::Server];
     let scales = sides.map(|side| {
-        let sender = SenderView::from_conversation(conversation, side.peer(), &path, None);
         let segment = segments[side.peer().index()];
-        scale_detection::detect_scale(conversation, side, &sender, &path, segment, wishes)
+        scale_detection::detect_scale(conversation, side, &path, segment, wishes)
     });
     let views = sides.map(|side| {
         SenderView::from_conversation(conversation, side, &path, Some(scales[side.peer().index()]))
@@ -98,10 +97,11 @@ pub fn attribute_connection(
     let found = turns::find_turns(conversation);
     let mut ground = TurnContext::new(&views, &path, segments);
     ground.detailed = detailed;
-    let transactions =
-        found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
-    let mut transactions: Vec<TracedTransaction> = transactions.collect();
-    exchange::settle_thinks(&mut transactions, &path);
+    let mut transactions: Vec<TracedTransaction> = Vec::with_capacity(found.turns.len());
+    for turn in found.turns {
+        transactions.extend(exchange::attribute_turn(&ground, turn));
+    }
+    ground.settle_thinks(&mut transactions);
     hidden::hide_unseen(&mut transactions, conversation, &path);
     exchange::add_pauses(&mut transactions);
     hidden::release_pauses(&mut transactions, conversation);

@@ -98,9 +98,13 @@ impl ConnectionLedger {
     }
 
     fn add_attribution(&mut self, attribution: ConnectionAttribution) {
-        for transaction in attribution.transactions {
-            self.tally.add(&transaction, self.number);
-            self.transactions.push(transaction);
+        for transaction in &attribution.transactions {
+            self.tally.add(transaction, self.number);
+        }
+        if self.transactions.is_empty() {
+            self.transactions = attribution.transactions;
+        } else {
+            self.transactions.extend(attribution.transactions);
         }
         self.left_out += keep_slowest(&mut self.transactions, MAX_TRANSACTIONS);
         for flag in attribution.flags {

@@ -21,8 +21,17 @@ pub struct SentBursts {
 }
 
 impl SentBursts {
-    /// `acks_known`: for each packet, how many acknowledgements the sender had.
-    pub fn from_flights(flights: &[FlightSample], acks_known: &[usize]) -> SentBursts {
+    /// From the packets of a transfer in order of time.
+    pub fn from_flights(flights: &[FlightSample], sender: &SenderView) -> SentBursts {
+        let mut known = 0;
+        let acks_known: Vec<usize> = flights
+            .iter()
+            .map(|flight| {
+                let acks = sender.acks.get(known..).unwrap_or_default();
+                known += acks.iter().take_while(|ack| ack.time_ns <= flight.time_ns).count();
+                known
+            })
+            .collect();
         let mut ahead: Vec<i64> = flights.iter().map(|flight| flight.in_flight).collect();
         for at in (1..ahead.len()).rev() {
             if acks_known[at - 1] == acks_known[at] {

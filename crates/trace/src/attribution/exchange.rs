@@ -7,6 +7,7 @@ use super::link_estimate::LinkEstimate;
 use super::message_transfer::MessageTransfer;
 use super::path::{self, PathTiming};
 use super::sender::{Ack, SenderView, SentSegment};
+use super::shares::LimitShares;
 use super::transaction::{ExchangeKind, MessagePackets, TracedTransaction, TransferPhase};
 use super::transfer::{RECOVERY_NS, attribute_transfer};
 use super::turns::ConversationTurn;
@@ -43,7 +44,7 @@ struct MessageSpan {
 /// Analyses a turn. `None` if none of its packets is stored.
 pub fn attribute_turn(
     ground: &TurnContext<'_>,
-    turn: &ConversationTurn,
+    mut turn: ConversationTurn,
 ) -> Option<TracedTransaction> {
     let [client, server] = ground.views;
     let request_span = turn.request.and_then(|range| find_span(client, range));
@@ -52,7 +53,7 @@ pub fn attribute_turn(
         [ConnectionSide::Client, ConnectionSide::Server].map(|side| ground.path.near_ns(side));
     let mut out = TracedTransaction {
         kind: turn.kind,
-        title: turn.title.clone(),
+        title: turn.title.take(),
         status: turn.status,
         request: TransferPhase::default(),
         response: None,
@@ -106,7 +107,7 @@ pub fn attribute_turn(
             out.request = ground.attribute_phase(side, request_span, turn.request?, from_ns, to_ns);
         }
         (Some(request_span), Some(response_span)) => {
-            ground.attribute_phases(&mut out, turn, request_span, response_span)
+            ground.attribute_phases(&mut out, &turn, request_span, response_span)
         }
     }
     Some(out)
@@ -121,15 +122,37 @@ impl<'a> TurnContext<'a> {
         let links = [ConnectionSide::Client, ConnectionSide::Server]
             .map(|side| LinkEstimate::estimate(path, side.peer(), &views[side.index()]));
         let sides = [ConnectionSide::Client, ConnectionSide::Server];
+        let variation_ns = sides.map(|side| path.variation_ns(side));
+        let varies_ns = |side: ConnectionSide| variation_ns[side.index()];
+        let undelayed_ns = |side| path.prompt_ns(side) - path.near_ns(side);
         TurnContext {
             views,
             path,
             links,
             segments,
-            variation_ns: sides.map(|side| path.variation_ns(side)),
-            likely_variation_ns: sides.map(|side| path.likely_variation_ns(side)),
-            usual_extra_ns: sides.map(|side| path.usual_extra_ns(side)),
+            variation_ns,
+            likely_variation_ns: sides.map(|side| varies_ns(side).unwrap_or(undelayed_ns(side))),
+            usual_extra_ns: sides
+                .map(|side| path.usual_extra_ns(side, varies_ns(side).unwrap_or(0))),
             detailed: false,
+        }
+    }
+
+    /// A path of varying delay brings many an answer later than the acknowledgement before it, and none earlier. Where
+    /// answers mostly come right behind, the others' lag is the path's.
+    pub fn settle_thinks(&self, transactions: &mut [TracedTransaction]) {
+        let varies_ns = self.likely_variation_ns[ConnectionSide::Server.index()];
+        if varies_ns <= path::STEADY_NS {
+            return;
+        }
+        let is_short =
+            |one: &&mut TracedTransaction| one.response.is_some() && one.server_ns <= varies_ns;
+        let short: Vec<_> = transactions.iter_mut().filter(is_short).collect();
+        let prompt = short.iter().filter(|one| one.server_ns <= PROMPT_NS).count();
+        if prompt * 5 >= short.len() * 2 {
+            for one in short {
+                one.queue_ns += std::mem::take(&mut one.server_ns);
+            }
         }
     }
 
@@ -255,7 +278,8 @@ impl<'a> TurnContext<'a> {
         let within = &sender.sent[span.first..=span.last];
         let fresh = within.iter().filter(|sent| !sent.repeat && sent.from < range.to);
         let bytes = range.to.min(sender.high[span.last]) - range.from.max(first.from);
-        let sliced = attribute_transfer(&MessageTransfer {
+        let mut shares = LimitShares::default();
+        let transfer = MessageTransfer {
             sender,
             link,
             first: span.first,
@@ -271,7 +295,8 @@ impl<'a> TurnContext<'a> {
             near_ns: self.path.near_ns(side),
             segment: i64::from(self.segments[side.index()]),
             detailed: self.detailed,
-        });
+        };
+        let sliced = attribute_transfer(&transfer, &mut shares);
         let mut phase = TransferPhase {
             from_ns: first.time_ns,
             to_ns: last.time_ns,
@@ -286,7 +311,7 @@ impl<'a> TurnContext<'a> {
             causes: Vec::new(),
             stretches: sliced.stretches,
         };
-        phase.set_causes(&sliced.shares);
+        phase.set_causes(&shares);
         debug_assert_eq!(phase.causes.iter().map(|cause| cause.ns).sum::<i64>(), phase.ns);
         phase
     }
@@ -320,21 +345,6 @@ fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
         }
     }
     Some(MessageSpan { first, last, complete })
-}
-
-/// A path of varying delay brings many an answer later than the acknowledgement before it, and none earlier. Where answers
-/// mostly come right behind, the others' lag is the path's.
-pub fn settle_thinks(transactions: &mut [TracedTransaction], path: &PathTiming) {
-    let varies_ns = path.likely_variation_ns(ConnectionSide::Server);
-    let is_short =
-        |one: &&mut TracedTransaction| one.response.is_some() && one.server_ns <= varies_ns;
-    let short: Vec<_> = transactions.iter_mut().filter(is_short).collect();
-    let prompt = short.iter().filter(|one| one.server_ns <= PROMPT_NS).count();
-    if varies_ns > path::STEADY_NS && prompt * 5 >= short.len() * 2 {
-        for one in short {
-            one.queue_ns += std::mem::take(&mut one.server_ns);
-        }
-    }
 }
 
 /// An answer as soon as this behind the acknowledgement of its request left with it, nanoseconds.

@@ -2,7 +2,6 @@
 
 use super::link_estimate::LinkEstimate;
 use super::sender::{SenderView, SentSegment};
-use super::shares::LimitShares;
 use super::transaction::{EffectiveWindowRange, LimitStretch};
 
 /// The largest burst of a sender with pacing, in packets.
@@ -12,8 +11,6 @@ const PACED_BURST: usize = 46;
 /// The result of an analysed transfer.
 #[derive(Debug)]
 pub struct TransferBreakdown {
-    /// Time by limit; the sum is the time between the first and the last packet.
-    pub shares: LimitShares,
     /// Most in flight in the sender's view.
     pub max_in_flight: i64,
     /// The estimated size of the send buffer in bytes; 0: no evidence of a limit.

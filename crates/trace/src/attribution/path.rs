@@ -173,39 +173,35 @@ impl PathTiming {
             let is_of_kind =
                 |sample: &&RoundTripSample| sample.lone == lone && !(lone && sample.with_data);
             let of_kind = samples.iter().step_by(stride).filter(is_of_kind);
-            let mut extras: Vec<i64> =
-                of_kind.map(|sample| sample.round_trip_ns - near_ns).collect();
-            extras.sort_unstable();
+            let extras: Vec<i64> = of_kind.map(|sample| sample.round_trip_ns - near_ns).collect();
             (extras.len() >= MIN_COMPARED / 2).then_some(extras)
         };
         let by_clock = near_ns.max(self.varies_ns);
-        if let Some(firm) = extras(false) {
-            return Some(firm[firm.len() * 19 / 20].min(by_clock));
+        if let Some(mut firm) = extras(false) {
+            return Some(percentile(&mut firm, 95).min(by_clock));
         }
+        let mut lone = extras(true)?;
         // The timers of a receiver make many alike.
-        let is_spread = |extras: &Vec<i64>| {
-            let at = |percent: usize| extras[extras.len() * percent / 100];
-            (at(90) - at(50)) * 6 > at(90)
-        };
-        let lone = extras(true)?;
-        Some(if is_spread(&lone) { lone[lone.len() * 19 / 20].min(by_clock) } else { 0 })
+        let [usual, late] = [50, 90].map(|percent| percentile(&mut lone, percent));
+        let is_spread = (late - usual) * 6 > late;
+        Some(if is_spread { percentile(&mut lone, 95).min(by_clock) } else { 0 })
     }
 
-    /// As above; with few samples what no timer of a receiver explains.
-    pub fn likely_variation_ns(&self, side: ConnectionSide) -> i64 {
-        self.variation_ns(side).unwrap_or(self.prompt_ns(side) - self.near_ns(side))
-    }
-
-    /// How much longer than the base a round trip to a side usually takes by the path alone.
-    pub fn usual_extra_ns(&self, side: ConnectionSide) -> i64 {
-        let varies_ns = self.variation_ns(side).unwrap_or(0);
+    /// How much longer than the base a round trip to a side usually takes by the path alone; `varies_ns`: how much at
+    /// most, 0 where nothing tells.
+    pub fn usual_extra_ns(&self, side: ConnectionSide, varies_ns: i64) -> i64 {
         let near_ns = self.near_ns(side);
-        let extras = self.samples(side).iter().filter(|sample| !sample.with_data);
-        let extras = extras.map(|sample| sample.round_trip_ns - near_ns);
-        let extras: Vec<i64> = extras.filter(|extra| *extra <= varies_ns).collect();
-        let mean_ns = extras.iter().sum::<i64>() / i64::max(extras.len() as i64, 1);
-        let by_samples = if varies_ns > STEADY_NS { mean_ns } else { 0 };
-        by_samples.max(self.usual_late_ns.min(near_ns))
+        let mut sum_ns = 0;
+        let mut count = 0;
+        if varies_ns > STEADY_NS {
+            let extras = self.samples(side).iter().filter(|sample| !sample.with_data);
+            let extras = extras.map(|sample| sample.round_trip_ns - near_ns);
+            for extra_ns in extras.filter(|extra_ns| *extra_ns <= varies_ns) {
+                sum_ns += extra_ns;
+                count += 1;
+            }
+        }
+        (sum_ns / i64::max(count, 1)).max(self.usual_late_ns.min(near_ns))
     }
 
     /// The longest round trip to a side that the path alone explains, whatever the others are.
@@ -258,6 +254,12 @@ const UNDELAYED_NS: i64 = 35_000_000;
 const MAX_ACK_DELAY_NS: i64 = 200_000_000;
 /// Fewer late acknowledgements do not show the path.
 const FEW: usize = 4;
+
+/// The value that so many of a hundred are below. `values` are not empty, and change their places.
+fn percentile(values: &mut [i64], percent: usize) -> i64 {
+    let at = values.len() * percent / 100;
+    *values.select_nth_unstable(at).1
+}
 
 impl UnackedData {
     fn on_sent(&mut self, event: &PacketEvent) {

@@ -16,11 +16,10 @@ const MAX_SHIFT: u8 = 14;
 /// Flights that must end on the edge.
 const FLIGHTS: usize = 2;
 
-/// The scale of the windows that `side` advertises; `sender`: the view of its peer, which sends to it.
+/// The scale of the windows that `side` advertises.
 pub fn detect_scale(
     conversation: &Conversation,
     side: ConnectionSide,
-    sender: &SenderView,
     path: &PathTiming,
     segment: u32,
     wishes: &ScaleOverrides,
@@ -32,6 +31,7 @@ pub fn detect_scale(
     if let Some(shift) = conversation.window_shift(side) {
         return WindowScale { shift, provenance: ScaleProvenance::Syn };
     }
+    let sender = &SenderView::from_conversation(conversation, side.peer(), path, None);
     let shift = lower_bound(sender, i64::from(segment));
     let provenance = if shift > 0 {
         ScaleProvenance::LowerBound

@@ -5,7 +5,7 @@
 //! anything in flight.
 
 use crate::conversation::Conversation;
-use crate::event::{ConnectionSide, FILLS, PROBE, STAMPED, UNSEEN, UNTIMED};
+use crate::event::{ConnectionSide, FILLS, PROBE, PacketEvent, STAMPED, UNSEEN, UNTIMED};
 
 use super::loss_tracker::LossTracker;
 use super::path::{self, PathTiming};
@@ -73,13 +73,20 @@ impl SenderView {
         path: &PathTiming,
         scale: Option<WindowScale>,
     ) -> SenderView {
+        let is_own = |event: &&PacketEvent| event.side() == side;
+        let is_sent = |event: &&PacketEvent| is_own(event) && is_data(event);
+        let is_ack = |event: &&PacketEvent| !is_own(event) && event.has_ack();
+        let sent = conversation.events.iter().filter(is_sent).count();
+        let acks = conversation.events.iter().filter(is_ack).count();
         let mut sender = SenderView {
-            sent: Vec::new(),
-            high: Vec::new(),
-            acks: Vec::new(),
+            sent: Vec::with_capacity(sent),
+            high: Vec::with_capacity(sent),
+            acks: Vec::with_capacity(acks),
             scaled: scale.is_some_and(WindowScale::is_known),
         };
         let mut holes = LossTracker::new(path.round_trip_ns());
+        // Near the sender the capture shows itself when acknowledgements come.
+        let is_far = path.varies_ns > 0 && path.near_ns(side) > path::STEADY_NS;
         let mut stamps = AckStamps::default();
         let mut high = i64::MIN;
         let mut acked = i64::MIN;
@@ -87,7 +94,7 @@ impl SenderView {
             let late_ns = path.lateness_ns.get(at).copied().unwrap_or(0);
             if event.side() == side {
                 let jump = !event.has_mark(UNSEEN) && holes.id_jumps(event);
-                if event.length > 0 && !event.has_mark(PROBE) {
+                if is_data(event) {
                     let repairs = event.is_retransmission() || holes.is_repair(event, high);
                     high = high.max(event.end());
                     sender.sent.push(SentSegment {
@@ -102,7 +109,7 @@ impl SenderView {
                         untimed: event.has_mark(UNTIMED),
                     });
                     sender.high.push(high);
-                    if event.has_mark(STAMPED) {
+                    if is_far && event.has_mark(STAMPED) {
                         stamps
                             .echoes
                             .push(EchoedStamp { time_ns: event.time_ns, echo: event.echo });
@@ -111,11 +118,12 @@ impl SenderView {
             } else if event.has_ack() && event.ack >= acked {
                 acked = event.ack;
                 sender.acks.push(ack(event, late_ns + path.shift_ns(side), scale));
-                stamps.acks.push(event.has_mark(STAMPED).then_some(event.stamp));
+                if is_far {
+                    stamps.acks.push(event.has_mark(STAMPED).then_some(event.stamp));
+                }
             }
         }
-        // Near the sender the capture shows itself when acknowledgements come.
-        if path.varies_ns > 0 && path.near_ns(side) > path::STEADY_NS {
+        if is_far {
             stamps.place_acks(&mut sender.acks, path.varies_ns);
         }
         let regular = holes.is_regular();
@@ -205,7 +213,11 @@ impl AckStamps {
     }
 }
 
-fn ack(event: &crate::event::PacketEvent, shift_ns: i64, scale: Option<WindowScale>) -> Ack {
+fn is_data(event: &PacketEvent) -> bool {
+    event.length > 0 && !event.has_mark(PROBE)
+}
+
+fn ack(event: &PacketEvent, shift_ns: i64, scale: Option<WindowScale>) -> Ack {
     // The window of a SYN is never scaled.
     let known = scale.filter(|scale| scale.is_known());
     let shift = if event.is_syn() { 0 } else { scale.map_or(0, |scale| scale.shift) };

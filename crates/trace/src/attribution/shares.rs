@@ -74,12 +74,11 @@ impl LimitShares {
 
     /// Moves the time of back-to-back packets to the largest other limit, if there is one.
     pub fn reassign_sending(&mut self) {
-        let ranked = self.ranked();
-        let main = ranked.iter().find(|limit| **limit != Limit::Send);
-        if let Some(main) = main {
-            self.ns[*main as usize] += self.ns[Limit::Send as usize];
-            self.ns[Limit::Send as usize] = 0;
-        }
+        let sending = std::mem::take(&mut self.ns[Limit::Send as usize]);
+        let others = Limit::ALL.iter().filter(|limit| self.ns(**limit) > 0);
+        // Of several alike the first one.
+        let main = others.rev().max_by_key(|limit| self.ns(**limit)).copied();
+        self.ns[main.unwrap_or(Limit::Send) as usize] += sending;
     }
 
     /// Moves the time of one limit to another.

@@ -3,6 +3,8 @@
 //! All times are by the sender's clock. A gap lies between two data packets of the message. The acknowledgements that
 //! reached the sender within the gap divide it into slices. The rules and their constants are in docs/explain.md.
 
+use std::cell::OnceCell;
+
 use model::limit::Limit;
 
 use super::arrival_line;
@@ -27,22 +29,25 @@ const MANY_SEGMENTS: i64 = 4;
 /// The minimum retransmission timeout of Linux.
 pub const RECOVERY_NS: i64 = 200_000_000;
 
-pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
-    let mut run = TransferSlicer::new(transfer);
+/// Adds the time by limit to `shares`: in sum the time between the first and the last packet.
+pub fn attribute_transfer(
+    transfer: &MessageTransfer<'_>,
+    shares: &mut LimitShares,
+) -> TransferBreakdown {
+    let mut run = TransferSlicer::new(transfer, shares);
     for at in transfer.first..transfer.last {
         run.attribute_gap(at);
     }
     run.shares.reassign_sending();
-    if run.varies && arrival_line::is_buffered(&run.shares) {
+    if run.varies && arrival_line::is_buffered(run.shares) {
         let arrived =
             arrival_line::judge_arrivals(&transfer.sender.sent[transfer.first..=transfer.last]);
-        arrival_line::settle_buffer(&mut run.shares, arrived);
+        arrival_line::settle_buffer(run.shares, arrived);
     }
     let plateau = run.shares.ns(Limit::SendBuffer) > 0;
     TransferBreakdown {
         max_in_flight: run.rounds.peak,
         cap: if plateau { run.rounds.plateau } else { 0 },
-        shares: run.shares,
         stretches: run.stretches,
         window: run.window,
     }
@@ -50,11 +55,14 @@ pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
 
 struct TransferSlicer<'a> {
     transfer: &'a MessageTransfer<'a>,
-    shares: LimitShares,
+    shares: &'a mut LimitShares,
     rounds: TransferRounds,
-    bursts: SentBursts,
+    /// By packet of the transfer.
+    flights: Vec<FlightSample>,
+    /// Few transfers need the next two, which are computed when one does.
+    bursts: OnceCell<SentBursts>,
     /// Whether most long waits ended without an acknowledgement.
-    is_mostly_idle: bool,
+    is_mostly_idle: OnceCell<bool>,
     /// Times of packets that repaired a loss.
     repairs: Vec<i64>,
     trigger_ns: i64,
@@ -92,12 +100,11 @@ struct PacketGap<'a> {
 }
 
 impl<'a> TransferSlicer<'a> {
-    fn new(of: &'a MessageTransfer<'a>) -> TransferSlicer<'a> {
+    fn new(of: &'a MessageTransfer<'a>, shares: &'a mut LimitShares) -> TransferSlicer<'a> {
         let sender = of.sender;
         let mut known = 0;
         let mut flights = Vec::with_capacity(of.last + 1 - of.first);
         let mut repairs = Vec::new();
-        let mut acks_known = Vec::with_capacity(flights.capacity());
         for at in of.first..=of.last {
             let sent = &sender.sent[at];
             while sender.acks.get(known).is_some_and(|ack| ack.time_ns <= sent.time_ns) {
@@ -106,13 +113,11 @@ impl<'a> TransferSlicer<'a> {
             let acked = sender.acks[..known].last().map_or(sender.sent[of.first].from, |a| a.ack);
             let in_flight = (sender.high[at] - acked).max(0);
             flights.push(FlightSample { time_ns: sent.time_ns, in_flight });
-            acks_known.push(known);
             if sent.repairs {
                 repairs.push(sent.time_ns);
             }
         }
         let rounds = TransferRounds::from_flights(&flights, of.round_trip_ns);
-        let bursts = SentBursts::from_flights(&flights, &acks_known);
         let is_bulk = rounds.peak > 4 * of.segment;
         let lag_ns = || if is_bulk { lag::usual_lag(sender, of.first..=of.last) } else { 0 };
         let varies_ns = of.varies_ns.unwrap_or_else(lag_ns).min(of.near_ns);
@@ -120,15 +125,11 @@ impl<'a> TransferSlicer<'a> {
         let trigger_ns = steady_ns.max(varies_ns);
         TransferSlicer {
             transfer: of,
-            shares: LimitShares::default(),
+            shares,
             rounds,
-            bursts,
-            is_mostly_idle: bursts::is_mostly_idle(
-                sender,
-                of.first..=of.last,
-                of.round_trip_ns,
-                trigger_ns,
-            ),
+            flights,
+            bursts: OnceCell::new(),
+            is_mostly_idle: OnceCell::new(),
             repairs,
             trigger_ns,
             varies: !of.by_clock && trigger_ns > steady_ns && of.near_ns * 2 > of.round_trip_ns,
@@ -188,9 +189,9 @@ impl<'a> TransferSlicer<'a> {
     /// behind it as a varying delay explains. Which acknowledgements the sender knew at the gap's beginning is not known
     /// then.
     fn waited_for_window(&self, gap: &PacketGap<'_>) -> bool {
+        let Some(usual) = self.window_lags.filter(|_| !gap.lossy) else { return false };
         let since = window_lags::lag_behind_window(self.transfer.sender, gap.later);
-        let usual = self.window_lags.filter(|_| !gap.lossy);
-        usual.zip(since).is_some_and(|(usual, since)| usual.contains(since))
+        since.is_some_and(|since| usual.contains(since))
     }
 
     fn add_limit(&mut self, limit: Limit, gap: &PacketGap<'_>, from_ns: i64, to_ns: i64) {
@@ -352,11 +353,22 @@ impl<'a> TransferSlicer<'a> {
     /// Whether the sender left unused what its congestion window had allowed before: an acknowledgement came by chance
     /// when its program wrote.
     fn is_unused(&self, gap: &PacketGap<'_>) -> bool {
-        let is_long = (gap.later.time_ns - gap.earlier.time_ns) * 2 > self.transfer.round_trip_ns;
-        let ack = self.transfer.sender.ack_before(gap.later.time_ns);
-        let is_all_acked = ack.is_some_and(|ack| ack.ack >= gap.high);
-        let is_below = || self.bursts.is_below(gap.at + 1, is_all_acked, self.transfer.segment);
-        is_long && (self.is_mostly_idle || is_below())
+        let of = self.transfer;
+        let is_long = (gap.later.time_ns - gap.earlier.time_ns) * 2 > of.round_trip_ns;
+        if !is_long {
+            return false;
+        }
+        let is_below = || {
+            let ack = of.sender.ack_before(gap.later.time_ns);
+            let is_all_acked = ack.is_some_and(|ack| ack.ack >= gap.high);
+            let bursts =
+                self.bursts.get_or_init(|| SentBursts::from_flights(&self.flights, of.sender));
+            bursts.is_below(gap.at + 1, is_all_acked, of.segment)
+        };
+        let is_mostly_idle = || {
+            bursts::is_mostly_idle(of.sender, of.first..=of.last, of.round_trip_ns, self.trigger_ns)
+        };
+        *self.is_mostly_idle.get_or_init(is_mostly_idle) || is_below()
     }
 
     /// Whether the bytes in flight leave hardly any room in the window.

@@ -27,7 +27,11 @@ impl WindowLags {
         near_ns: i64,
         trigger_ns: i64,
     ) -> Option<WindowLags> {
-        let lags = sender.sent[packets].iter().filter_map(|sent| lag_behind_window(sender, sent));
+        let packets = &sender.sent[packets];
+        if packets.len() < FEW {
+            return None;
+        }
+        let lags = packets.iter().filter_map(|sent| lag_behind_window(sender, sent));
         let lags: Vec<i64> = lags.filter(|lag| lag.abs() <= near_ns).collect();
         let shortest_ns = *lags.iter().min().filter(|_| lags.len() >= FEW)?;
         let longest_ns = *lags.iter().max()?;
