@@ -45,6 +45,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// The next frame. `None` at the file's end.
+    #[inline]
     pub fn frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureDamage> {
         match &mut self.format {
             CaptureFormat::Pcap(pcap) => pcap.next(&mut self.blocks),

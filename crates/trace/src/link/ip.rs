@@ -6,7 +6,7 @@
 use super::layer::{FrameLayer, NextLayer, NonTcpFrame};
 use super::notice::{ICMP, ICMP_V6, UnreachableNotice};
 use super::tags::PathTags;
-use crate::bytes::u16_at;
+use crate::bytes::{u16_at, u32_at};
 use crate::packet::IpSegment;
 
 /// The payload of an IP packet.
@@ -63,12 +63,8 @@ fn parse_ipv4<'a>(
     if u16_at(bytes, 6, true) & 0x1fff != 0 {
         return Err(NonTcpFrame::Fragment);
     }
-    let address = |at: usize| {
-        let mut address = [0; 16];
-        address[10..12].copy_from_slice(&[0xff, 0xff]);
-        address[12..].copy_from_slice(&bytes[at..at + 4]);
-        address
-    };
+    // Mapped into version 6 (RFC 4291, 2.5.5.2).
+    let address = |at: usize| (0xffff << 32 | u128::from(u32_at(bytes, at, true))).to_be_bytes();
     let source = address(12);
     let destination = address(16);
     let protocol = bytes[9];
