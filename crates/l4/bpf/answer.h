@@ -6,6 +6,7 @@
 #include "gate.h"
 #include "flow_samples.h"
 #include "nat.h"
+#include "normalize.h"
 
 /* Whether a record is of a connection with this server's address and port. */
 INLINE int is_record_of_server(const struct record *record, const struct addr *from, __be16 port)
@@ -90,6 +91,12 @@ INLINE int handle_server_packet(struct xdp_md *ctx, struct cursor *c, const stru
 		return drop(c, NO_CONFIGURATION);
 	if (gated(k, service, record->addr))
 		return drop(c, GATE_SHUT);
+	if (unlikely(service->normalize) && is_tcp(c)) {
+		int done = normalize(ctx, c, service->normalize);
+
+		if (done != GO_ON)
+			return done;
+	}
 	if (unlikely(by_cookie(old))) {
 		int done = handle_cookie_reply(ctx, c, service, record);
 

@@ -35,6 +35,15 @@ INLINE void count_service(const struct cursor *c, __u32 outcome)
 		row->packets4[at]++;
 }
 
+/* A part of a TCP header that was taken out; the packet goes on. */
+INLINE void count_cleared(const struct cursor *c, __u32 field)
+{
+	struct service_count *row = entry(service_counts, c->service);
+
+	if (row)
+		row->cleared[field & (TCP_FIELDS - 1)]++;
+}
+
 INLINE void count_plane(const struct cursor *c, __u32 outcome)
 {
 	struct plane_count *row = entry(plane_counts, 0);

@@ -43,8 +43,8 @@ INLINE int forward_to_server(struct xdp_md *ctx, struct cursor *c, const struct 
 	return tunnel(ctx, c, k, server, FORWARDED);
 }
 
-/* Guards, and whether the host has the service. */
-INLINE int check_entry(struct cursor *c, const struct config *k, const struct service *service)
+/* Guards, and what the service takes of TCP headers. */
+INLINE int check_entry(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
 	int done;
 
@@ -59,6 +59,8 @@ INLINE int check_entry(struct cursor *c, const struct config *k, const struct se
 		if (done != GO_ON)
 			return done;
 	}
+	if (unlikely(service->normalize) && is_tcp(c))
+		return normalize(ctx, c, service->normalize);
 	return GO_ON;
 }
 
@@ -73,7 +75,7 @@ INLINE int handle_client_packet(struct xdp_md *ctx, struct cursor *c, const stru
 		return drop(c, GATE_SHUT);
 	if (unlikely(service->flags & SERVICE_COOKIES) && is_tcp(c) && needs_cookie_path(k, c, service))
 		bpf_tail_call_static(ctx, &parts, PART_COOKIES);
-	done = check_entry(c, k, service);
+	done = check_entry(ctx, c, k, service);
 	if (unlikely(done != GO_ON))
 		return done;
 	if (unlikely(service->method == HOST)) {
@@ -219,7 +221,7 @@ INLINE int handle_cookie_packet(struct xdp_md *ctx, struct cursor *c, const stru
 	service = entry(services, c->service);
 	if (!service)
 		return drop(c, NO_CONFIGURATION);
-	done = check_entry(c, k, service);
+	done = check_entry(ctx, c, k, service);
 	if (done != GO_ON)
 		return done;
 	if (!is_known(c, k)) {

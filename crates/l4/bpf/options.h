@@ -9,6 +9,7 @@
 #define OPTION_NOTHING 1
 #define OPTION_MSS 2
 #define OPTION_SCALE 3
+#define OPTION_SACK 4
 #define OPTION_STAMP 8
 
 /* A walk along options. */

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bpf::{CpuValues, MapError};
 
-use crate::abi::{self, Outcome};
+use crate::abi::{self, Outcome, TcpField};
 use crate::datapath::PacketDatapath;
 
 /// Packets of both families.
@@ -24,6 +24,9 @@ impl PacketCounts {
 
 /// Packets by outcome; outcomes that never happened are left out.
 pub type PacketOutcomes = BTreeMap<Outcome, PacketCounts>;
+
+/// Removed parts of TCP headers; those that never were are left out.
+pub type RemovalCounts = BTreeMap<TcpField, u64>;
 
 /// Counters of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct PlaneCounters {
     pub plane: PacketOutcomes,
     /// Packets of a service that reached no server, by index of service.
     pub services: BTreeMap<u32, PacketOutcomes>,
+    /// Parts of TCP headers that were removed, by index of service and `abi::TcpField`.
+    pub cleared: BTreeMap<u32, RemovalCounts>,
     /// Packets of a server, by index of server.
     pub servers: BTreeMap<u32, ServerCounts>,
     /// Notices that were lost.
@@ -121,10 +126,16 @@ pub fn read_counters(
         plane.service_counts.each_cpu_entries(&sorted_indexes(services))?
     {
         let mut outcomes = PacketOutcomes::new();
+        let mut cleared = RemovalCounts::new();
         for row in &rows {
             add_entries(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);
+            for field in TcpField::ALL {
+                *cleared.entry(field).or_default() += row.cleared[field as usize];
+            }
         }
+        cleared.retain(|_, count| *count > 0);
         counts.services.insert(at, outcomes);
+        counts.cleared.insert(at, cleared);
     }
     let first = abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES;
     for row in plane.plane_counts.each_cpu(&0)? {

@@ -11,6 +11,7 @@ mod guards;
 mod leveling;
 mod listeners;
 mod merge;
+mod normalization;
 mod pools;
 pub mod recovery;
 mod rules;

@@ -168,8 +168,9 @@ pub use object_changes::ObjectChanges;
 pub use objective::ServiceObjective;
 pub use outlier_detection::OutlierDetectionConfig;
 pub use packets::{
-    AttachMode, FlowTimers, GuardConfig, GuardLimits, PacketAffinityConfig, PacketPlaneConfig,
-    PacketRule, PacketServiceConfig, PacketsKey, TransportProtocols, TunnelConfig, TunnelKind,
+    AttachMode, FlowTimers, GuardConfig, GuardLimits, HeaderAction, PacketAffinityConfig,
+    PacketPlaneConfig, PacketRule, PacketServiceConfig, PacketsKey, TcpNormalization,
+    TransportProtocols, TunnelConfig, TunnelKind,
 };
 pub use patch::json_to_toml::PatchError;
 pub use path_normalization::{PathCase, PathNormalization};

@@ -21,6 +21,7 @@ mod history;
 mod insight;
 mod method_change;
 mod methods;
+mod normalization;
 mod oversized;
 mod program_removed;
 mod shown;

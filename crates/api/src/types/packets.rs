@@ -148,8 +148,21 @@ pub struct PacketService {
     pub alarm: bool,
     /// Where its packets ended, servers' included.
     pub outcomes: Vec<PacketOutcome>,
+    /// Parts of TCP headers that `normalize` removed; only those that it did.
+    #[serde(default)]
+    pub removals: Vec<HeaderRemoval>,
     /// By server.
     pub servers: Vec<PacketServer>,
+}
+
+/// A part of TCP headers that is removed from packets of a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HeaderRemoval {
+    /// The key of `normalize`.
+    pub field: String,
+    /// How often.
+    pub count: Counter,
 }
 
 /// A server of such a service.

@@ -93,6 +93,8 @@ export type HandshakeTimes = { "count": number; "longest-ms": number; "median-ms
 
 export type Handshakes = { "client-part"?: (HandshakeTimes | null); "done": number; "refused": number; "server-part"?: (HandshakeTimes | null); "unacknowledged": number; "unanswered": number; "unfinished": number; "whole"?: (HandshakeTimes | null) };
 
+export type HeaderRemoval = { "count": Counter; "field": string };
+
 export type HeadroomReport = { "exhausted-in-ms"?: (number | null); "limit": number; "of": string; "resource": string; "used": number };
 
 export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus>; "witness"?: (WitnessStatus | null) };
@@ -173,7 +175,7 @@ export type PacketOutcome = { "count": Counter; "end"?: PacketEnd; "meaning"?: s
 
 export type PacketServer = { "adopted": Counter; "bytes-in": Counter; "bytes-out": Counter; "connections": Counter; "flows": number; "name": string; "outcomes": Array<PacketOutcome> };
 
-export type PacketService = { "alarm": boolean; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "servers": Array<PacketServer> };
+export type PacketService = { "alarm": boolean; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "removals"?: Array<HeaderRemoval>; "servers": Array<PacketServer> };
 
 export type PacketSide = { "lost-before": number; "lost-behind": number; "packets": number; "reordered": number; "repair-ms": number; "resets": number; "silly-window-ms": number; "silly-windows": number; "zero-window-ms": number; "zero-windows": number };
 

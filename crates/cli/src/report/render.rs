@@ -87,6 +87,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
         block("", &packets::services(&forwarded.services));
         block("", &packets::servers(&forwarded.services));
         block("", &packets::outcomes(all, &forwarded.services));
+        block("", &packets::removals(&forwarded.services));
     }
     if only.is_none() {
         block("", &names::balances(&report.names));

@@ -40,9 +40,11 @@ struct server_count {
 /// Value of `service_counts`, per CPU.
 struct service_count {
 	/// IPv4 packets by outcome less `SERVER_OUTCOMES`.
-	__u64 packets4[24];
+	__u64 packets4[32];
 	/// IPv6 packets by outcome less `SERVER_OUTCOMES`.
-	__u64 packets6[24];
+	__u64 packets6[32];
+	/// Parts of TCP headers that were taken out, by `enum tcp_field`.
+	__u64 cleared[8];
 };
 
 /// Value of `plane_counts`, per CPU, one entry.

@@ -106,7 +106,8 @@ struct service {
 	__u16 pad;
 	/// Ticks that a client above a limit of its own is banned; 0 for not at all.
 	__u32 ban;
-	__u32 pad2;
+	/// `enum tcp_action` of each `enum tcp_field`, two bits each; 0: all stay.
+	__u32 normalize;
 	/// Costs by `enum meter`; that of bytes is for 1024 bytes.
 	__u64 cost[4];
 	/// Bursts by `enum meter`.

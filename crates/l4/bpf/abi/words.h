@@ -30,7 +30,7 @@
 /// Outcomes counted by server.
 #define SERVER_OUTCOMES 16
 /// Outcomes counted by service.
-#define SERVICE_OUTCOMES 24
+#define SERVICE_OUTCOMES 32
 /// Outcomes counted for the plane as a whole.
 #define PLANE_OUTCOMES 24
 /// Ticks after the last sweep that caps on connections still hold: they rest on what it counts.
@@ -124,26 +124,30 @@ enum outcome {
 	FRAGMENTED = 34,
 	/// Dropped: the driver of the interface that it would leave by loses what programs in drivers send.
 	DRIVER_REFUSES = 35,
+	/// Dropped: carries a TCP option that the service does not take.
+	OPTION_REFUSED = 36,
+	/// Dropped: a TCP option is malformed, and the service looks at options.
+	OPTION_MALFORMED = 37,
 	/// Dropped: a later fragment whose first one was not seen.
-	FRAGMENT_UNKNOWN = 40,
+	FRAGMENT_UNKNOWN = 48,
 	/// Handed to this host: not for a service.
-	NOT_OURS = 41,
+	NOT_OURS = 49,
 	/// Handed to this host: neither IPv4 nor IPv6.
-	NOT_IP = 42,
+	NOT_IP = 50,
 	/// Dropped: ends inside a header.
-	TOO_SHORT = 43,
+	TOO_SHORT = 51,
 	/// Dropped: a header contradicts itself.
-	BAD_HEADER = 44,
+	BAD_HEADER = 52,
 	/// Handed to this host: more extension headers than are followed.
-	TOO_MANY_EXTENSIONS = 45,
+	TOO_MANY_EXTENSIONS = 53,
 	/// Handed to this host: an ICMP error about no connection of ours.
-	ERROR_NOT_OURS = 46,
+	ERROR_NOT_OURS = 54,
 	/// Dropped: a fragment that is impossible or would overlap a header.
-	BAD_FRAGMENT = 47,
+	BAD_FRAGMENT = 55,
 	/// Dropped: the plane has no configuration, or it contradicts itself.
-	NO_CONFIGURATION = 48,
+	NO_CONFIGURATION = 56,
 	/// Dropped: an answer whose connection is over or was never there.
-	ANSWER_WITHOUT_FLOW = 49,
+	ANSWER_WITHOUT_FLOW = 57,
 };
 
 /// How a service's packets reach its servers.
@@ -208,6 +212,28 @@ enum meter {
 	METER_HALF_OPEN = 3,
 };
 
+/// Parts of TCP headers that a service may take or not.
+enum tcp_field {
+	/// The largest segment (RFC 9293 section 3.7.1).
+	MSS = 0,
+	/// The scale of windows (RFC 7323 section 2).
+	WINDOW_SCALE = 1,
+	/// Selective acknowledgements (RFC 2018 section 2).
+	SACK = 2,
+	/// Timestamps (RFC 7323 section 3).
+	TIMESTAMPS = 3,
+};
+
+/// What becomes of such a part.
+enum tcp_action {
+	/// It stays.
+	TCP_ALLOW = 0,
+	/// It is taken out of the packet.
+	TCP_CLEAR = 1,
+	/// The packet is dropped.
+	TCP_DROP = 2,
+};
+
 /// What a guard says of its addresses.
 enum guard {
 	/// Let in.
@@ -231,6 +257,9 @@ enum event {
 	/// A table of connections is full, or gave up a living one.
 	EVENT_TABLE_FULL = 4,
 };
+
+/// Counters of parts of TCP headers that were taken out, by `enum tcp_field`.
+#define TCP_FIELDS 8
 
 /// `config.flags`: some address is a service for every port.
 #define CONFIG_ANY_PORT 1

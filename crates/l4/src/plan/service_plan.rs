@@ -9,6 +9,7 @@ use model::snapshot::{PoolView, ServerState, ServerView};
 
 use super::encoding::{byte_cost_ns, cost_ns, replication_flags, ticks, to_mapped_bytes};
 use super::guards::{GuardPrefix, guard_entries};
+use super::normalization::normalization_policy;
 use super::pools::{self, ScheduledPool};
 use super::rules::rule_values;
 use super::schedule::WeightedMember;
@@ -204,6 +205,7 @@ fn service_value(source: &PlanSource<'_>, part: &ServicePlan, pool: Option<u32>)
         // A single IPv6 host usually has 2^64 addresses.
         source_mask6: 64,
         ban: guard.ban.map_or(0, ticks),
+        normalize: normalization_policy(&packets.normalize),
         cost: [
             cost_ns(guard.all.syn_rate),
             cost_ns(guard.all.rst_rate),

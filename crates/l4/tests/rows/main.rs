@@ -19,6 +19,7 @@ mod mac;
 mod malformed;
 mod matrix;
 mod nat;
+mod normalize;
 mod outcomes;
 mod outer;
 mod oversized;

@@ -55,9 +55,12 @@ fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
             guarded(&planes.guarding, outcome, index, client, vip);
             Some(())
         }
-        Outcome::NoServer | Outcome::RuleDropped | Outcome::NoFlow | Outcome::Proxied => {
-            at_a_service(outcome, index, client, vip)
-        }
+        Outcome::NoServer
+        | Outcome::RuleDropped
+        | Outcome::NoFlow
+        | Outcome::Proxied
+        | Outcome::OptionRefused
+        | Outcome::OptionMalformed => at_a_service(outcome, index, client, vip),
         Outcome::CookieSent | Outcome::CookieAnswered => {
             super::cookies::reach(outcome, index as usize)
         }
@@ -277,6 +280,13 @@ fn at_a_service(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option
             ends(&world, outcome, &packet.bytes(), DROP);
         }
         Outcome::NoFlow => ends(&world, outcome, &tcp(client, vip, ACK).bytes(), DROP),
+        Outcome::OptionRefused | Outcome::OptionMalformed => {
+            let sack = [(abi::TcpField::Sack, abi::TcpAction::TcpDrop)];
+            world.change_service(index, |one| one.normalize = super::normalize::policy(&sack));
+            let size = if outcome == Outcome::OptionRefused { 2 } else { 9 };
+            let with = TestPacket { tcp_options: vec![1, 1, 4, size], ..packet };
+            ends(&world, outcome, &with.bytes(), DROP);
+        }
         Outcome::Proxied => ends(&world, outcome, &packet.bytes(), PASS),
         _ => {}
     }

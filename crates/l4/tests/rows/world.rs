@@ -264,17 +264,18 @@ impl DatapathTestbed {
 
     /// Packets by outcome, in the order of `Outcome::ALL`, over all CPUs, families and rows.
     pub fn counts(&self) -> Vec<u64> {
-        let mut by_number = [0; 64];
+        let mut by_number = [0; 80];
+        let plane = (abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES) as usize;
         for index in 0..16 {
             for row in self.plane.server_counts.each_cpu(&index).unwrap() {
                 add(&mut by_number[..16], &[&row.packets4, &row.packets6]);
             }
             for row in self.plane.service_counts.each_cpu(&index).unwrap() {
-                add(&mut by_number[16..40], &[&row.packets4, &row.packets6]);
+                add(&mut by_number[16..plane], &[&row.packets4, &row.packets6]);
             }
         }
         for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
-            add(&mut by_number[40..], &[&row.packets4, &row.packets6, &row.others]);
+            add(&mut by_number[plane..], &[&row.packets4, &row.packets6, &row.others]);
         }
         Outcome::ALL.iter().map(|one| by_number[*one as usize]).collect()
     }

@@ -3,6 +3,7 @@
 mod build;
 mod diff;
 mod keys;
+mod normalization;
 mod types;
 mod verify;
 
@@ -12,6 +13,8 @@ pub(super) use keys::{
     EMBRYONIC, FIN_TIMEOUT, GUARD, HALF_CLOSED, ICMP, MSS_CLAMP, PACKETS, PROTOCOL, REPLICATE,
     STALE_TIMEOUT, TUNNEL, UDP,
 };
+pub(super) use normalization::NORMALIZE;
+pub use normalization::{HeaderAction, TcpNormalization};
 pub use types::{
     AttachMode, FlowTimers, GuardConfig, GuardLimits, PacketAffinityConfig, PacketPlaneConfig,
     PacketRule, PacketServiceConfig, TransportProtocols, TunnelConfig, TunnelKind,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use model::config::{
-    AllDownPolicy, BalancePolicy, ForwardingMode, ListenRange, PortRange, TunnelKind,
+    AllDownPolicy, BalancePolicy, ForwardingMode, HeaderAction, ListenRange, PortRange,
+    TcpNormalization, TunnelKind,
 };
 
 use super::support::{errors, findings, good};
@@ -67,7 +68,7 @@ fn everything_written_arrives() {
     let text = file(
         "nat",
         "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nstale-timeout = \"900s\"\nsticky = \"10m\"\n\
-         mss-clamp = 1400\ntimeout = { half-open = \"5s\", udp = \"1m\" }\n\
+         mss-clamp = 1400\nnormalize = { sack = \"clear\", mss = \"drop\" }\ntimeout = { half-open = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
          syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
          rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", tos = 8, \
@@ -82,6 +83,12 @@ fn everything_written_arrives() {
     assert_eq!(packets.sticky.unwrap().time, Duration::from_secs(600));
     assert_eq!((packets.guard.half_open, packets.guard.source.syn_rate), (Some(1000), Some(10)));
     assert!(packets.guard.syn_cookies);
+    let wanted = TcpNormalization {
+        sack: HeaderAction::Clear,
+        mss: HeaderAction::Drop,
+        ..TcpNormalization::default()
+    };
+    assert_eq!(packets.normalize, wanted);
     assert_eq!(packets.guard.source.bandwidth, Some(8_000_000));
     assert_eq!(packets.rules[0].client_port, Some(PortRange { first: 1024, last: 2047 }));
     assert_eq!(packets.rules[0].rate, Some(100));
@@ -103,6 +110,15 @@ fn mistakes_are_reported_with_their_remedy() {
         ),
         ("mac", "socket = { nodelay = true }", "", "service.s.socket", "proxied services"),
         ("mac", "mss-clamp = 1400", "", "service.s.mss-clamp", "belongs to `forward = \"nat\"`"),
+        ("nat", "normalize = { sack = \"no\" }", "", "service.s.normalize.sack", "not a word"),
+        (
+            "mac",
+            "protocol = \"udp\"\nnormalize = { sack = \"drop\" }",
+            "",
+            "service.s.normalize",
+            "TCP",
+        ),
+        ("tcp", "normalize = { sack = \"drop\" }", "", "service.s.normalize", "packet forwarding"),
         ("nat", "tunnel = \"gue\"", "", "service.s.tunnel", "belongs to `forward = \"tunnel\"`"),
         (
             "mac",

@@ -102,6 +102,23 @@ pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> TextTable 
     table
 }
 
+/// Parts of TCP headers that were removed, by service.
+pub fn removals(services: &[PacketService]) -> TextTable {
+    let heads = [left("HEADERS OF"), left("REMOVED"), right("TOTAL"), right("/S")];
+    let mut table = TextTable::new(&heads);
+    for service in services {
+        for one in &service.removals {
+            table.row(vec![
+                service.name.as_str().into(),
+                one.field.as_str().into(),
+                count(one.count.total).into(),
+                rate(one.count.rate).into(),
+            ]);
+        }
+    }
+    table
+}
+
 /// A line a service.
 pub fn services(services: &[PacketService]) -> TextTable {
     let heads = [

@@ -1,8 +1,8 @@
 //! A report as text, whole and in part, against stored files.
 
 use api::types::{
-    CauseCount, Connections, Descriptors, ErrorCounts, MemberChange, MemberReport, NamedCount,
-    PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport,
+    CauseCount, Connections, Descriptors, ErrorCounts, HeaderRemoval, MemberChange, MemberReport,
+    NamedCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport,
     ReplicationStatus, Requests, Statuses,
 };
 use model::snapshot::ServerState;
@@ -238,6 +238,7 @@ fn forwarded() -> PacketsReport {
         half_open: 1_200,
         alarm: true,
         outcomes: vec![sent.clone(), denied.clone()],
+        removals: vec![HeaderRemoval { field: "sack".into(), count: counter(4_400, 44.0) }],
         servers: vec![server("web/a", 30, vec![sent.clone()]), server("web/b", 10, vec![])],
     };
     PacketsReport {

@@ -104,6 +104,12 @@ fn packets(
     });
     let help = "Packets of a service that reached no server, by outcome and version of IP.";
     counters(to, "steelyard_service_packets", None, help, services)?;
+    let removals = view.services.iter().flat_map(|(name, index)| {
+        let fields = counts.cleared.get(index).into_iter().flatten();
+        fields.map(|(field, count)| ([("service", name.as_str()), ("field", field.name())], *count))
+    });
+    let help = "Parts of TCP headers that were removed from packets of a service.";
+    counters(to, "steelyard_service_packet_removals", None, help, removals)?;
     let servers = rows.iter().flat_map(|row| {
         let outcomes = counts.servers.get(&row.server.index).map_or(&none, |one| &one.outcomes);
         outcome_rows(&server_labels(row), outcomes)

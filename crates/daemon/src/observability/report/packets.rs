@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use api::types::{
-    Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
-    PacketService, PacketsReport, PacketsStatus,
+    HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome,
+    PacketServer, PacketService, PacketsReport, PacketsStatus,
 };
-use l4::abi::Outcome;
-use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, add_outcomes};
+use l4::abi::{Outcome, TcpField};
+use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, RemovalCounts, add_outcomes};
 use model::snapshot::WorkerSnapshot;
 
 use super::counts::total_and_rate;
@@ -136,8 +136,22 @@ fn service(
         half_open: flows.half_open,
         alarm: flows.alarm,
         outcomes: outcomes(&all(new), &all(old), seconds),
+        removals: removals(new.cleared.get(&index), old.cleared.get(&index), seconds),
         servers: flows.servers.iter().map(server).collect(),
     }
+}
+
+fn removals(
+    new: Option<&RemovalCounts>,
+    old: Option<&RemovalCounts>,
+    seconds: f64,
+) -> Vec<HeaderRemoval> {
+    let one = |(field, count): (&TcpField, &u64)| {
+        let before = old.and_then(|old| old.get(field)).copied().unwrap_or(0);
+        let count = total_and_rate(before, *count, seconds);
+        HeaderRemoval { field: field.name().to_owned(), count }
+    };
+    new.into_iter().flatten().map(one).collect()
 }
 
 /// Packets of a service by outcome, including those of draining servers.

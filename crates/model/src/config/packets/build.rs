@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use super::normalization::build_normalization;
 use super::types::{
     AttachMode, FlowTimers, GuardConfig, GuardLimits, PacketAffinityConfig, PacketPlaneConfig,
     PacketRule, PacketServiceConfig, TransportProtocols, TunnelConfig, TunnelKind,
@@ -52,6 +53,7 @@ pub fn build_packet_service(section: &ConfigSection) -> PacketServiceConfig {
         guard: read_inner_table(section, "guard", build_guard),
         tunnel: read_inner_table(section, "tunnel", build_tunnel),
         mss: section.count("mss-clamp"),
+        normalize: read_inner_table(section, "normalize", build_normalization),
         replicate: match section.text("replicate") {
             Some("flows") => ReplicationScope::Flows,
             Some("affinity") => ReplicationScope::Affinity,

@@ -2,6 +2,7 @@
 //!
 //! It contains only verified settings. The packet plane applies them.
 
+use super::normalization::TcpNormalization;
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
 use crate::config::listen_range::ListenRange;
@@ -64,6 +65,8 @@ pub struct PacketServiceConfig {
     pub tunnel: TunnelConfig,
     /// Upper limit for the MSS announced to either end (`nat`), bytes; `None`: unchanged.
     pub mss: Option<u16>,
+    /// What it takes of TCP headers.
+    pub normalize: TcpNormalization,
     /// The scope of replication to the other member of a pair.
     pub replicate: ReplicationScope,
 }

@@ -77,6 +77,11 @@ fn verify_method_keys(
         "nat",
         "answers go from the server to the client directly and are never seen here",
     );
+    if service.is_written("normalize") && !service.keywords("protocol").contains(&"tcp") {
+        let message = "`normalize` acts on TCP headers, and `protocol` has no `tcp`";
+        let place = service.span_of("normalize");
+        sink.error(place, &format!("{path}.normalize"), FindingDetails::new(message));
+    }
     if service
         .table("tunnel")
         .is_some_and(|t| t.is_written("port") && t.text("kind") != Some("gue"))

@@ -77,6 +77,7 @@ pub static SERVICE: TableSchema = TableSchema {
         affinity::STICKY,
         packets::TUNNEL,
         packets::MSS_CLAMP,
+        packets::NORMALIZE,
         packets::REPLICATE,
         packets::GUARD,
         auth::OF_SERVICE,

@@ -290,6 +290,7 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
     server.outcomes.insert(Outcome::Forwarded, of(10, 2));
     counts.servers.insert(4, server);
     counts.services.insert(0, [(Outcome::Denied, of(0, 3))].into());
+    counts.cleared.insert(0, [(l4::abi::TcpField::WindowScale, 6)].into());
     counts.plane.insert(Outcome::NotOurs, PacketCounts { v4: 1, v6: 0, other: 4 });
     let mine = ServerFlows { pool: "web".into(), name: "a".into(), index: 4, flows: 5 };
     let flows = ServiceFlows {
@@ -319,6 +320,8 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
     assert_eq!(value(&samples, "steelyard_server_packets_total", &v6), Some(2.0));
     let denied = [("service", "shop"), ("outcome", "denied"), ("ip", "6")];
     assert_eq!(value(&samples, "steelyard_service_packets_total", &denied), Some(3.0));
+    let scale = [("service", "shop"), ("field", "window-scale")];
+    assert_eq!(value(&samples, "steelyard_service_packet_removals_total", &scale), Some(6.0));
     let all = samples.iter().filter(|sample| sample.name == "steelyard_packets_total");
     assert_eq!(all.map(|sample| sample.value).sum::<f64>(), 20.0);
     for (name, expected) in [

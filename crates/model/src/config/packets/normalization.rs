@@ -1,0 +1,94 @@
+//! `[service.NAME.normalize]`: what a packet service takes of TCP headers. Acting on it is the datapath's job.
+
+use serde::Serialize;
+
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, ValueKind};
+use crate::config::section::ConfigSection;
+
+/// The policy for TCP headers of a service.
+pub const NORMALIZE: KeySchema = KeySchema::new(
+    "normalize",
+    ValueKind::table(&NORMALIZE_TABLE),
+    DefaultValue::Inner,
+    "Parts of TCP headers that are removed from packets, or whose packets are dropped.",
+)
+.packets_only();
+
+static NORMALIZE_TABLE: TableSchema = TableSchema {
+    description: "the policy for TCP headers",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "mss",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "The largest segment (MSS) in SYN and SYN/ACK. `clear`: removed, so both ends send the smallest segments: \
+             536 bytes over IPv4, 1220 over IPv6; `drop`: such packets are dropped.",
+        ),
+        KeySchema::new(
+            "window-scale",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "Window scale (RFC 7323) in SYN and SYN/ACK. `clear`: removed, so at most 64 KiB are in flight; `drop`: \
+             such packets are dropped.",
+        ),
+        KeySchema::new(
+            "sack",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "Selective acknowledgements (RFC 2018), which SYN and SYN/ACK permit. `clear`: removed; `drop`: such \
+             packets are dropped.",
+        ),
+        KeySchema::new(
+            "timestamps",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "Timestamps (RFC 7323) in SYN and SYN/ACK. `clear`: removed, so neither end sends any later; `drop`: such \
+             packets are dropped.",
+        ),
+    ],
+};
+
+const ACTIONS: ValueKind =
+    ValueKind::Keyword(&[Keyword::new("allow"), Keyword::new("clear"), Keyword::new("drop")]);
+
+/// What becomes of a part of a TCP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeaderAction {
+    /// It stays.
+    #[default]
+    Allow,
+    /// It is removed from the packet.
+    Clear,
+    /// The packet is dropped.
+    Drop,
+}
+
+/// What a service takes of TCP headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TcpNormalization {
+    /// The largest segment.
+    pub mss: HeaderAction,
+    /// The scale of windows.
+    pub window_scale: HeaderAction,
+    /// Selective acknowledgements.
+    pub sack: HeaderAction,
+    /// Timestamps.
+    pub timestamps: HeaderAction,
+}
+
+pub fn build_normalization(section: &ConfigSection) -> TcpNormalization {
+    let action = |key: &str| match section.text(key) {
+        Some("clear") => HeaderAction::Clear,
+        Some("drop") => HeaderAction::Drop,
+        _ => HeaderAction::Allow,
+    };
+    TcpNormalization {
+        mss: action("mss"),
+        window_scale: action("window-scale"),
+        sack: action("sack"),
+        timestamps: action("timestamps"),
+    }
+}
