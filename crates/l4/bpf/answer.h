@@ -6,7 +6,7 @@
 #include "gate.h"
 #include "flow_samples.h"
 #include "nat.h"
-#include "normalize.h"
+#include "segment.h"
 
 /* Whether a record is of a connection with this server's address and port. */
 INLINE int is_record_of_server(const struct record *record, const struct addr *from, __be16 port)
@@ -94,6 +94,8 @@ INLINE int handle_server_packet(struct xdp_md *ctx, struct cursor *c, const stru
 	if (unlikely(service->normalize) && is_tcp(c)) {
 		int done = normalize(ctx, c, service->normalize);
 
+		if (done == GO_ON && needs_segment_check(c, service))
+			done = check_segment(ctx, c, service, SERVER_SEGMENT);
 		if (done != GO_ON)
 			return done;
 	}

@@ -65,7 +65,7 @@ INLINE __u32 epoch(const struct cursor *c)
 }
 
 /* What a client says of its segments, or the least that its family takes (RFC 9293 §3.7.1). */
-INLINE __u32 announced(struct xdp_md *ctx, const struct cursor *c)
+INLINE __u32 announced_mss(struct xdp_md *ctx, const struct cursor *c)
 {
 	__u32 at = option_at(ctx, c, OPTION_MSS);
 	__u8 *option = at ? bytes_at(ctx, at, L4_MASK, 4) : NULL;
@@ -128,7 +128,7 @@ GLOBAL int send_syn_cookie(struct xdp_md *ctx, struct cursor *c, const struct co
 	gauge = entry(gauges, c->service);
 	if (gauge && gauge->cookie_tick != c->tick)
 		gauge->cookie_tick = c->tick;
-	s.seq = cookie_of(k, c, c->seq, epoch(c) | mss_index(announced(ctx, c)));
+	s.seq = cookie_of(k, c, c->seq, epoch(c) | mss_index(announced_mss(ctx, c)));
 	s.ack = c->seq + 1;
 	s.mss = offered(ctx, c, service);
 	if (!reply_segment(ctx, c, &s))

@@ -89,6 +89,8 @@ INLINE int handle_client_packet(struct xdp_md *ctx, struct cursor *c, const stru
 		return end(c, PROXIED, PASS_ON);
 	}
 	done = service->method == NAT ? find_record(ctx, c, k, service) : find_or_start_flow(c, k, service);
+	if (unlikely(done == GO_ON && needs_segment_check(c, service)))
+		done = check_segment(ctx, c, service, CLIENT_SEGMENT);
 	if (unlikely(done != GO_ON))
 		return done;
 	if (unlikely(c->tcp & SYN && service->mss))
@@ -230,6 +232,8 @@ INLINE int handle_cookie_packet(struct xdp_md *ctx, struct cursor *c, const stru
 		accept_syn_cookie(ctx, c, k);
 	}
 	done = find_record(ctx, c, k, service);
+	if (done == GO_ON && needs_segment_check(c, service))
+		done = check_segment(ctx, c, service, CLIENT_SEGMENT);
 	if (done != GO_ON)
 		return done;
 	if (c->tcp & SYN && service->mss)

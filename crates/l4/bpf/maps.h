@@ -53,6 +53,7 @@ ARRAY(share_list, __u32, 65536, 0);
 ARRAY(hands, struct hand, 16384, BPF_F_MMAPABLE);
 ARRAY(records, struct record, 1 << 17, BPF_F_MMAPABLE);
 ARRAY(forward, struct bucket, 1 << 17, BPF_F_MMAPABLE);
+ARRAY(announced, struct announced, 1 << 16, 0);
 ARRAY(record_owners, struct owners, 1 << 15, BPF_F_MMAPABLE);
 ARRAY(flows, struct bucket, 1 << 16, BPF_F_MMAPABLE);
 ARRAY(flow_owners, struct owners, 1 << 16, BPF_F_MMAPABLE);

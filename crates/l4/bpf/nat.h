@@ -6,6 +6,7 @@
 
 #include "cookie.h"
 #include "learn.h"
+#include "normalize.h"
 
 #define record_state(word) ((word) & 0xff)
 #define by_cookie(word) ((word) >> 16 & RECORD_COOKIE)
@@ -116,6 +117,18 @@ INLINE void describe_client(struct xdp_md *ctx, struct cursor *c, struct record 
 	record->return_hop = next_hop_from_packet(ctx, c);
 }
 
+/* What an earlier connection's ends announced is not of the next one. */
+INLINE int forget_announced(__u32 record)
+{
+	struct announced *both = entry(announced, record / 2);
+	__u32 at = record & 1;
+
+	if (!both)
+		return 0;
+	both->client[at] = both->server[at] = 0;
+	return 1;
+}
+
 /* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
 GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
@@ -174,6 +187,8 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	}
 	if (c->marks & WITH_COOKIE)
 		middle |= RECORD_COOKIE << 8;
+	if (unlikely(action_of(service->normalize, EXCEED_MSS)) && forget_announced(index))
+		middle |= RECORD_SIZED << 8;
 	__sync_lock_test_and_set(&record->word, record_word(c->tick + time_of(service, state), middle, state));
 	count_flow(c, 0);
 	if (state == EMBRYONIC)

@@ -11,6 +11,8 @@
 #define OPTION_BYTES 10
 /* The action of each option. */
 #define OPTIONS_POLICY 0xff
+/* The actions of reserved bits and the urgent flag. */
+#define FLAGS_POLICY 0xf00
 
 INLINE __u32 action_of(__u32 policy, __u32 field)
 {
@@ -109,6 +111,63 @@ static long sieve_step(__u32 i, void *context)
 	return 0;
 }
 
+/* Bytes of data in a segment. */
+INLINE __u32 data_bytes(const struct cursor *c)
+{
+	return c->length - (c->l4 - c->l3) - c->tcp_size;
+}
+
+/* The word of the header with length, reserved bits and flags, and where the urgent pointer is. */
+#define FLAGS_AT 12
+#define URGENT_AT 18
+#define RESERVED_FLAGS bpf_htons(0x0e00)
+#define URGENT_FLAG bpf_htons(0x0020)
+
+/* Reserved bits and the urgent flag of a segment. */
+INLINE int sift_flags(struct xdp_md *ctx, struct cursor *c, __u32 policy)
+{
+	__u32 reserved = action_of(policy, RESERVED_BITS), urgent = action_of(policy, URGENT);
+	__be16 *word = bytes_at(ctx, c->l4 + FLAGS_AT, L4_MASK, 2), *pointer, old, gone = 0;
+	struct tcphdr *tcp;
+	__u64 change;
+	int partial;
+
+	if (!word)
+		return drop(c, TOO_SHORT);
+	old = *word;
+	if (reserved && old & RESERVED_FLAGS) {
+		if (reserved == TCP_DROP)
+			return drop(c, RESERVED_BITS_REFUSED);
+		gone |= RESERVED_FLAGS;
+	}
+	if (urgent && old & URGENT_FLAG) {
+		if (urgent == TCP_DROP)
+			return drop(c, URGENT_REFUSED);
+		gone |= URGENT_FLAG;
+	}
+	if (likely(!gone))
+		return GO_ON;
+	partial = is_partial(ctx, c);
+	word = bytes_at(ctx, c->l4 + FLAGS_AT, L4_MASK, 2);
+	pointer = bytes_at(ctx, c->l4 + URGENT_AT, L4_MASK, 2);
+	tcp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*tcp));
+	if (!word || !pointer || !tcp)
+		return drop(c, TOO_SHORT);
+	*word = old & ~gone;
+	change = swapped16(0, old, old & ~gone);
+	if (gone & RESERVED_FLAGS)
+		count_cleared(c, RESERVED_BITS);
+	if (gone & URGENT_FLAG) {
+		count_cleared(c, URGENT);
+		change = swapped16(change, *pointer, 0);
+		*pointer = 0;
+	}
+	/* A device sums it later. */
+	if (!partial)
+		tcp->check = adjusted(tcp->check, change);
+	return GO_ON;
+}
+
 /* Options of a SYN or SYN/ACK. */
 INLINE int sift_options(struct xdp_md *ctx, struct cursor *c, __u32 policy)
 {
@@ -137,9 +196,20 @@ INLINE int sift_options(struct xdp_md *ctx, struct cursor *c, __u32 policy)
 /* A TCP packet of a service that does not take all. Ends the walk, or goes on. */
 GLOBAL int normalize(struct xdp_md *ctx, struct cursor *c, __u32 policy)
 {
+	int done;
+
 	if (!c)
 		return XDP_DROP;
-	if (c->tcp & SYN && policy & OPTIONS_POLICY && c->tcp_size > 20)
+	if (policy & FLAGS_POLICY) {
+		done = sift_flags(ctx, c, policy);
+		if (done != GO_ON)
+			return done;
+	}
+	if (likely(!(c->tcp & SYN)))
+		return GO_ON;
+	if (action_of(policy, SYN_DATA) == TCP_DROP && data_bytes(c))
+		return drop(c, SYN_DATA_REFUSED);
+	if (policy & OPTIONS_POLICY && c->tcp_size > 20)
 		return sift_options(ctx, c, policy);
 	return GO_ON;
 }

@@ -11,8 +11,8 @@ use model::config::{
 };
 
 use crate::abi::{
-    self, Bucket, Fragment, Gauge, Hand, NextHop, Owners, Record, Rule, Server, ServerCount,
-    ServiceCount, Share, Source, SourceUse, Used,
+    self, Announced, Bucket, Fragment, Gauge, Hand, NextHop, Owners, Record, Rule, Server,
+    ServerCount, ServiceCount, Share, Source, SourceUse, Used,
 };
 use crate::plan::schedule::{TURNS, level_length};
 
@@ -27,10 +27,13 @@ const RECORD_SLOTS: u32 = 4;
 const SLOT: u64 = (Bucket::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
 const OWNER: u64 = (Owners::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
 
+/// Bytes of what both ends of a `nat` connection announced.
+const SEGMENTS: u64 = (Announced::SIZE / 2) as u64;
+
 /// Bytes of a `mac` or `tunnel` connection, before the tables are rounded up to powers of two.
 pub const FLOW_BYTES: u64 = FLOW_SLOTS as u64 * (SLOT + OWNER);
 /// Bytes of a `nat` connection, before the tables are rounded up.
-pub const RECORD_BYTES: u64 = Record::SIZE as u64 + OWNER + RECORD_SLOTS as u64 * SLOT;
+pub const RECORD_BYTES: u64 = Record::SIZE as u64 + OWNER + SEGMENTS + RECORD_SLOTS as u64 * SLOT;
 
 /// How many connections and clients the tables hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +171,7 @@ impl TableSizes {
             array("forward", bucket_count(self.records, RECORD_SLOTS), Bucket::SIZE),
             array("records", records, Record::SIZE),
             array("record_owners", records.div_ceil(abi::WAYS_IN_BUCKET), Owners::SIZE),
+            array("announced", records.div_ceil(2), Announced::SIZE),
             array("sticky", sticky, Bucket::SIZE),
             array("flows_changed", bitmap_words(flows * abi::WAYS_IN_BUCKET), u64::SIZE),
             array("records_changed", bitmap_words(records), u64::SIZE),
@@ -316,7 +320,7 @@ mod tests {
         let bits = u64::from(FLOW_SLOTS) << 18 >> 3;
         assert_eq!(of(1 << 19, 1 << 17) - less, (FLOW_BYTES << 18) + bits);
         assert_eq!(of(1 << 18, 1 << 18) - less, (RECORD_BYTES << 17) + (1 << 17 >> 3));
-        assert_eq!((FLOW_BYTES, RECORD_BYTES), (40, 132));
+        assert_eq!((FLOW_BYTES, RECORD_BYTES), (40, 136));
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! `normalize`: TCP options that a service clears are not agreed on by real hosts, and refused ones are counted.
+//! `normalize`: TCP options that a service clears are not agreed on by real hosts; what it refuses is dropped and counted.
 
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use lab::net::{SiteLayout, SysctlSetting};
+use rustix::net::{AddressFamily, SendFlags, SocketType};
 use tests::e2e::cli_environment::run_command;
 use tests::e2e::packet_balancer::{BOTH, IpVersion, ready};
 use tests::e2e::tools::program;
@@ -103,6 +105,92 @@ fn packets_with_a_refused_option_are_dropped_and_counted() {
         permit_sack(&world, "0");
         assert_eq!(agreed(&world, version), ["ts", "wscale"], "{version:?}");
         permit_sack(&world, "1");
+    }
+    world.is_balanced();
+}
+
+const STRICT: ForwardMethodCase = ForwardMethodCase {
+    forward: "nat",
+    service: "normalize = { reserved-bits = \"drop\", urgent = \"clear\", syn-data = \"drop\", exceed-mss = \"drop\" }\n",
+};
+const URGENT: ForwardMethodCase =
+    ForwardMethodCase { forward: "nat", service: "normalize = { urgent = \"drop\" }\n" };
+
+/// Sends a request whose last byte is urgent, and returns the first line of the response.
+fn request_with_urgent_byte(world: &PacketTopology, version: IpVersion) -> std::io::Result<String> {
+    let mut open = connect(world, version.service(), Duration::from_secs(20))?;
+    open.set_read_timeout(Some(Duration::from_secs(2)))?;
+    open.write_all(b"GET / HTTP/1.0\r\n\r")?;
+    rustix::net::send(&open, b"\n", SendFlags::OOB)?;
+    let mut line = String::new();
+    BufReader::new(open).read_line(&mut line)?;
+    Ok(line)
+}
+
+// Rows: C07
+#[test]
+fn strict_headers_pass_real_traffic_and_clear_the_urgent_flag() {
+    if !ready() {
+        return;
+    }
+    let mut world =
+        PacketTopology::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, "");
+    for version in BOTH {
+        // A server reads no urgent byte in line, so its request does not end.
+        assert!(request_with_urgent_byte(&world, version).is_err(), "{version:?}");
+    }
+    world.forward_by(STRICT);
+    for version in BOTH {
+        let line = request_with_urgent_byte(&world, version).unwrap();
+        assert!(line.contains(" 200 "), "{version:?}: {line}");
+        wait::until("it is counted", || removals(&world, version) == ["urgent"]);
+        world.downloads(version);
+        world.uploads(version, &format!("strict-{version:?}"));
+    }
+    for name in ["mss-exceeded", "reserved-bits-refused"] {
+        assert_eq!(count(&world, name), 0, "{name}: {}", world.failure_report());
+    }
+    world.forward_by(URGENT);
+    let before = count(&world, "urgent-refused");
+    assert!(request_with_urgent_byte(&world, IpVersion::V4).is_err());
+    wait::until("it is counted", || count(&world, "urgent-refused") > before);
+    world.is_balanced();
+}
+
+/// Opens a connection with the request in its SYN (`MSG_FASTOPEN`), and returns the first line of the response.
+fn request_in_a_syn(world: &PacketTopology, version: IpVersion) -> std::io::Result<String> {
+    let to = version.service();
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let fast_open = SendFlags::from_bits_retain(0x2000_0000);
+    let opened = world.plane.site.client.run_inside(|| {
+        let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+        rustix::net::sendto(&socket, b"GET / HTTP/1.0\r\n\r\n", fast_open, &to)?;
+        Ok::<TcpStream, rustix::io::Errno>(socket.into())
+    });
+    let open = opened.unwrap()?;
+    open.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let mut line = String::new();
+    BufReader::new(open).read_line(&mut line)?;
+    Ok(line)
+}
+
+// Rows: C07
+/// TCP Fast Open without a cookie: the data is in the SYN, and in the next SYN it is not.
+#[test]
+fn data_in_a_syn_is_dropped_and_its_client_served() {
+    if !ready() {
+        return;
+    }
+    let mut world =
+        PacketTopology::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, "");
+    world.forward_by(STRICT);
+    let setting = SysctlSetting { path: "net/ipv4/tcp_fastopen", value: "5" };
+    world.plane.site.client.write_sysctls(&[setting]).unwrap();
+    for version in BOTH {
+        let before = count(&world, "syn-data-refused");
+        let line = request_in_a_syn(&world, version).unwrap();
+        assert!(line.contains(" 200 "), "{version:?}: {line}\n{}", world.failure_report());
+        wait::until("it is counted", || count(&world, "syn-data-refused") > before);
     }
     world.is_balanced();
 }

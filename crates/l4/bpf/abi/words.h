@@ -128,6 +128,14 @@ enum outcome {
 	OPTION_REFUSED = 36,
 	/// Dropped: a TCP option is malformed, and the service looks at options.
 	OPTION_MALFORMED = 37,
+	/// Dropped: has reserved bits of TCP, and the service takes none.
+	RESERVED_BITS_REFUSED = 38,
+	/// Dropped: has the urgent flag, and the service does not take it.
+	URGENT_REFUSED = 39,
+	/// Dropped: a SYN with data, and the service takes none.
+	SYN_DATA_REFUSED = 40,
+	/// Dropped: a segment with more data than its receiver announced.
+	MSS_EXCEEDED = 41,
 	/// Dropped: a later fragment whose first one was not seen.
 	FRAGMENT_UNKNOWN = 48,
 	/// Handed to this host: not for a service.
@@ -222,6 +230,14 @@ enum tcp_field {
 	SACK = 2,
 	/// Timestamps (RFC 7323 section 3).
 	TIMESTAMPS = 3,
+	/// Reserved bits (RFC 9293 section 3.1), without that of accurate ECN (RFC 9768).
+	RESERVED_BITS = 4,
+	/// The urgent flag, with its pointer.
+	URGENT = 5,
+	/// Data in a SYN; it stays or the packet is dropped.
+	SYN_DATA = 6,
+	/// More data in a segment than its receiver announced; it stays or the packet is dropped. `nat` alone.
+	EXCEED_MSS = 7,
 };
 
 /// What becomes of such a part.
@@ -323,6 +339,8 @@ enum event {
 #define RECORD_OWNED 1
 /// `record.word`, bits 16 to 31: the connection began with a SYN cookie.
 #define RECORD_COOKIE 2
+/// `record.word`, bits 16 to 31: the record's entry in `announced` is of this connection.
+#define RECORD_SIZED 4
 
 /// `share.flags`: the client's address is kept; ports are not changed.
 #define SHARE_CLIENT 1

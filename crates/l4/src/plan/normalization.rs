@@ -6,12 +6,17 @@ use crate::abi::{TcpAction, TcpField};
 
 /// The action of each field, two bits each; 0 if every field stays.
 pub fn normalization_policy(normalize: &TcpNormalization) -> u32 {
-    let TcpNormalization { mss, window_scale, sack, timestamps } = *normalize;
+    let TcpNormalization { mss, window_scale, sack, timestamps, .. } = *normalize;
+    let dropped = |drops| if drops { HeaderAction::Drop } else { HeaderAction::Allow };
     let fields = [
         (TcpField::Mss, mss),
         (TcpField::WindowScale, window_scale),
         (TcpField::Sack, sack),
         (TcpField::Timestamps, timestamps),
+        (TcpField::ReservedBits, normalize.reserved_bits),
+        (TcpField::Urgent, normalize.urgent),
+        (TcpField::SynData, dropped(normalize.drops_syn_data)),
+        (TcpField::ExceedMss, dropped(normalize.drops_exceeding_segments)),
     ];
     fields.into_iter().fold(0, |policy, (field, action)| {
         let action = match action {
@@ -33,8 +38,9 @@ mod tests {
         let some = TcpNormalization {
             mss: HeaderAction::Drop,
             timestamps: HeaderAction::Clear,
+            drops_syn_data: true,
             ..TcpNormalization::default()
         };
-        assert_eq!(normalization_policy(&some), 0b0100_0010);
+        assert_eq!(normalization_policy(&some), 0b10_0000_0100_0010);
     }
 }

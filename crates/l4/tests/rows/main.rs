@@ -26,6 +26,7 @@ mod oversized;
 mod packet;
 mod reading;
 mod replica;
+mod segments;
 mod shared;
 mod shifted;
 mod sources;

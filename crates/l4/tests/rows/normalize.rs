@@ -2,7 +2,7 @@
 
 use l4::abi::{Method, Outcome, TcpAction, TcpField};
 
-use super::packet::{ACK, SYN, TestPacket, read_ip, tcp};
+use super::packet::{ACK, SYN, TestPacket, URG, read_ip, tcp};
 use super::usual::{ENDS, both};
 use super::world::{DROP, DatapathTestbed, TX};
 
@@ -10,7 +10,7 @@ use super::world::{DROP, DatapathTestbed, TX};
 pub const USUAL: [u8; 20] = [2, 4, 5, 180, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
 
 const CLEAR: TcpAction = TcpAction::TcpClear;
-const REFUSE: TcpAction = TcpAction::TcpDrop;
+pub const REFUSE: TcpAction = TcpAction::TcpDrop;
 
 /// What becomes of the options of a SYN.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn options_of(frame: &[u8]) -> Vec<u8> {
     transport[20..usize::from(transport[12] >> 4) * 4].to_vec()
 }
 
-fn set_policy(world: &DatapathTestbed, policy: u32) {
+pub fn set_policy(world: &DatapathTestbed, policy: u32) {
     (0..2).for_each(|index| world.change_service(index, |service| service.normalize = policy));
 }
 
@@ -213,4 +213,74 @@ fn any_options_end_as_the_model_says() {
         }
     }
     assert!(ends.iter().all(|count| *count > 200), "{ends:?}");
+}
+
+/// Length, reserved bits and flags, and the urgent pointer of a frame whose checksums are right.
+fn flags_and_pointer(frame: &[u8]) -> [u8; 4] {
+    let transport = read_ip(&frame[14..]).transport;
+    [transport[12], transport[13], transport[18], transport[19]]
+}
+
+// Rows: C07
+#[test]
+fn reserved_bits_and_the_urgent_flag_are_cleared_in_any_segment() {
+    let Some(world) = both(Method::Mac) else { return };
+    let rows = [
+        ("nothing", vec![], [0x5f, ACK | URG, 1, 2]),
+        (
+            "reserved bits, not that of accurate ECN",
+            vec![(TcpField::ReservedBits, CLEAR)],
+            [0x51, ACK | URG, 1, 2],
+        ),
+        ("the urgent flag and its pointer", vec![(TcpField::Urgent, CLEAR)], [0x5f, ACK, 0, 0]),
+        (
+            "both",
+            vec![(TcpField::ReservedBits, CLEAR), (TcpField::Urgent, CLEAR)],
+            [0x51, ACK, 0, 0],
+        ),
+    ];
+    for (index, port) in [(0, 8_000), (1, 8_001)] {
+        for (text, actions, want) in &rows {
+            set_policy(&world, policy(actions));
+            let before: Vec<u64> =
+                actions.iter().map(|(field, _)| cleared(&world, index, *field)).collect();
+            let packet = TestPacket {
+                flags: ACK | URG,
+                reserved: 0x0f,
+                urgent: 0x0102,
+                ..syn(index as usize, port, &[])
+            };
+            assert_eq!(flags_and_pointer(&world.forwarded(text, &packet)), *want, "{text}");
+            let plain = TestPacket { flags: ACK, ..syn(index as usize, port, &[]) };
+            world.forwarded(text, &plain);
+            let after: Vec<u64> =
+                actions.iter().map(|(field, _)| cleared(&world, index, *field)).collect();
+            assert!(before.iter().zip(&after).all(|(old, new)| old + 1 == *new), "{text}");
+        }
+    }
+}
+
+// Rows: C07
+#[test]
+fn reserved_bits_urgent_flags_and_data_in_a_syn_are_refused_by_name() {
+    let Some(world) = both(Method::Mac) else { return };
+    let open = syn(0, 9_000, &[]);
+    let empty = TestPacket { payload: Vec::new(), ..open.clone() };
+    let rows = [
+        (
+            TcpField::ReservedBits,
+            TestPacket { reserved: 2, ..open.clone() },
+            Outcome::ReservedBitsRefused,
+        ),
+        (TcpField::Urgent, TestPacket { flags: ACK | URG, ..open.clone() }, Outcome::UrgentRefused),
+        (TcpField::SynData, open.clone(), Outcome::SynDataRefused),
+    ];
+    for (field, packet, outcome) in rows {
+        set_policy(&world, policy(&[(field, REFUSE)]));
+        world.expect(field.name(), &packet.bytes(), outcome, DROP);
+        world.forwarded(field.name(), &empty);
+        world.forwarded("data after the SYN", &TestPacket { flags: ACK, ..open.clone() });
+        let ecn = TestPacket { reserved: 1, ..empty.clone() };
+        world.forwarded("accurate ECN", &ecn);
+    }
 }

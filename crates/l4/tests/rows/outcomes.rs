@@ -3,7 +3,7 @@
 use l4::abi::{self, GuardKey, GuardValue, Method, Outcome, Rule};
 
 use super::errors::icmp;
-use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, tcp, udp};
+use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, URG, tcp, udp};
 use super::usual::{ENDS, both, syn};
 use super::world::{DROP, DatapathTestbed, PASS, TX, mapped};
 
@@ -60,7 +60,11 @@ fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
         | Outcome::NoFlow
         | Outcome::Proxied
         | Outcome::OptionRefused
-        | Outcome::OptionMalformed => at_a_service(outcome, index, client, vip),
+        | Outcome::OptionMalformed
+        | Outcome::ReservedBitsRefused
+        | Outcome::UrgentRefused
+        | Outcome::SynDataRefused => at_a_service(outcome, index, client, vip),
+        Outcome::MssExceeded => super::segments::reach(index as usize),
         Outcome::CookieSent | Outcome::CookieAnswered => {
             super::cookies::reach(outcome, index as usize)
         }
@@ -278,6 +282,18 @@ fn at_a_service(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option
             world.plane.rules.set(&3, &rule).unwrap();
             world.change_service(index, |one| (one.rule_first, one.rule_count) = (3, 1));
             ends(&world, outcome, &packet.bytes(), DROP);
+        }
+        Outcome::ReservedBitsRefused | Outcome::UrgentRefused | Outcome::SynDataRefused => {
+            let fields = [
+                (Outcome::ReservedBitsRefused, abi::TcpField::ReservedBits),
+                (Outcome::UrgentRefused, abi::TcpField::Urgent),
+                (Outcome::SynDataRefused, abi::TcpField::SynData),
+            ];
+            let (_, field) = fields.into_iter().find(|(of, _)| *of == outcome)?;
+            let policy = super::normalize::policy(&[(field, abi::TcpAction::TcpDrop)]);
+            world.change_service(index, |one| one.normalize = policy);
+            let set = TestPacket { reserved: 0x0e, flags: SYN | URG, ..packet };
+            ends(&world, outcome, &set.bytes(), DROP);
         }
         Outcome::NoFlow => ends(&world, outcome, &tcp(client, vip, ACK).bytes(), DROP),
         Outcome::OptionRefused | Outcome::OptionMalformed => {

@@ -8,6 +8,7 @@ pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
 pub const ACK: u8 = 16;
+pub const URG: u8 = 32;
 
 /// The link addresses of the sender and of us.
 pub const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -38,6 +39,10 @@ pub struct TestPacket {
     pub ack: u32,
     pub window: u16,
     pub tcp_options: Vec<u8>,
+    /// The four bits behind the length of the header.
+    pub reserved: u8,
+    /// The urgent pointer.
+    pub urgent: u16,
     /// No UDP checksum (IPv4).
     pub unsummed: bool,
     pub payload: Vec<u8>,
@@ -68,6 +73,8 @@ pub fn tcp(src: &str, dst: &str, flags: u8) -> TestPacket {
         ack: 2000,
         window: 0x2000,
         tcp_options: Vec::new(),
+        reserved: 0,
+        urgent: 0,
         unsummed: false,
         payload: b"hello".to_vec(),
     }
@@ -157,9 +164,10 @@ impl TestPacket {
                 out.extend(self.seq.to_be_bytes());
                 out.extend(self.ack.to_be_bytes());
                 let words = 5 + self.tcp_options.len() / 4;
-                out.extend([(words << 4) as u8, self.flags]);
+                out.extend([(words << 4) as u8 | self.reserved, self.flags]);
                 out.extend(self.window.to_be_bytes());
-                out.extend([0; 4]);
+                out.extend([0; 2]);
+                out.extend(self.urgent.to_be_bytes());
                 out.extend(&self.tcp_options);
                 16
             }

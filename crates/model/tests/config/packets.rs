@@ -118,6 +118,20 @@ fn mistakes_are_reported_with_their_remedy() {
             "service.s.normalize",
             "TCP",
         ),
+        (
+            "mac",
+            "normalize = { exceed-mss = \"drop\" }",
+            "",
+            "service.s.normalize.exceed-mss",
+            "belongs to `forward = \"nat\"`",
+        ),
+        (
+            "nat",
+            "normalize = { syn-data = \"clear\" }",
+            "",
+            "service.s.normalize.syn-data",
+            "not a word",
+        ),
         ("tcp", "normalize = { sack = \"drop\" }", "", "service.s.normalize", "packet forwarding"),
         ("nat", "tunnel = \"gue\"", "", "service.s.tunnel", "belongs to `forward = \"tunnel\"`"),
         (

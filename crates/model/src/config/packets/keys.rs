@@ -37,7 +37,7 @@ pub static PACKETS: TableSchema = TableSchema {
             ValueKind::count(1_024, 67_108_864),
             DefaultValue::count(1_048_576),
             "Size of the connection tables, for direct server return and for `nat` each. Memory is allocated at once, \
-             about 40 bytes for each flow of the first and 132 for each of the second, up to twice that because of \
+             about 40 bytes for each flow of the first and 136 for each of the second, up to twice that because of \
              rounding up to a power of two; a change creates new tables.",
         ),
         KeySchema::new(

@@ -46,9 +46,38 @@ static NORMALIZE_TABLE: TableSchema = TableSchema {
             "Timestamps (RFC 7323) in SYN and SYN/ACK. `clear`: removed, so neither end sends any later; `drop`: such \
              packets are dropped.",
         ),
+        KeySchema::new(
+            "reserved-bits",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "Reserved bits of the header (RFC 9293), without the bit of accurate ECN. `clear`: set to zero; `drop`: such \
+             packets are dropped.",
+        ),
+        KeySchema::new(
+            "urgent",
+            ACTIONS,
+            DefaultValue::keyword("allow"),
+            "The urgent flag. `clear`: flag and pointer are set to zero, so the receiver reads urgent data in line; \
+             `drop`: such packets are dropped.",
+        ),
+        KeySchema::new(
+            "syn-data",
+            DROPPING,
+            DefaultValue::keyword("allow"),
+            "Data in SYN packets, as TCP Fast Open (RFC 7413) sends it. `drop`: such packets are dropped; clients of \
+             TCP Fast Open then repeat the SYN without data.",
+        ),
+        KeySchema::new(
+            "exceed-mss",
+            DROPPING,
+            DefaultValue::keyword("allow"),
+            "`nat`: segments with more data than their receiver announced (MSS). `drop`: such packets are dropped, \
+             where packets are taken in the driver (native XDP).",
+        ),
     ],
 };
 
+const DROPPING: ValueKind = ValueKind::Keyword(&[Keyword::new("allow"), Keyword::new("drop")]);
 const ACTIONS: ValueKind =
     ValueKind::Keyword(&[Keyword::new("allow"), Keyword::new("clear"), Keyword::new("drop")]);
 
@@ -77,6 +106,14 @@ pub struct TcpNormalization {
     pub sack: HeaderAction,
     /// Timestamps.
     pub timestamps: HeaderAction,
+    /// Reserved bits.
+    pub reserved_bits: HeaderAction,
+    /// The urgent flag.
+    pub urgent: HeaderAction,
+    /// A SYN with data is dropped.
+    pub drops_syn_data: bool,
+    /// A segment with more data than its receiver announced is dropped.
+    pub drops_exceeding_segments: bool,
 }
 
 pub fn build_normalization(section: &ConfigSection) -> TcpNormalization {
@@ -90,5 +127,9 @@ pub fn build_normalization(section: &ConfigSection) -> TcpNormalization {
         window_scale: action("window-scale"),
         sack: action("sack"),
         timestamps: action("timestamps"),
+        reserved_bits: action("reserved-bits"),
+        urgent: action("urgent"),
+        drops_syn_data: action("syn-data") == HeaderAction::Drop,
+        drops_exceeding_segments: action("exceed-mss") == HeaderAction::Drop,
     }
 }

@@ -77,6 +77,12 @@ fn verify_method_keys(
         "nat",
         "answers go from the server to the client directly and are never seen here",
     );
+    let normalize = service.table("normalize").filter(|_| method != "nat");
+    if let Some(table) = normalize.filter(|table| table.text("exceed-mss") == Some("drop")) {
+        let message = "`exceed-mss` belongs to `forward = \"nat\"`: what servers announce to clients is never seen here";
+        let place = table.span_of("exceed-mss");
+        sink.error(place, &format!("{path}.normalize.exceed-mss"), FindingDetails::new(message));
+    }
     if service.is_written("normalize") && !service.keywords("protocol").contains(&"tcp") {
         let message = "`normalize` acts on TCP headers, and `protocol` has no `tcp`";
         let place = service.span_of("normalize");
