@@ -8,6 +8,7 @@
 
 #include "abi/words.h"
 #include "abi/shapes.h"
+#include "abi/announced.h"
 #include "abi/counts.h"
 #include "abi/flow_samples.h"
 

@@ -12,7 +12,7 @@ use std::{env, fs};
 use libbpf_cargo::SkeletonBuilder;
 
 const PROGRAMS: [&str; 2] = ["lb", "decap"];
-const HEADERS: [&str; 4] = ["words", "shapes", "counts", "flow_samples"];
+const HEADERS: [&str; 5] = ["words", "shapes", "announced", "counts", "flow_samples"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);

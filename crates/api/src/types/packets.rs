@@ -159,9 +159,9 @@ pub struct PacketService {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeaderRemoval {
-    /// The key of `normalize`.
+    /// The key of `normalize` that removed it.
     pub field: String,
-    /// How often.
+    /// How often it was removed.
     pub count: Counter,
 }
 

@@ -277,12 +277,6 @@ struct record {
 	__u32 return_hop;
 };
 
-/// Value of `announced`: the largest segments that both ends of two records announced; 0: not known.
-struct announced {
-	__u16 client[2];
-	__u16 server[2];
-};
-
 /// Value of `flows`, `forward`, `sticky` and `per_client`: a bucket of entries, one cache line.
 /// An entry's `word` is `deadline (24 bits) << 40 | tag (8) << 32 | state (4) << 28 | server (28)`; in `forward` the
 /// low 32 bits are the record, in `per_client` how many connections a client has.

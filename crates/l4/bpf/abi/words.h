@@ -242,7 +242,7 @@ enum tcp_field {
 
 /// What becomes of such a part.
 enum tcp_action {
-	/// It stays.
+	/// It stays in the packet.
 	TCP_ALLOW = 0,
 	/// It is taken out of the packet.
 	TCP_CLEAR = 1,

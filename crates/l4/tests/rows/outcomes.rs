@@ -15,7 +15,8 @@ struct OutcomePlanes {
 
 /// Sends a packet that reaches the outcome, in the IP family of `index`. `None` if the test may not load programs.
 fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
-    let (client, vip) = ENDS[index as usize];
+    let at = index as usize;
+    let (client, vip) = ENDS[at];
     // Each outcome has its own client port.
     let client = &client.replace(":4000", &format!(":{}", 4_000 + outcome as u32));
     match outcome {
@@ -39,8 +40,6 @@ fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
         | Outcome::TableFull
         | Outcome::ResetSent
         | Outcome::NoHeadroom => at_a_server(outcome, index, client, vip),
-        // The kernel refuses to shrink a packet only when it has fewer bytes than were just read from it.
-        Outcome::ResizeFailed => Some(()),
         Outcome::Denied
         | Outcome::Banned
         | Outcome::SynRate
@@ -64,14 +63,13 @@ fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
         | Outcome::ReservedBitsRefused
         | Outcome::UrgentRefused
         | Outcome::SynDataRefused => at_a_service(outcome, index, client, vip),
-        Outcome::MssExceeded => super::segments::reach(index as usize),
-        Outcome::CookieSent | Outcome::CookieAnswered => {
-            super::cookies::reach(outcome, index as usize)
-        }
+        Outcome::MssExceeded => super::segments::reach(at),
+        Outcome::CookieSent | Outcome::CookieAnswered => super::cookies::reach(outcome, at),
         // Only IPv4 has packets that others may cut.
         Outcome::Fragmented if index == 0 => super::oversized::reach(),
-        Outcome::Fragmented => Some(()),
-        Outcome::GateShut => super::gate::reach(index as usize),
+        // The kernel refuses to shrink a packet only when it has fewer bytes than were just read from it.
+        Outcome::Fragmented | Outcome::ResizeFailed => Some(()),
+        Outcome::GateShut => super::gate::reach(at),
         Outcome::FragmentUnknown
         | Outcome::NotOurs
         | Outcome::NotIp

@@ -110,29 +110,6 @@ fn mistakes_are_reported_with_their_remedy() {
         ),
         ("mac", "socket = { nodelay = true }", "", "service.s.socket", "proxied services"),
         ("mac", "mss-clamp = 1400", "", "service.s.mss-clamp", "belongs to `forward = \"nat\"`"),
-        ("nat", "normalize = { sack = \"no\" }", "", "service.s.normalize.sack", "not a word"),
-        (
-            "mac",
-            "protocol = \"udp\"\nnormalize = { sack = \"drop\" }",
-            "",
-            "service.s.normalize",
-            "TCP",
-        ),
-        (
-            "mac",
-            "normalize = { exceed-mss = \"drop\" }",
-            "",
-            "service.s.normalize.exceed-mss",
-            "belongs to `forward = \"nat\"`",
-        ),
-        (
-            "nat",
-            "normalize = { syn-data = \"clear\" }",
-            "",
-            "service.s.normalize.syn-data",
-            "not a word",
-        ),
-        ("tcp", "normalize = { sack = \"drop\" }", "", "service.s.normalize", "packet forwarding"),
         ("nat", "tunnel = \"gue\"", "", "service.s.tunnel", "belongs to `forward = \"tunnel\"`"),
         (
             "mac",
@@ -169,10 +146,46 @@ fn mistakes_are_reported_with_their_remedy() {
         ("mac", "", "balance = \"random\"", "pool.p.balance", "more than packets show"),
     ];
     for (forward, service, pool, key, says) in rows {
-        let text = file(forward, service, pool);
-        let errors = errors(&text);
-        let hit = errors.iter().any(|error| error.key == key && error.message.contains(says));
-        assert!(hit, "{key}: {says}\n{errors:#?}\nin:\n{text}");
+        is_reported(&file(forward, service, pool), key, says);
+    }
+}
+
+/// A file has an error of this key with this part of a message.
+fn is_reported(text: &str, key: &str, says: &str) {
+    let errors = errors(text);
+    let hit = errors.iter().any(|error| error.key == key && error.message.contains(says));
+    assert!(hit, "{key}: {says}\n{errors:#?}\nin:\n{text}");
+}
+
+#[test]
+fn mistakes_in_normalization_are_reported() {
+    let rows = [
+        ("nat", "normalize = { sack = \"no\" }", "", "service.s.normalize.sack", "not a word"),
+        (
+            "mac",
+            "protocol = \"udp\"\nnormalize = { sack = \"drop\" }",
+            "",
+            "service.s.normalize",
+            "TCP",
+        ),
+        (
+            "mac",
+            "normalize = { exceed-mss = \"drop\" }",
+            "",
+            "service.s.normalize.exceed-mss",
+            "belongs to `forward = \"nat\"`",
+        ),
+        (
+            "nat",
+            "normalize = { syn-data = \"clear\" }",
+            "",
+            "service.s.normalize.syn-data",
+            "not a word",
+        ),
+        ("tcp", "normalize = { sack = \"drop\" }", "", "service.s.normalize", "packet forwarding"),
+    ];
+    for (forward, service, pool, key, says) in rows {
+        is_reported(&file(forward, service, pool), key, says);
     }
 }
 

@@ -85,12 +85,12 @@ const ACTIONS: ValueKind =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeaderAction {
-    /// It stays.
+    /// It stays in the packet.
     #[default]
     Allow,
     /// It is removed from the packet.
     Clear,
-    /// The packet is dropped.
+    /// The whole packet is dropped.
     Drop,
 }
 
@@ -98,17 +98,17 @@ pub enum HeaderAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TcpNormalization {
-    /// The largest segment.
+    /// The largest segment (MSS) of an end.
     pub mss: HeaderAction,
-    /// The scale of windows.
+    /// The scale of windows (RFC 7323).
     pub window_scale: HeaderAction,
-    /// Selective acknowledgements.
+    /// Selective acknowledgements (RFC 2018).
     pub sack: HeaderAction,
-    /// Timestamps.
+    /// Timestamps of segments (RFC 7323).
     pub timestamps: HeaderAction,
-    /// Reserved bits.
+    /// Reserved bits of the header.
     pub reserved_bits: HeaderAction,
-    /// The urgent flag.
+    /// The urgent flag and its pointer.
     pub urgent: HeaderAction,
     /// A SYN with data is dropped.
     pub drops_syn_data: bool,
