@@ -16,34 +16,34 @@ use crate::outcome::{
 };
 use crate::show::screen;
 
-/// Activate a configuration; what did not change is not touched.
+/// Activate a configuration; unchanged objects are not touched.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard apply steelyard.toml
-  steelyard apply --if-generation 7 steelyard.toml   refuse if somebody else applied meanwhile
+  steelyard apply --if-generation 7 steelyard.toml   rejected if somebody else changed it meanwhile
   generate-config | steelyard apply -                from standard input
-  steelyard apply --save new.toml                    and write it into the daemon's file
-  steelyard apply --pair lb2.example new.toml        on both members that share an address, or on neither
+  steelyard apply --save new.toml                    also write it into the daemon's file
+  steelyard apply --pair lb2.example new.toml        on both members of a pair, or on neither
 
-A configuration with mistakes is refused whole, and every mistake is listed as by `steelyard check`.
+A configuration with mistakes is rejected as a whole, and every mistake is listed as by `steelyard check`.
 
 With --pair the other member gets what both have in common (services, pools, zones, names, and numbers, intervals and
-addresses of shared groups) and keeps what is its own. --ca, --pin, --token-file and so on are then about it; with
---remote as well, what is known of it stands in the client's file.
+addresses of shared groups) and keeps its own settings. --ca, --pin, --token-file and so on then apply to
+the other member. With --remote too, they come from the client's file.
 
-Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone, 4 done, and the
-daemon could not keep it on its disk.")]
+Exit codes: 0 done, 1 rejected, 2 unreadable, or no daemon, 3 with --pair: only one member may have it, 4
+done, but the daemon could not save it to disk.")]
 pub struct ApplyArgs {
     #[command(flatten)]
     config: NamedConfigArgs,
-    /// Only if this generation is active.
+    /// Only if this generation is active; otherwise reject the change.
     #[arg(long, value_name = "N")]
     pub if_generation: Option<u64>,
-    /// On both members, or on neither: where the other one's API is, named as for --remote.
+    /// Activate on both members, or on neither: the API of the other member, as for --remote.
     #[arg(long, value_name = "HOST")]
     pair: Option<String>,
-    /// With --pair: although the other member has what this one does not; it is written over.
+    /// With --pair: overwrite what only the other member has.
     #[arg(long = "overwrite-peer", requires = "pair")]
     level: bool,
     #[command(flatten)]

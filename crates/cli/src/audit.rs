@@ -13,18 +13,19 @@ use crate::show::table::{TextCell, TextTable, left, right};
 use crate::show::unit::moment;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
-/// Show who changed what, when, and from what to what.
+/// Show who changed what and when, with old and new values.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard audit                         everything that is kept
+  steelyard audit                         all stored records
   steelyard audit --since 2h
   steelyard audit --since 10m --watch     again every two seconds, until Ctrl-C
   steelyard audit --since 2026-11-22T08:00 --json | jq '.records[] | select(.who | startswith(\"uid 0\"))'
 
-A record marked with * can be taken back with `steelyard undo NUMBER`, as long as nothing else changed the same since.")]
+A record marked with * can be undone with `steelyard undo NUMBER`, unless something changed the same setting
+since.")]
 pub struct AuditArgs {
-    /// Only from then on: 2h, 08:00, or 2026-11-22T08:00.
+    /// Only since then: 2h, 08:00, or 2026-11-22T08:00.
     #[arg(long, value_name = "WHEN", value_parser = when)]
     since: Option<TimeSpec>,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 pub use self::output_files::{check_writable, provenance, write_atomically};
 
-/// Measure: generate load, and report rates and latencies.
+/// Load test: generate load, and report rates and latencies.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
@@ -24,13 +24,13 @@ pub struct BenchArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  steelyard bench http http://127.0.0.1:8080/ -c 50 -d 10s      as fast as 50 connections go
-  steelyard bench http http://127.0.0.1:8080/ --rate 5000       5,000 requests a second, whatever happens
+  steelyard bench http http://127.0.0.1:8080/ -c 50 -d 10s      as fast as 50 connections can
+  steelyard bench http http://127.0.0.1:8080/ --rate 5000       5,000 requests a second, on schedule
   steelyard bench http http://shop.example/ --rate 1000 --repeat 10 -o base.json
   steelyard bench serve 0.0.0.0:7007                            the other end of `connect`
   steelyard bench stream 192.0.2.7:7008 --transport tcp,udp       throughput; there: bench serve --stream
   steelyard bench connect 192.0.2.7:7007 --close client         connections a second
-  steelyard bench agent 192.0.2.7:7009 --token-file token       makes load for who leads it with --agents
+  steelyard bench agent 192.0.2.7:7009 --token-file token       generates load for a benchmark with --agents
   steelyard compare base.json changed.json";
 
 #[derive(Clone, Debug, clap::Subcommand)]

@@ -31,44 +31,44 @@ mod calibrate;
 mod live;
 mod mutual;
 
-/// Forecast what a configuration carries on this machine: the first limit, the second, and what to change; with --live
-/// how much of each is used.
+/// Forecast the capacity of a configuration on this machine: the limits in order, and what to
+/// change; with --live the present usage.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard capacity -c shop.toml
   steelyard capacity -c shop.toml --response 64KiB --round-trip 130ms --link 1Gbit/s
-  steelyard capacity -c shop.toml --calibrate          measure what a request costs here, first
+  steelyard capacity -c shop.toml --calibrate          first measure the cost of a request here
   steelyard capacity -c shop.toml --cost 18,12,0.4 --json
   steelyard capacity -c pair.toml --cost 18,12,0.4 --rate shop=9000 --rate mail=4000
-                                                       whether one of two members that share the work carries it all
-  steelyard capacity --live                            of the daemon, by what its own traffic was measured to be
+                                                       whether one of two members can carry everything
+  steelyard capacity --live                            from the daemon's measured traffic
   steelyard capacity --live --watch                    again every two seconds, until Ctrl-C
 
-Forecasts are arithmetic on what is stated; they are no measurement. Without --link there is no forecast of bandwidth,
-and without --calibrate or --cost none of processors.
+Forecasts are calculated from the given values, not measured. Without --link there is no bandwidth forecast,
+and without --calibrate or --cost no processor forecast.
 
-Exit codes: 0 done, 1 mistakes in the configuration, or one member does not carry all that --rate states, 2 unreadable,
-or no daemon.")]
+Exit codes: 0 done, 1 mistakes in the configuration, or one member cannot carry the load of --rate, 2
+unreadable, or no daemon.")]
 pub struct CapacityArgs {
     #[command(flatten)]
     config: StandardConfigArgs,
-    /// Bytes of a request with its head.
+    /// Bytes of a request with its headers.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "400B")]
     request: ByteCount,
-    /// Bytes of an answer with its head.
+    /// Bytes of a response with its headers.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8KiB")]
     response: ByteCount,
-    /// Requests of a client's connection.
+    /// Requests on a client connection.
     #[arg(long, value_name = "N", value_parser = from_one, default_value = "1")]
     per_connection: f64,
-    /// Requests of a connection to a server; 1: none is kept.
+    /// Requests on a server connection; 1: no keep-alive.
     #[arg(long, value_name = "N", value_parser = from_one, default_value = "100")]
     per_server_connection: f64,
     /// How long a client's connection lasts.
     #[arg(long, value_name = "TIME", value_parser = positive_span, default_value = "1s")]
     life: Duration,
-    /// Round trip between clients and here.
+    /// Round trip time to clients.
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     round_trip: Option<Duration>,
     /// Rate of this machine's link.
@@ -77,21 +77,22 @@ pub struct CapacityArgs {
     /// Both directions share the link's rate.
     #[arg(long, requires = "link")]
     half_duplex: bool,
-    /// What work costs here, microseconds: of a request, of a connection besides, of a KiB of an answer besides.
+    /// Processor time in microseconds: for a request, for a connection in addition, for each KiB of
+    /// a response in addition.
     #[arg(long, value_name = "US,US,US", value_parser = cost, conflicts_with = "calibrate")]
     cost: Option<ProcessingCost>,
-    /// Requests a second of a service, again for each: where shared addresses have groups that different members may
-    /// hold, whether one member carries all of them.
+    /// Requests a second of a service; may be repeated. With several VRRP groups: whether one
+    /// member can carry all of them.
     #[arg(long = "rate", value_name = "SERVICE=N", value_parser = mutual::rate)]
     rates: Vec<StatedServiceRate>,
-    /// Measure that cost now, with a balancer, a server and load of our own on loopback; takes about 10 s.
+    /// Measure that cost now, with a balancer, a server and load on loopback; takes about 10 s.
     #[arg(long)]
     calibrate: bool,
-    /// Ask the daemon: its configuration, its traffic as measured, and how much of each limit is used.
+    /// Query the daemon: its configuration, its measured traffic, and the usage of each limit.
     #[arg(long, conflicts_with_all = ["config", "calibrate", "cost", "link", "round_trip", "request", "response",
         "per_connection", "per_server_connection", "life", "rates"])]
     live: bool,
-    /// With --live: again and again, until Ctrl-C; with --json one object a line.
+    /// With --live: repeat until Ctrl-C; with --json one object on each line.
     #[arg(long, requires = "live")]
     watch: bool,
     #[command(flatten)]

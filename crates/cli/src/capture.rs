@@ -12,20 +12,20 @@ use crate::show::screen;
 use crate::show::table::{TextTable, left, right};
 use crate::show::unit::{count, moment};
 
-/// List stored packet captures, and take one by hand.
+/// List stored packet captures, and start one manually.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard capture list                          rules as they stand, and what was captured
+  steelyard capture list                          active rules, and stored captures
   steelyard capture list --watch                  again every two seconds, until Ctrl-C
-  steelyard capture show slow-1795413600000       why it was made, and where it is
+  steelyard capture show slow-1795413600000       why it was made, and its file
   steelyard capture show                          the newest one
-  steelyard capture start slow                    take what rule `slow` is about, now
-  steelyard capture stop slow                     write down what it takes, before its time is over
+  steelyard capture start slow                    start a capture by rule `slow` now
+  steelyard capture stop slow                     stop it early and write its file
   steelyard explain trace \"$(steelyard capture show --json | jq -r .file)\"
 
-Rules are tables [capture.NAME] of the configuration. Files are pcapng, readable by the daemon's user alone; each
-connection's first packet names the exchange.")]
+Rules are [capture.NAME] tables of the configuration. Files are pcapng, readable by the daemon's user only.
+The first packet of each connection names the exchange.")]
 pub struct CaptureArgs {
     #[command(subcommand)]
     verb: CaptureCommand,
@@ -33,24 +33,24 @@ pub struct CaptureArgs {
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum CaptureCommand {
-    /// Rules as they stand, and what was captured, newest first.
+    /// Active rules, and stored captures, newest first.
     List {
         #[command(flatten)]
         again: RefreshArgs,
         #[command(flatten)]
         contact: DaemonArgs,
     },
-    /// Why a capture was made, and where it is.
+    /// Show why a capture was made, and its file.
     Show {
-        /// Its name in the list; without it, the newest.
+        /// Its name in the list; default: the newest.
         #[arg(value_name = "CAPTURE")]
         name: Option<String>,
         #[command(flatten)]
         contact: DaemonArgs,
     },
-    /// Take what a rule is about, now.
+    /// Start a capture by a rule now.
     Start(CaptureRuleArgs),
-    /// Write down what a rule takes, before its time is over.
+    /// Stop a running capture early and write its file.
     Stop(CaptureRuleArgs),
 }
 

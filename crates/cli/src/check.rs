@@ -25,21 +25,21 @@ Examples:
   steelyard check -c shop.toml
   steelyard check -c shop.toml --explain   the whole effective configuration, and where each value came from
   generate-config | steelyard check -c - --json
-  steelyard check -c shop.toml --without-files   on a machine that has no keys
-  sudo steelyard check --as steelyard            opens every file as the unit's user would
+  steelyard check -c shop.toml --without-files   on a machine without the keys
+  sudo steelyard check --as steelyard            opens every file as the systemd unit's user
 
 Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
 pub struct CheckArgs {
     #[command(flatten)]
     pub config: StandardConfigArgs,
-    /// Print every active value, as a configuration, each with where it came from.
+    /// Print every effective value as a configuration, each with its origin.
     #[arg(long)]
     pub explain: bool,
-    /// Do not open the files of keys, certificates, authorities and revocation lists, and look for no interface, address,
-    /// program or directory: they are on another machine.
+    /// Do not open key, certificate, CA and revocation files, and do not check interfaces,
+    /// addresses, programs and directories: they are on another machine.
     #[arg(long)]
     pub without_files: bool,
-    /// Open everything as this user: the one that the daemon runs as. Needs root.
+    /// Open all files as this user, such as the daemon's user. Needs root.
     #[arg(long = "as", value_name = "USER", conflicts_with = "without_files")]
     pub user: Option<String>,
     /// Print JSON.

@@ -66,7 +66,7 @@ pub struct SaveArgs {
     /// Write it into the daemon's file.
     #[arg(long, conflicts_with = "no_save")]
     save: bool,
-    /// Do not, even where global.control.write-back says so.
+    /// Do not write it, even if global.control.write-back is set.
     #[arg(long)]
     no_save: bool,
 }

@@ -11,10 +11,11 @@ use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
 use crate::show::table::{TextCell, TextTable, left, right};
 
-/// Compare a result with a baseline: what is proven to differ, and what is not.
+/// Compare a benchmark result with a baseline, and show significant differences.
 ///
-/// Medians are compared by the test of Mann and Whitney, which assumes no shape of noise; `~` says that nothing is
-/// proven, which is not the same as equal. Runs of both sides should take turns in time.
+/// Medians are compared by the Mann-Whitney test, which assumes no distribution of the noise. `~`
+/// means that no difference is proven, which is not the same as equal. Alternate the runs of both
+/// sides.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,25 +25,26 @@ Examples:
   steelyard compare base.json changed.json --threshold 2 --metric rate --metric latency-p99
   steelyard compare base.json changed.json --all --json
 
-Exit codes: 0 no regression is proven, 1 one is, beyond the threshold, 2 a file could not be read, 3 nothing can be
-told: too few runs, or nothing in common.")]
+Exit codes: 0 no regression is proven, 1 a regression beyond the threshold, 2 a file could not be read, 3 no
+result: too few runs, or nothing in common.")]
 pub struct CompareArgs {
-    /// The result to compare with.
+    /// The baseline.
     #[arg(value_name = "BASE")]
     baseline: PathBuf,
-    /// The result in question.
+    /// The result to compare.
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// How often a thing may be called different from itself, in any of the rows.
+    /// Significance level: the probability of a false difference, over all rows.
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.01, value_parser = probability)]
     alpha: f64,
-    /// Count a difference only when its whole interval is beyond so many per cent.
+    /// Count a difference only if its whole confidence interval exceeds this percentage.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     threshold: f64,
-    /// Only these figures; default rate, latency-p50, latency-p99, capacity, throughput, and what a stream reports.
+    /// Only these metrics; default rate, latency-p50, latency-p99, capacity, throughput, and those
+    /// of a stream.
     #[arg(long, value_name = "NAME")]
     metric: Vec<String>,
-    /// Every figure that both have.
+    /// Every metric that both have.
     #[arg(long, conflicts_with = "metric")]
     all: bool,
     /// Print JSON.

@@ -18,7 +18,7 @@ use crate::common_args::{file_name, read_config};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note};
 use crate::show::screen;
 
-/// Convert the configuration of another balancer, and list what could not be carried over.
+/// Convert the configuration of another load balancer, and list what could not be converted.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,37 +28,39 @@ Examples:
   steelyard convert commands.txt --from dispatcher
   steelyard convert /etc/haproxy/haproxy.cfg --verify
 
-The configuration goes to standard output, or to a file with -o; what is said about it to standard error. Whose file it
-is, is seen from what stands in it. What is written passes `steelyard check`.
+The configuration goes to standard output, or to a file with -o; notes go to standard error. The program is
+detected from the file's content. The written configuration passes `steelyard check`.
 
-With --verify nothing is written: the original's program and Steelyard run side by side in networks of their own, with
-stand-ins for the servers. Both are sent the same requests, and a table shows what differs. It needs root.
+With --verify nothing is written. The original program and Steelyard run side by side in network namespaces,
+with test servers. Both get the same requests, and a table shows the differences. It needs root.
 
-Exit codes: 0 all of it was carried over, 1 nothing could be, 2 unreadable, 3 something was left out. With --verify:
-0 no difference, 1 one that nothing explains, 2 it could not be run, 3 only such as the conversion reports.")]
+Exit codes: 0 everything was converted, 1 nothing could be, 2 unreadable, 3 something was left out. With
+--verify:
+0 no difference, 1 an unexplained difference, 2 it could not run, 3 only differences that the conversion
+reports.")]
 pub struct ConvertArgs {
     /// The file, or - for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Whose configuration it is.
+    /// The program that the configuration belongs to.
     #[arg(long, value_name = "PROGRAM")]
     pub from: Option<SourceDialect>,
-    /// Write the configuration there; the file must not exist.
+    /// Write the configuration to this file, which must not exist.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// List also what was carried over as it is, and what is not needed any more.
+    /// Also list lines that were converted unchanged, and lines that are not needed.
     #[arg(long)]
     pub all: bool,
-    /// Print JSON: the configuration's text and everything said about it; with --verify the differences.
+    /// Print JSON: the configuration's text and all notes; with --verify the differences.
     #[arg(long)]
     pub json: bool,
-    /// Run the original beside the conversion, and compare their answers.
+    /// Run the original and the conversion side by side, and compare their responses.
     #[arg(long, conflicts_with = "output")]
     pub verify: bool,
-    /// With --verify: send fewer requests, each kind once.
+    /// With --verify: send each kind of request only once.
     #[arg(long, requires = "verify")]
     pub quick: bool,
-    /// With --verify: the original's program, where it is not in the search path.
+    /// With --verify: the program of the original, if it is not in the search path.
     #[arg(long, value_name = "PROGRAM", requires = "verify")]
     pub original: Option<PathBuf>,
 }
@@ -72,15 +74,15 @@ pub enum SourceDialect {
     Nginx,
     /// keepalived.conf, with VRRP and IPVS
     Keepalived,
-    /// Command files of dscontrol
+    /// dscontrol command files
     Dispatcher,
-    /// A static bootstrap of Envoy, as YAML or JSON
+    /// Envoy static bootstrap, as YAML or JSON
     Envoy,
-    /// Dynamic configuration of Traefik as YAML or TOML, or a Compose file with its labels
+    /// Traefik dynamic configuration as YAML or TOML, or a Compose file with labels
     Traefik,
     /// A Caddyfile
     Caddy,
-    /// Virtual hosts of Apache httpd with mod_proxy
+    /// Apache httpd virtual hosts with mod_proxy
     Apache,
 }
 

@@ -19,10 +19,10 @@ use crate::show::unit::count;
 /// The default folder of its pinned programs and maps.
 pub const PINS: &str = "/sys/fs/bpf/steelyard-decap";
 
-/// Unwrap on this server what a tunnel service's balancer wraps: IPIP, IP6IP6, GRE and GUE.
+/// Decapsulate tunnel packets from the balancer on this server: IPIP, IP6IP6, GRE and GUE.
 ///
-/// Many kernels have no such tunnels of their own, and none needs an address here. It stays until it is unloaded or
-/// the machine starts anew; no process is needed for it.
+/// It replaces tunnel interfaces of the kernel, and needs no process. It stays until it is unloaded
+/// or the machine reboots.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,9 +31,9 @@ Examples:
   steelyard decap show --json
   steelyard decap unload --interface eth0
 
-`steelyard doctor server ADDRESS --forward tunnel` says what else the server needs. Wrapped packets carry what their
-sender wants them to carry, with any source address that he likes (CERT VU#199397): --from names the balancers, and nothing is
-loaded without it. `--from any` unwraps everybody's packets, for a network where nobody else can send any.")]
+`steelyard doctor server ADDRESS --forward tunnel` shows what else the server needs. The inner packet of a
+tunnel can be forged, with any source address (CERT VU#199397). So --from must name the balancers. `--from
+any` accepts every sender, for a network where no other machine can send such packets.")]
 pub struct DecapArgs {
     #[command(subcommand)]
     what: DecapCommand,
@@ -41,29 +41,30 @@ pub struct DecapArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 enum DecapCommand {
-    /// Load it before an interface; loaded again, it takes the new settings.
+    /// Load it on an interface; loading again applies new settings.
     Load(DecapLoadArgs),
-    /// Take it away from an interface.
+    /// Remove it from an interface.
     Unload(DecapUnloadArgs),
-    /// What is loaded, and what it has unwrapped.
+    /// Show where it is loaded, and what it has decapsulated.
     Show(DecapShowArgs),
 }
 
 #[derive(Clone, Debug, clap::Args)]
 struct DecapLoadArgs {
-    /// The interface that packets from the balancer come in by.
+    /// The interface where packets from the balancer arrive.
     #[arg(long, value_name = "NAME")]
     interface: String,
-    /// Kinds that are unwrapped.
+    /// Encapsulations to accept.
     #[arg(long = "encapsulation", value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [TunnelEncapsulation::Ipip, TunnelEncapsulation::Gre, TunnelEncapsulation::Gue])]
     takes: Vec<TunnelEncapsulation>,
     /// UDP port of GUE.
     #[arg(long, default_value_t = decapsulation::PORT, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Networks of the balancers, each with an option of its own; `any`: everybody's packets are unwrapped.
+    /// Networks of the balancers; may be repeated; `any` accepts packets from every sender.
     #[arg(long, value_name = "NETWORK|any", value_parser = sender)]
     from: Vec<AllowedSender>,
-    /// In the driver, in the kernel's generic hook, or the first where it can.
+    /// XDP mode: in the driver (native), in the kernel's generic hook, or native if possible
+    /// (auto).
     #[arg(long, value_enum, value_name = "PLACE", default_value_t = XdpMode::Auto)]
     mode: XdpMode,
     #[command(flatten)]
@@ -90,7 +91,7 @@ struct DecapShowArgs {
 
 #[derive(Clone, Debug, clap::Args)]
 struct PinsArgs {
-    /// Directory of a BPF file system where it outlives this process.
+    /// Directory of a BPF file system for its pins.
     #[arg(long, value_name = "DIR", default_value = PINS)]
     pins: PathBuf,
 }

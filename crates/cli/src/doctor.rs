@@ -20,16 +20,16 @@ use crate::decap::{self, TunnelEncapsulation};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, sentence};
 use crate::show::screen;
 
-/// Examine this machine: what is wrong for its task, and the exact commands that mend it.
+/// Check this machine for its task: problems, and the exact commands that fix them.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
+  steelyard doctor server 198.51.100.10          on a server: is it ready for direct server return?
   steelyard doctor server 198.51.100.10 --json
-  steelyard doctor links                         bundles of links: what is wrong, what each policy would give
-  steelyard doctor host                          what its settings will carry, and what changes them
-  steelyard doctor cores                         which processor does the network's work, and what evens it out
-  steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
+  steelyard doctor links                         bundles of links: problems, and the effect of each policy
+  steelyard doctor host                          whether its settings suffice, and how to change them
+  steelyard doctor cores                         which processors do network processing, and what balances it
+  steelyard doctor zones -c shop.toml            are the zones delegated to this name server?")]
 pub struct DoctorArgs {
     #[command(subcommand)]
     what: DoctorCommand,
@@ -44,10 +44,11 @@ enum DoctorCommand {
     Zones(zones::DoctorZonesArgs),
 }
 
-/// Examine a server of a service that is forwarded by packets; run it on that server.
+/// Check a server of a packet service; run it on that server.
 ///
-/// With `mac` and `tunnel` the server answers clients itself, under the service's address: it must have that address,
-/// keep silent about it in its own network, and know a way back. A server of `nat` needs nothing of that.
+/// With `mac` and `tunnel` the server responds to clients directly from the service's address. So
+/// it must have that address, must not answer ARP for it, and needs a route back. Servers of `nat`
+/// need none of that.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,10 +56,10 @@ Examples:
   steelyard doctor server 198.51.100.10 2001:db8:e::10 --forward tunnel --encapsulation gue
   steelyard doctor server 198.51.100.10 --json | jq -r '.findings[].commands[]?' | sh
 
-Firewalls are not looked at. Commands last until the next start of the machine: write settings to /etc/sysctl.d, and
-addresses and routes where your distribution keeps them.
+Firewalls are not checked. The commands last until the next boot: write settings to /etc/sysctl.d, and
+addresses and routes to your distribution's network configuration.
 
-Exit codes: 0 ready, 1 something is wrong, 2 the machine could not be read.")]
+Exit codes: 0 ready, 1 a problem, 2 the machine could not be read.")]
 pub struct DoctorServerArgs {
     /// Addresses of the services, as clients use them.
     #[arg(required = true, value_name = "ADDRESS")]
@@ -66,14 +67,14 @@ pub struct DoctorServerArgs {
     /// How the services are forwarded.
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = ServerForwardMethod::Mac)]
     pub forward: ServerForwardMethod,
-    /// With --forward tunnel: how packets are wrapped.
+    /// With --forward tunnel: the encapsulation.
     #[arg(long, value_enum, value_name = "KIND", default_value_t = TunnelEncapsulation::Ipip)]
     pub encapsulation: TunnelEncapsulation,
-    /// With --forward tunnel: the largest packet that the path from the balancer carries, in bytes; without it what
-    /// the server's link carries.
+    /// With --forward tunnel: path MTU from the balancer, in bytes; default: the MTU of the
+    /// server's link.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1280..=65_535))]
     pub path_mtu: Option<u32>,
-    /// With --forward tunnel: where the pins of `steelyard decap` lie.
+    /// With --forward tunnel: directory of the pins of `steelyard decap`.
     #[arg(long, value_name = "DIR", default_value = decap::PINS)]
     pub pins: PathBuf,
     /// Print JSON.
@@ -84,9 +85,9 @@ pub struct DoctorServerArgs {
 /// The methods in which a server takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ServerForwardMethod {
-    /// Direct return on the balancer's subnet.
+    /// Direct server return on the balancer's subnet.
     Mac,
-    /// Direct return across routers.
+    /// Direct server return across routers.
     Tunnel,
 }
 

@@ -19,16 +19,16 @@ pub struct ExplainArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  steelyard explain server web            how the servers of a pool are weighed
-  steelyard explain server web/a          the state and the weight of one, with the evidence
+  steelyard explain server web            the weights of a pool's servers
+  steelyard explain server web/a          state and weight of one server, with the evidence
   steelyard explain server web/a --json
-  steelyard explain slow shop             whose time the slowest exchanges took, and what to change
-  steelyard explain users shop            what users met, and what is left of what they were promised
-  steelyard explain trace slow.pcap       whose time it was, from a packet capture
+  steelyard explain slow shop             who caused the latency of the slowest exchanges, and what to change
+  steelyard explain users shop            SLOs, and what is left of the error budgets
+  steelyard explain trace slow.pcap       who caused the latency, from a packet capture
   steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
-                                          which service, rule, pool and servers would take it
+                                          which service, rule, pool and servers would get it
   steelyard explain name www.gslb.example.org --from 192.0.2.7
-                                          which addresses a client is told, and why";
+                                          which addresses a client gets, and why";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum ExplainCommand {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-/// Kubernetes Gateway API: translate its objects.
+/// Translate objects of Kubernetes Gateway API and Ingress.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

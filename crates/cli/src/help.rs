@@ -3,7 +3,8 @@
 
 /// The end of the help of commands without exit codes of their own.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part, 4 done and\nnot kept on disk.";
+Exit codes: 0 done, 1 negative result, 2 wrong usage, unreadable input or no daemon, 3 partly done, 4 done
+but not\nsaved to disk.";
 
 /// Adds examples and exit codes to `command`, which is called by these words, and to its subcommands.
 pub fn with_examples(command: clap::Command, words: &str) -> clap::Command {

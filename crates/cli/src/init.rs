@@ -22,12 +22,13 @@ use crate::user_environment::own_config;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard init                                  asks, and writes this user's configuration
-  steelyard init shop.toml                        asks, and writes this file
+  steelyard init                                  ask questions, and write this user's configuration
+  steelyard init shop.toml                        ask questions, and write this file
   steelyard init shop.toml --listen :8080 --servers 10.0.0.11:80,10.0.0.12:80
   steelyard init - --listen :5432 --forward tcp --servers db1:5432 --json
 
-Exit codes: 0 written, 1 the file exists or an answer is wrong, 2 an answer is missing or the file cannot be written.")]
+Exit codes: 0 written, 1 the file exists or an answer is invalid, 2 an answer is missing or the file cannot
+be written.")]
 pub struct InitArgs {
     /// The file to write, or - for standard output [default: this user's in $XDG_CONFIG_HOME/steelyard, or
     /// /etc/steelyard/steelyard.toml for root]
@@ -36,7 +37,7 @@ pub struct InitArgs {
     /// Where clients connect: ADDRESS:PORT, or :PORT for all addresses of this machine.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// What is forwarded.
+    /// What to forward.
     #[arg(long, value_enum, value_name = "METHOD")]
     forward: Option<StarterMethod>,
     /// The servers, HOST:PORT each.
@@ -45,7 +46,7 @@ pub struct InitArgs {
     /// Overwrite the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Print the answers and the text as JSON.
+    /// Print the answers and the configuration as JSON.
     #[arg(long)]
     json: bool,
 }

@@ -18,7 +18,7 @@ use self::common::read_plan;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Set up networks to prove things in: hosts, routers and bridges, with links that take time and lose packets.
+/// Emulate networks: hosts, routers and bridges, with links that delay and lose packets.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LabArgs {
@@ -28,12 +28,12 @@ pub struct LabArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  steelyard lab check wan.toml                     is the file right?
-  steelyard lab up wan.toml                        make it; as root
+  steelyard lab check wan.toml                     is the file valid?
+  steelyard lab up wan.toml                        create it; as root
   steelyard lab exec client -- ping -c 3 10.0.2.2  run something on a host
   steelyard lab exec server -- steelyard bench serve 0.0.0.0:7007
-  steelyard lab list                               what is up, and what killed runs left
-  steelyard lab down                               take it down";
+  steelyard lab list                               networks, and leftovers of killed runs
+  steelyard lab down                               remove it";
 
 #[derive(Clone, Debug, Subcommand)]
 enum LabCommand {
@@ -46,10 +46,10 @@ enum LabCommand {
     Keep(keep::LabKeepArgs),
 }
 
-/// Check a network's file; nothing is made.
+/// Check a network file without creating anything.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LabCheckArgs {
-    /// The file; docs/lab.md tells what stands in it.
+    /// The file; docs/lab.md describes the format.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print JSON.

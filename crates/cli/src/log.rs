@@ -22,18 +22,18 @@ const LOOK: Duration = Duration::from_millis(500);
 #[command(after_help = "\
 Examples:
   steelyard log                                 the newest lines
-  steelyard log --follow --service shop         and those to come, until Ctrl-C
+  steelyard log --follow --service shop         and new ones, until Ctrl-C
   steelyard log --status 5xx --server 'web/*'
   steelyard log --cause any --client 192.0.2.0/24
-  steelyard log --id 0040000000000005           one request, by the id of its answer
-  steelyard log --top client                    who sends most
+  steelyard log --id 0040000000000005           one request, by the ID in its response
+  steelyard log --top client                    clients with the most requests
   steelyard log --top target --status 404
   steelyard log --follow --json | jq 'select(.\"total-ms\" > 500)'
 
-The daemon keeps the newest 1 MiB of lines in memory, wherever the log goes. By default it logs errors alone;
+The daemon keeps the newest 1 MiB of lines in memory, for every log target. By default it logs only errors;
 `access-log = { all = true }` in [global] logs every request.")]
 pub struct LogArgs {
-    /// Show the lines to come as well, until Ctrl-C.
+    /// Also show new lines, until Ctrl-C.
     #[arg(short, long, conflicts_with = "top")]
     follow: bool,
     /// Only of this service.
@@ -54,7 +54,7 @@ pub struct LogArgs {
     /// Only requests with this id, the balancer's or that of a trusted proxy.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// So many lines, or rows with --top, at most.
+    /// Maximum of lines, or of rows with --top.
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     lines: u32,
     /// Count lines by this, the most frequent first.
@@ -69,13 +69,13 @@ pub struct LogArgs {
 pub enum CountGroup {
     /// The client's address, without its port
     Client,
-    /// The service that took the request
+    /// The service of the request
     Service,
     /// The server of the last attempt
     Server,
     /// The status of the response
     Status,
-    /// Why it ended other than well
+    /// The cause of the failure
     Cause,
     /// The target, without its query
     Target,

@@ -69,9 +69,9 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: refused, mistakes found, no such object
-  2  wrong usage, unreadable input, or no daemon to ask
-  3  done in part
+  1  negative result: rejected, mistakes found, no such object
+  2  wrong usage, unreadable input, or no daemon
+  3  partly done
 
 Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` has examples.";
 

@@ -11,7 +11,7 @@ use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 
-/// Show what `apply` would change, and which connections it would touch.
+/// Show what `apply` would change, and which connections it would affect.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -18,10 +18,10 @@ use crate::show::screen::{self, Screen};
 /// Whether it is shown again and again.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct RefreshArgs {
-    /// Again and again, until Ctrl-C; with --json one object a line.
+    /// Repeat until Ctrl-C; with --json one object on each line.
     #[arg(long)]
     watch: bool,
-    /// Between two looks with --watch.
+    /// Interval of --watch.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s", requires = "watch")]
     interval: Duration,
 }

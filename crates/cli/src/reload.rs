@@ -6,11 +6,11 @@ use crate::apply::print_applied;
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::finish;
 
-/// Read the daemon's file again and activate it, as SIGHUP does.
+/// Reload the daemon's file and activate it, as SIGHUP does.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard reload           what changed; mistakes are listed and change nothing
+  steelyard reload           shows what changed; mistakes are listed and change nothing
   steelyard reload --json
 
 `steelyard apply FILE` activates another file.")]

@@ -18,16 +18,18 @@ pub struct RemoteArgs {
     /// HOST, HOST:PORT, https://HOST:PORT, or a name from the client's file; also STEELYARD_REMOTE.
     #[arg(long, value_name = "HOST", env = "STEELYARD_REMOTE", hide_env = true)]
     remote: Option<String>,
-    /// PEM file with who may have signed its certificate; also STEELYARD_CA.
+    /// PEM file with the certificate authorities for its certificate; also STEELYARD_CA.
     #[arg(long, value_name = "FILE", env = "STEELYARD_CA", hide_env = true)]
     ca: Option<PathBuf>,
-    /// Its certificate's fingerprint, sha256:DIGITS, whoever signed it; also STEELYARD_PIN.
+    /// Its certificate's fingerprint, sha256:DIGITS, instead of an authority; also STEELYARD_PIN.
     #[arg(long, value_name = "FINGERPRINT", env = "STEELYARD_PIN", hide_env = true)]
     pin: Option<String>,
-    /// The file in which our token stands; also STEELYARD_TOKEN_FILE, or the token itself in STEELYARD_TOKEN.
+    /// File with the client's token; also STEELYARD_TOKEN_FILE, or the token itself in
+    /// STEELYARD_TOKEN.
     #[arg(long, value_name = "FILE", env = "STEELYARD_TOKEN_FILE", hide_env = true)]
     token_file: Option<PathBuf>,
-    /// PEM file with our certificate, and its key unless --key names another; also STEELYARD_CERTIFICATE.
+    /// PEM file with the client certificate, and its key unless --key names another file; also
+    /// STEELYARD_CERTIFICATE.
     #[arg(long, value_name = "FILE", env = "STEELYARD_CERTIFICATE", hide_env = true)]
     certificate: Option<PathBuf>,
     /// PEM file with the certificate's key; also STEELYARD_KEY.

@@ -17,7 +17,7 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
-/// Show totals, rates, errors by cause and latencies; every balance shows what it cannot account for.
+/// Show totals, rates, errors by cause and latencies, and discrepancies between counters.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -25,29 +25,29 @@ use crate::time_spec::{TimeSpec, now_ms, when};
 Examples:
   steelyard report                    since the start; rates over the daemon's last interval
   steelyard report --interval 5s      rates and times over the next five seconds
-  steelyard report shop --watch       one service, again and again, until Ctrl-C
+  steelyard report shop --watch       one service, repeatedly, until Ctrl-C
   steelyard report 'shop,api-*'       several services and pools, with * for anything
   steelyard report --since 2h         totals, rates, states and the worst minutes of the last two hours
   steelyard report --json | jq .total.requests.unaccounted
-  steelyard report refused            the last refused requests, and what was wrong with them
+  steelyard report refused            the last rejected requests, and the reasons
 
-Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
-while a busy daemon was being read."
+Totals count since the daemon's start. 'unaccounted' is the difference between counters that should agree.
+It is 0, or what changed while a busy daemon was being read."
 )]
 pub struct ReportArgs {
     /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
-    /// Again and again, until Ctrl-C; with --json one object a line.
+    /// Repeat until Ctrl-C; with --json one object on each line.
     #[arg(long)]
     pub watch: bool,
-    /// Watch for this long first (at most 60s), and report rates and times over just that.
+    /// Measure for this long first (at most 60s), and report rates and times over that interval.
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Duration>,
-    /// What was since then, from the history on disk: 2h, 08:00, or 2026-11-22T08:00.
+    /// Report since then, from the history on disk: 2h, 08:00, or 2026-11-22T08:00.
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with_all = ["watch", "interval"])]
     pub since: Option<TimeSpec>,
-    /// With --since: until when; without it, now.
+    /// With --since: until then; default: now.
     #[arg(long, value_name = "WHEN", value_parser = when, requires = "since")]
     pub until: Option<TimeSpec>,
     #[command(flatten)]

@@ -11,9 +11,9 @@ use crate::outcome::finish;
 #[command(after_help = "\
 Examples:
   steelyard rollback      the one before; again: the one before that
-  steelyard rollback 4    generation 4; `steelyard generations` lists those that are kept")]
+  steelyard rollback 4    generation 4; `steelyard generations` lists the stored ones")]
 pub struct RollbackArgs {
-    /// The generation; without it, the one before the active one, further back each time.
+    /// The generation; default: the one before the active one, further back each time.
     #[arg(value_name = "N")]
     pub generation: Option<u64>,
     #[command(flatten)]

@@ -15,16 +15,17 @@ use crate::outcome::{CommandOutcome, print_error, print_findings};
 Examples:
   steelyard run                                 the configuration in /etc/steelyard/steelyard.toml
   steelyard run -c shop.toml
-  steelyard run -c shop.toml --takeover         take the listening sockets over from the daemon that runs
+  steelyard run -c shop.toml --takeover         take over the listening sockets of the running daemon
 
-Signals: SIGHUP reads the file again and applies it, SIGTERM drains and ends, SIGUSR1 reopens the access log.")]
+Signals: SIGHUP reloads the file, SIGTERM drains and ends, SIGUSR1 reopens the access log.")]
 pub struct RunArgs {
     #[command(flatten)]
     pub config: StandardConfigArgs,
-    /// Take over from the daemon that is running: no connection is refused meanwhile, and the old one drains.
+    /// Hot restart: take over from the running daemon. No connection is refused meanwhile, and the
+    /// old daemon drains.
     #[arg(long)]
     pub takeover: bool,
-    /// How the daemon's own events are written to standard error.
+    /// Format of the daemon's events on standard error.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = EventFormat::Text)]
     pub events: EventFormat,
 }
@@ -32,9 +33,9 @@ pub struct RunArgs {
 /// The form of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EventFormat {
-    /// A line of text each.
+    /// One line of text each.
     Text,
-    /// A JSON object each, one a line.
+    /// One JSON object on each line.
     Json,
 }
 

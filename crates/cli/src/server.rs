@@ -17,25 +17,26 @@ use crate::show::table::{TextTable, left, right};
 use crate::show::unit::count;
 use crate::time_spec::{TimeSpec, now_ms, when};
 
-/// Drain, enable, disable, weigh, add and remove servers while running.
+/// Drain, enable, disable, weight, add and remove servers at run time.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard server drain web/a            finish what it has, give it nothing new
-  steelyard server quiesce web/a --for 1h no new client, those that it keeps still come; after an hour, drain
-  steelyard server cut web/a              take nothing, and reset what it has now
+  steelyard server drain web/a            active requests finish; no new ones
+  steelyard server quiesce web/a --for 1h only clients of sticky sessions; after an hour, drain
+  steelyard server cut web/a              no requests, and reset open connections
   steelyard server maintain web/a --from 22:00 --until 23:30 --reason 'new disks'
-  steelyard server enable web/a,web/b     judged by their health again
-  steelyard server disable 'web/*'        every server of the pool takes nothing
-  steelyard server drain '*/rack1-*'      those of this name in every pool
+  steelyard server enable web/a,web/b     by their health checks again
+  steelyard server disable 'web/*'        no requests for any server of the pool
+  steelyard server drain '*/rack1-*'      servers of this name in every pool
   steelyard server weight web/a 3         three times the share of weight 1
   steelyard server weight web/a           the configured weight again
   steelyard server add web 10.0.0.13:8080 --name c
-  steelyard server remove web/c           finish what it has; it is no more
-  steelyard undo                          takes the last of these back
+  steelyard server remove web/c           active requests finish; then it is removed
+  steelyard undo                          undoes the last of these commands
 
-Orders outlive reloads and restarts until the file's own word for the same thing changes. With --save they are written
-into the daemon's file, comments kept; drain, enable, disable, weight, add and remove can be.")]
+Server commands survive reloads and restarts until the file's own value for the same setting changes. With
+--save they are written into the daemon's file, and its comments stay. That works for drain, enable,
+disable, weight, add and remove.")]
 pub struct ServerArgs {
     #[command(subcommand)]
     order: ServerCommand,
@@ -45,17 +46,17 @@ pub struct ServerArgs {
 enum ServerCommand {
     /// Let servers finish active requests and give them no new ones.
     Drain(ServerTargetArgs),
-    /// Use servers again as their health checks say; ends a quiesce and a maintenance.
+    /// Use servers again by their health checks; ends a quiesce or maintenance.
     Enable(ServerTargetArgs),
     /// Give servers no requests.
     Disable(ServerTargetArgs),
     /// Give servers no requests, and reset their open connections.
     Cut(ServerTargetArgs),
-    /// Give servers no new clients; clients of sticky sessions still come. Then drain them.
+    /// Give servers no new clients, except those of sticky sessions. Then drain them.
     Quiesce {
         #[command(flatten)]
         target: ServerTargetArgs,
-        /// How long clients of sticky sessions still come.
+        /// How long clients of sticky sessions are still accepted.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         limit: Duration,
     },
@@ -63,13 +64,13 @@ enum ServerCommand {
     Maintain {
         #[command(flatten)]
         target: ServerTargetArgs,
-        /// From when: 30m, 22:00, or 2026-11-22T22:00; without it, now.
+        /// Start: 30m, 22:00, or 2026-11-22T22:00; default: now.
         #[arg(long, value_name = "WHEN", value_parser = when)]
         from: Option<TimeSpec>,
-        /// Until when; without it, until they are enabled.
+        /// End; default: until they are enabled.
         #[arg(long, value_name = "WHEN", value_parser = when)]
         until: Option<TimeSpec>,
-        /// Why, for those who look.
+        /// Reason that is shown with the state.
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
@@ -77,7 +78,7 @@ enum ServerCommand {
     Weight {
         #[command(flatten)]
         target: ServerTargetArgs,
-        /// 0-256; without it, the configured weight again.
+        /// 0-256; default: the configured weight again.
         #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
         weight: Option<u16>,
     },
@@ -89,10 +90,10 @@ enum ServerCommand {
         /// Its address or name, and port.
         #[arg(value_name = "ADDRESS:PORT")]
         address: String,
-        /// Its name; without it, its address with `-` for every other character.
+        /// Its name; default: its address with `-` for every other character.
         #[arg(long, value_name = "NAME", default_value = "-", hide_default_value = true)]
         name: String,
-        /// 0-256; without it, the pool's.
+        /// 0-256; default: the pool's.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
         weight: Option<u16>,
         #[command(flatten)]
@@ -100,7 +101,7 @@ enum ServerCommand {
         #[command(flatten)]
         contact: DaemonArgs,
     },
-    /// Remove servers from their pool; their active requests are finished.
+    /// Remove servers from their pool; active requests finish.
     Remove(ServerTargetArgs),
 }
 

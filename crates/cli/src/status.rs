@@ -26,10 +26,10 @@ pub struct StatusArgs {
     /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
-    /// Again and again, until Ctrl-C; with --json one object a line.
+    /// Repeat until Ctrl-C; with --json one object on each line.
     #[arg(long)]
     pub watch: bool,
-    /// Between two looks with --watch.
+    /// Interval of --watch.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "1s", requires = "watch")]
     pub interval: Duration,
     #[command(flatten)]

@@ -15,18 +15,18 @@ use crate::show::unit;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard stop               wait for exchanges as long as the configuration says
-  steelyard stop --timeout 5s  cut what is left after five seconds
+  steelyard stop               wait for active requests as configured
+  steelyard stop --timeout 5s  close remaining connections after five seconds
   steelyard stop --no-wait     return when draining has begun
-  steelyard stop --detach      the kernel goes on forwarding packets")]
+  steelyard stop --detach      the kernel continues to forward packets")]
 pub struct StopArgs {
-    /// How long exchanges may finish; without it, the configured `drain`.
+    /// How long active requests may finish; default: the configured `drain`.
     #[arg(long = "timeout", value_name = "TIME", value_parser = span)]
     pub limit: Option<Duration>,
-    /// Do not wait for the end.
+    /// Do not wait until the daemon has ended.
     #[arg(long)]
     pub no_wait: bool,
-    /// Leave the packet plane running; without it every trace of it is removed.
+    /// Leave the packet plane running; otherwise it is removed completely.
     #[arg(long)]
     pub detach: bool,
     #[command(flatten)]

@@ -22,15 +22,15 @@ use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json, print_note, sentence};
 use crate::show::screen;
 
-/// Repeat one of the studies that this program grew from, in namespaces of this machine, and write one page with tables,
-/// plots, the study's figures beside those found here, and what differs. As root.
+/// Repeat one of the studies behind this program in network namespaces, and write a page with
+/// tables, plots and a comparison with the published figures. Needs root.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct StudyArgs {
-    /// Which; without it they are listed.
+    /// The study; without it they are listed.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Scaled down to a minute at most.
+    /// A smaller version that takes at most a minute.
     #[arg(long)]
     quick: bool,
     /// Set a parameter of the study; --list has them.
@@ -42,7 +42,7 @@ pub struct StudyArgs {
     /// Write the page into this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep captures in this folder, for `steelyard explain trace`.
+    /// Store captures in this folder, for `steelyard explain trace`.
     #[arg(long, value_name = "FOLDER")]
     captures: Option<PathBuf>,
     /// Print the report as JSON.
@@ -52,7 +52,7 @@ pub struct StudyArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  steelyard study                                       which there are, and what each asks
+  steelyard study                                       list the studies and their questions
   steelyard study two-balancers --quick --out slow.html
   steelyard study two-balancers --quick --set delay=20ms --set buffers=64KiB,auto
   steelyard study two-balancers --list                  its parameters

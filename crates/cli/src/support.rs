@@ -24,20 +24,22 @@ use self::archive::SupportArchive;
 /// The archive is made most often when something is wrong: a hanging daemon must not stop it.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Write one archive for support: configuration, states, figures, events and facts of the machine, no secrets.
+/// Write an archive for support: configuration, states, statistics, events and machine facts,
+/// without secrets.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard support                       steelyard-support.tar.gz in this directory
   steelyard support -o /tmp/case.tar.gz
-  steelyard support -c shop.toml --json   with the file that the daemon would read
+  steelyard support -c shop.toml --json   with the file that the daemon reads
 
-Private keys, tokens, passwords, cookies, header fields, parameters and what probes send or rules answer are
-taken out. Look into it before it is given away.
+Private keys, tokens, passwords, cookies, headers, parameters, and texts of health checks and rules are
+removed. Review the archive before you share it.
 
-Exit codes: 0 done, 2 it could not be written, 3 written, but something did not answer (missing.txt says what).")]
+Exit codes: 0 done, 2 it could not be written, 3 written, but some sources did not respond (missing.txt
+lists them).")]
 pub struct SupportArgs {
-    /// Where to; the file must not exist.
+    /// The file to write, which must not exist.
     #[arg(short, long, value_name = "FILE", default_value = "steelyard-support.tar.gz")]
     pub output: PathBuf,
     #[command(flatten)]

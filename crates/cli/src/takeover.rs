@@ -9,29 +9,29 @@ use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Take virtual addresses over from the other machine, or hand them over to it.
+/// Take over virtual addresses from the other member, or hand them over to it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard takeover            every group of [vrrp.NAME] that is not active here
   steelyard takeover front      this one
-  steelyard takeover --give     every group that is active here: the other machine takes it
-  steelyard takeover --release  no order stands any more: priorities and `preempt` count again
+  steelyard takeover --give     every group that is active here: the other member takes over
+  steelyard takeover --release  end such commands: priorities and `preempt` apply again
 
-Taken over, this member's priority is raised above the one that it heard until it stands by again. Handed over, it takes
-nothing back from a lower priority. The other order, or a failure, ends both; `--release` ends them without one. With a
-heartbeat `--give` is refused when the other member would not take the group.")]
+A takeover raises this member's priority above the received one until the member is standby again. After
+`--give`, the member does not preempt a lower priority. The opposite command, a failure or `--release` ends
+both. With a heartbeat `--give` is rejected if the other member would not take over.")]
 pub struct TakeoverArgs {
     /// The group.
     #[arg(value_name = "GROUP")]
     group: Option<String>,
-    /// Hand over what is active here.
+    /// Hand over groups that are active here.
     #[arg(long, conflicts_with = "release")]
     give: bool,
-    /// Go by priorities again.
+    /// Return to priorities.
     #[arg(long)]
     release: bool,
-    /// Hand over although the other member is not known to take it.
+    /// Hand over even if the other member is not known to accept.
     #[arg(long, requires = "give")]
     force: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Create a token for the API and its page over TCP, and the line for global.control.tokens.
+/// Create a token for the API and the web page over TCP, and the line for global.control.tokens.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,21 +20,22 @@ Examples:
   steelyard token view grafana --json | jq -r .token
   steelyard token configure ci --certificate uri:spiffe://example/ci --into /etc/steelyard/tokens
 
-Roles: view only reads. operate also drains, enables, disables and weighs servers and takes virtual addresses over. 
-configure may do everything but set what only the daemon's file may (global.control.allow-programs). lease is for members 
-whose witness this daemon is: it holds leases and nothing else.
+Roles: view only reads. operate also drains, enables, disables and weights servers, and takes over virtual addresses.
+configure permits everything except settings that only the daemon's file may change (global.control.allow-programs).
+lease is for members that use this daemon as witness: it permits only leases.
 
 The file keeps only a digest: for a lost token, create a new one. To revoke a token, remove its line.")]
 pub struct TokenArgs {
-    /// What it lets its owner do: lease, view, operate or configure.
+    /// The role: lease, view, operate or configure.
     #[arg(value_parser = role)]
     role: Role,
-    /// Whose it is; the audit log names it.
+    /// The owner's name in the audit log.
     name: String,
-    /// No token: whoever shows a certificate with this name, signed by one of global.control.client-authorities.
+    /// Instead of a token: a client certificate with this name, signed by one of
+    /// global.control.client-authorities.
     #[arg(long, value_name = "dns:NAME|email:NAME|uri:NAME|cn:NAME")]
     certificate: Option<String>,
-    /// Add its line to this file, which is made if it is missing, for its owner alone.
+    /// Add the line to this file; a new file is readable by its owner only.
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
     /// Print JSON.

@@ -28,26 +28,28 @@ use self::tab::Tab;
 use crate::common_args::{DaemonAddressArgs, block_on, span};
 use crate::outcome::finish;
 
-/// Watch services, servers, rates and errors on a live screen, and drain, enable and disable servers by keys.
+/// Watch services, servers, rates and errors on a live screen, and drain, enable and disable
+/// servers with keys.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard top                        until q; ? shows the keys
   steelyard top --interval 5s             rates and times over five seconds
-  steelyard top --view servers         begin with the servers
+  steelyard top --view servers         start with the servers
   steelyard top --once                 one frame of everything, then end
-  steelyard top --once --view causes   why exchanges fail now
+  steelyard top --once --view causes   present causes of failures
 
-Keys: arrows or j and k choose, tab changes the view, s sorts, / filters by name, d drains, e enables and x disables the
-server that is chosen (each asks first), p pauses, ? helps, q quits. Without a terminal one frame is printed.")]
+Keys: arrows or j and k select, tab changes the view, s sorts, / filters by name, d drains, e enables and x
+disables the selected server (after confirmation), p pauses, ? shows help, q quits. Without a terminal one
+frame is printed.")]
 pub struct TopArgs {
-    /// Between two looks; rates and times cover it (100ms to 60s).
+    /// Refresh interval; rates and times cover it (100ms to 60s).
     #[arg(long = "interval", value_name = "TIME", value_parser = every, default_value = "1s")]
     every: Duration,
     /// Print one frame and end.
     #[arg(long)]
     once: bool,
-    /// Which view comes first; with --once only this one.
+    /// The first view; with --once only this one.
     #[arg(long, value_name = "VIEW")]
     view: Option<Tab>,
     #[command(flatten)]

@@ -6,14 +6,14 @@ use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_error, print_json};
 use crate::show::screen;
 
-/// Take a command back: the latest that can be, for all its servers, or one order by its number in `steelyard audit`.
+/// Undo a command: the latest one for all its servers, or one by its number in `steelyard audit`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard undo          the latest command, for all its servers
-  steelyard undo 17       record 17 of `steelyard audit`, alone
+  steelyard undo 17       only record 17 of `steelyard audit`
 
-It is refused when something else changed the same since. Connections that were cut stay cut.")]
+It is rejected if something changed the same setting since. Connections that were closed stay closed.")]
 pub struct UndoArgs {
     /// The record's number.
     #[arg(value_name = "RECORD")]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Show the version of this program, and which features of the kernel it finds.
+/// Show the version of this program, and which kernel features are available.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

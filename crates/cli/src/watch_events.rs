@@ -17,7 +17,7 @@ use crate::show::unit::moment;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard watch                         until Ctrl-C, or until the daemon goes
+  steelyard watch                         until Ctrl-C, or until the daemon ends
   steelyard watch --on pool-empty,server-down
   steelyard watch --json | jq .about      one object a line
   steelyard watch --last                  the latest ones first")]
@@ -25,7 +25,7 @@ pub struct WatchArgs {
     /// Only these kinds.
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     on: Vec<String>,
-    /// Show the latest ones before those to come.
+    /// Show the latest events first.
     #[arg(long)]
     last: bool,
     #[command(flatten)]

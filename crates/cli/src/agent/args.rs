@@ -13,23 +13,25 @@ use super::script::LoadScript;
 /// Report the load of this machine to balancers.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
-The balancer asks with `agent = \"text\"` (port 9707) or `agent = { kind = \"orca\", port = 9708 }` in its pool.
-HAProxy's `agent-check agent-port 9707` understands the line as well.
+The balancer requests it with `agent = \"text\"` (port 9707) or `agent = { kind = \"orca\", port = 9708 }`
+in its pool.
+HAProxy's `agent-check agent-port 9707` understands the line too.
 
 Examples:
   steelyard agent                                  on ports 9707 (line) and 9708 (HTTP)
-  steelyard agent --metrics cpu,memory             loaded as the fuller of both
+  steelyard agent --metrics cpu,memory             load is the higher of both
   steelyard agent --script queue=/opt/queue-share  a program that prints 0 to 100 counts too
-  steelyard agent --once                           print what would be told, and end
+  steelyard agent --once                           print the report, and end
   curl http://localhost:9708/                      everything as JSON; /orca as a load report")]
 pub struct AgentArgs {
-    /// Where the line is told: `58% up`, the share that this machine can still take.
+    /// Where to serve the text line, such as `58% up`: the share of its capacity that this machine
+    /// has free.
     #[arg(long = "text", value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9707")]
     pub line: SocketAddr,
-    /// Where HTTP is answered: `/` JSON, `/orca` ORCA, `/line` the line.
+    /// Where to serve HTTP: `/` as JSON, `/orca` as ORCA, `/line` as the text line.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9708")]
     pub http: SocketAddr,
-    /// What counts as load: the highest of these. Scripts always count.
+    /// What counts as load: the highest of these values. Scripts always count.
     #[arg(
         long = "metrics",
         value_name = "METRICS",
@@ -37,13 +39,13 @@ pub struct AgentArgs {
         default_value = "cpu,run-queue"
     )]
     pub count: Vec<LoadMetric>,
-    /// A program whose first line is a number from 0 to 100.
+    /// A program that prints a number from 0 to 100 on its first line.
     #[arg(long, value_name = "NAME=PROGRAM")]
     pub script: Vec<LoadScript>,
-    /// Between two looks at the machine.
+    /// Time between two measurements.
     #[arg(long = "interval", value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,
-    /// Look twice, print what would be told as JSON, and end.
+    /// Measure once, print the report as JSON, and end.
     #[arg(long)]
     pub once: bool,
 }

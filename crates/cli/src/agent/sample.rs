@@ -7,7 +7,7 @@ pub enum LoadMetric {
     Cpu,
     /// Memory that is not available.
     Memory,
-    /// Tasks that want to run, for each processor.
+    /// Runnable tasks for each processor.
     RunQueue,
 }
 

@@ -16,7 +16,7 @@ pub struct MachineLoad {
     pub cpu: Option<f64>,
     /// Memory that is not available.
     pub memory: Option<f64>,
-    /// Tasks that want to run, for each processor, 1 at most.
+    /// Runnable tasks for each processor, 1 at most.
     pub run_queue: Option<f64>,
     /// Results of scripts; `None`: failed or not ended yet.
     pub scripts: BTreeMap<String, Option<f64>>,

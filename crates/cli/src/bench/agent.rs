@@ -16,10 +16,10 @@ use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 
-/// Make load for a benchmark that another machine leads with --agents, until Ctrl-C.
+/// Generate load for a benchmark that another machine runs with --agents, until Ctrl-C.
 ///
-/// Leader and agent talk over TLS and prove to each other that they know the same token; nobody else is listened to. The
-/// agent connects to whatever target its leader names.
+/// Leader and agent communicate over TLS and authenticate each other by a shared token. The agent
+/// connects to any target that its leader names.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub struct BenchAgentArgs {
     /// Where to listen; port 0 lets the kernel choose.
     #[arg(value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// A file that holds what leader and agents know; nobody else may read it.
+    /// The file with the shared token; no other user may read it.
     #[arg(long, value_name = "FILE")]
     token_file: PathBuf,
 }
@@ -39,10 +39,11 @@ pub struct BenchAgentArgs {
 /// Other machines that make the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LoadAgentsArgs {
-    /// Machines that make the load in equal parts instead of this one: where `steelyard bench agent` listens.
+    /// Machines that generate the load in equal parts instead of this one: addresses of `steelyard
+    /// bench agent`.
     #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', value_parser = end, requires = "token_file")]
     agents: Vec<BenchEndpoint>,
-    /// The file with what they know.
+    /// The file with the shared token.
     #[arg(long, value_name = "FILE", requires = "agents")]
     token_file: Option<PathBuf>,
 }

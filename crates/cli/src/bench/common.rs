@@ -13,9 +13,9 @@ use crate::outcome::{CommandError, sentence};
 pub enum ConnectionCloser {
     /// The client; it keeps the port in TIME_WAIT for 60 s.
     Client,
-    /// The server: it is asked to with `Connection: close`.
+    /// The server, by `Connection: close`.
     Server,
-    /// The client with a reset; no port rests.
+    /// The client with a reset; no port stays in TIME_WAIT.
     Reset,
 }
 

@@ -21,11 +21,13 @@ use crate::common_args::span;
 use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish};
 
-/// Measure messages over TCP or UDP against an end that echoes: `steelyard bench serve`, or a service in front of one.
+/// Measure messages over TCP or UDP against an echo server: `steelyard bench serve`, or a service
+/// in front of one.
 ///
-/// With kept connections each message and its echo is a transaction (request/response). With --close each transaction has
-/// a connection of its own, from SYN to FIN or reset (connect/request/response), and the rate is connections per second.
-/// Over UDP a connection is a socket with a source port of its own.
+/// With persistent connections each message and its echo is a transaction (request/response). With
+/// --close each transaction has its own connection, from SYN to FIN or reset
+/// (connect/request/response), and the rate is connections per second. Over UDP a connection is a
+/// socket with its own source port.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,37 +42,38 @@ pub struct BenchConnectArgs {
     /// Where to.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
     target: BenchEndpoint,
-    /// Connections at a time. Default 10, with --rate 100.
+    /// Concurrent connections. Default 10, with --rate 100.
     #[arg(short = 'c', long, value_name = "N")]
     connections: Option<usize>,
-    /// Stop after so many transactions, of each run.
+    /// Number of transactions of each run.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// Ask so long, in each run; default 10s unless -n is given.
+    /// Duration of each run; default 10s unless -n is given.
     #[arg(short = 'd', long, value_name = "TIME", value_parser = span)]
     duration: Option<Duration>,
-    /// Open loop: transactions a second, or steps such as 1000..10000/1000, a run each.
+    /// Open loop: transactions a second, or steps such as 1000..10000/1000, one run each.
     #[arg(long, value_name = "RATE")]
     rate: Option<RateSteps>,
-    /// Bytes of each message, from 8 on.
+    /// Bytes of each message, at least 8.
     #[arg(long, value_name = "N", default_value_t = 8)]
     bytes: usize,
-    /// Datagrams of UDP; one that is lost has failed as `timeout`.
+    /// UDP datagrams; a lost one counts as failed (`timeout`).
     #[arg(long)]
     udp: bool,
-    /// A connection for each message, and who ends it; an echoing end never does by itself.
+    /// One connection for each message, and which side closes it; an echo server never closes
+    /// first.
     #[arg(long, value_enum, value_name = "WHO")]
     close: Option<ConnectionCloser>,
-    /// Threads that make the load.
+    /// Threads that generate the load.
     #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// Addresses that connections come from, in turn.
+    /// Source addresses, used in turn.
     #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
     from: Vec<IpAddr>,
-    /// A message that has not come back in this time has failed; default 10s, with --udp 1s.
+    /// Timeout of a message; default 10s, with --udp 1s.
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
-    /// Load before the first run that is not counted.
+    /// Load before the first run, not counted.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "0s")]
     warm_up: Duration,
     /// Runs of each test; comparisons need at least 5, better 10.
@@ -78,10 +81,10 @@ pub struct BenchConnectArgs {
     repeat: u32,
     #[command(flatten)]
     agents: LoadAgentsArgs,
-    /// Keep the result in this file, for `steelyard compare`.
+    /// Write the result to this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a page with plots that needs nothing but a browser.
+    /// Write a self-contained page with plots.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print the result as JSON.

@@ -26,35 +26,37 @@ use crate::common_args::{file_name, read_config, span};
 use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 
-/// Ask a web server or balancer, closed loop or open loop, and report rate, latency and what failed.
+/// Load test a web server or balancer, closed loop or open loop, and report rate, latency and
+/// failures.
 ///
-/// Closed loop (the default): each connection asks again as soon as it was answered. Open loop (--rate): requests start
-/// by the clock, and their latency counts from the intended start, so that a stall of the target is seen whole.
+/// Closed loop (the default): each connection sends the next request after the response. Open loop
+/// (--rate): requests start on schedule, and latency counts from the scheduled start, so that
+/// stalls of the target are measured in full.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchHttpArgs {
-    /// Where to: `http://HOST[:PORT][/PATH]` or `https://…`; certificates are not verified.
+    /// The target: `http://HOST[:PORT][/PATH]` or `https://…`; certificates are not verified.
     #[arg(value_name = "URL")]
     target: TargetUrl,
-    /// Connections at a time; with --rate the most that are opened. Default 10, with --rate 100.
+    /// Concurrent connections; with --rate the maximum. Default 10, with --rate 100.
     #[arg(short = 'c', long, value_name = "N")]
     connections: Option<usize>,
-    /// Stop after so many requests, of each run.
+    /// Number of requests of each run.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// Ask so long, in each run; default 10s unless -n is given.
+    /// Duration of each run; default 10s unless -n is given.
     #[arg(short = 'd', long, value_name = "TIME", value_parser = span)]
     duration: Option<Duration>,
-    /// Open loop: requests a second, or steps such as 1000..10000/1000, a run each.
+    /// Open loop: requests a second, or steps such as 1000..10000/1000, one run each.
     #[arg(long, value_name = "RATE")]
     rate: Option<RateSteps>,
-    /// Threads that make the load.
+    /// Threads that generate the load.
     #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// A connection for each request, and who ends it.
+    /// One connection for each request, and which side closes it.
     #[arg(long, value_enum, value_name = "WHO")]
     close: Option<ConnectionCloser>,
-    /// Addresses that connections come from, in turn.
+    /// Source addresses, used in turn.
     #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
     from: Vec<IpAddr>,
     /// Requests with weights and expectations, from a TOML file; docs/lab.md has the keys.
@@ -63,31 +65,31 @@ pub struct BenchHttpArgs {
     /// The method.
     #[arg(long, value_name = "METHOD", default_value = "GET")]
     method: String,
-    /// A further field, as 'Name: value'.
+    /// An additional header, as 'Name: value'.
     #[arg(short = 'H', long, value_name = "FIELD")]
     header: Vec<String>,
-    /// A request that is not answered whole in this time has failed.
+    /// Timeout of a request, until its response is complete.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
     timeout: Duration,
-    /// HTTP/2; without TLS the target must know that it is spoken.
+    /// HTTP/2; without TLS with prior knowledge.
     #[arg(long)]
     http2: bool,
-    /// Requests at a time on each connection of HTTP/2.
+    /// Concurrent requests on each HTTP/2 connection.
     #[arg(short = 'm', long, value_name = "N", default_value_t = 1, requires = "http2")]
     streams: usize,
-    /// TLS: a whole handshake for each connection, none resumed.
+    /// TLS: a full handshake for each connection, without session resumption.
     #[arg(long)]
     no_resumption: bool,
-    /// Load before the first run that is not counted.
+    /// Load before the first run, not counted.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "0s")]
     warm_up: Duration,
     /// Runs of each test; comparisons need at least 5, better 10.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Search the highest rate at which the objective holds; -d is the time of a trial.
+    /// Search the highest rate that meets the objective; -d is the duration of a trial.
     #[arg(long, requires = "objective", conflicts_with_all = ["rate", "repeat", "requests"])]
     find_capacity: bool,
-    /// What must hold, such as 'p99 < 20ms'; failed requests count as slow.
+    /// The objective, such as 'p99 < 20ms'; failed requests count as slow.
     #[arg(long, value_name = "OBJECTIVE", requires = "find_capacity")]
     objective: Option<LatencyObjective>,
     /// The first rate of a search.
@@ -98,10 +100,10 @@ pub struct BenchHttpArgs {
     search_to: f64,
     #[command(flatten)]
     agents: LoadAgentsArgs,
-    /// Keep the result in this file, for `steelyard compare`.
+    /// Write the result to this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a page with plots that needs nothing but a browser.
+    /// Write a self-contained page with plots.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print the result as JSON.
@@ -120,8 +122,8 @@ Examples:
   steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 20ms' -d 5s
   steelyard bench http http://shop.example/ --rate 50000 --agents 192.0.2.7:7009,192.0.2.8:7009 --token-file token
 
-Exit codes: 0 measured, 1 the search found no rate that holds, 2 nothing could be measured, 3 a partial result:
-something failed, was not reached, or the run was stopped.";
+Exit codes: 0 measured, 1 the search found no rate that meets the objective, 2 nothing could be measured, 3
+a partial result: something failed, was not reached, or the run was stopped.";
 
 pub fn run(args: &BenchHttpArgs) -> ExitCode {
     finish(args.json, carry_out(args))

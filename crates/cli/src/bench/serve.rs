@@ -13,11 +13,11 @@ use crate::interrupt::stop_on_interrupt;
 use crate::outcome::{CommandError, CommandOutcome, finish, sentence};
 use crate::show::screen;
 
-/// Be the other end: echo what comes over TCP and UDP for `steelyard bench connect`, or with --stream take part in `steelyard bench
-/// stream`; Ctrl-C ends it.
+/// Serve as the other end: echo TCP and UDP for `steelyard bench connect`, or with --stream serve
+/// `steelyard bench stream`; Ctrl-C ends it.
 ///
-/// Whoever reaches the address may use it: listen where only clients of the measurement are. It answers only to who sends,
-/// and no more than was sent.
+/// Every host that reaches the address may use it: listen where only the benchmark's clients are.
+/// It sends only to senders, and no more than it received.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,10 +30,10 @@ pub struct BenchServeArgs {
     /// Where to listen; port 0 lets the kernel choose.
     #[arg(value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7007")]
     listen: SocketAddr,
-    /// Close connections on which nothing happened for so many seconds.
+    /// Idle timeout of connections, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     idle: u64,
-    /// Take part in `steelyard bench stream`; data takes further ports that the kernel chooses.
+    /// Serve `steelyard bench stream`; data uses more ports, which the kernel chooses.
     #[arg(long, conflicts_with = "idle")]
     stream: bool,
 }

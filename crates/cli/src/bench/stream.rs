@@ -28,8 +28,8 @@ use crate::show::table::{TextCell, TextTable, left, right};
 /// Measure the throughput of TCP and UDP to or from `steelyard bench serve --stream`, over socket buffers and message
 /// sizes.
 ///
-/// Every cell is repeated until the interval of its mean is narrow enough; where it never is, a warning says so. Of UDP what was
-/// received counts; what was sent stands beside it.
+/// Every combination is repeated until the confidence interval of its mean is narrow enough;
+/// otherwise a warning is shown. For UDP the received rate counts; the sent rate is shown too.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ pub struct BenchStreamArgs {
     /// Where `steelyard bench serve --stream` listens.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
     target: BenchEndpoint,
-    /// What carries.
+    /// The transport protocol.
     #[arg(
         long = "transport",
         value_enum,
@@ -51,7 +51,7 @@ pub struct BenchStreamArgs {
         default_value = "tcp"
     )]
     carrier: Vec<BenchTransport>,
-    /// Who sends: `to` the serving end, or `from` it.
+    /// Direction: `to` the serving end, or `from` it.
     #[arg(
         long = "direction",
         value_enum,
@@ -60,34 +60,34 @@ pub struct BenchStreamArgs {
         default_value = "to"
     )]
     way: Vec<StreamDirections>,
-    /// Socket buffers of both ends as asked of the kernel; without it the kernel sizes them.
+    /// Socket buffers of both ends; default: sized by the kernel.
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = buffer)]
     buffer: Vec<u32>,
     /// Bytes of each message.
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "16384")]
     message: Vec<u32>,
-    /// How long each run sends.
+    /// Duration of each run.
     #[arg(short = 'd', long, value_name = "TIME", value_parser = span, default_value = "10s")]
     duration: Duration,
-    /// Datagrams leave no faster than this, heads on Ethernet included, such as 200Mbit/s.
+    /// Maximum rate of datagrams, with Ethernet headers, such as 200Mbit/s.
     #[arg(long, value_name = "RATE", value_parser = bits)]
     rate: Option<u64>,
-    /// Confidence of the interval of the mean, per cent.
+    /// Confidence level of the interval of the mean, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(50..=99))]
     confidence: u8,
-    /// How wide that interval may be, per cent of the mean.
+    /// Maximum width of that interval, in percent of the mean.
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     width: f64,
-    /// Runs of each cell at least.
+    /// Minimum of runs of each combination.
     #[arg(long = "min-runs", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     least: u32,
-    /// Runs of each cell at most.
+    /// Maximum of runs of each combination.
     #[arg(long = "max-runs", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     most: u32,
-    /// Keep the result in this file, for `steelyard compare`.
+    /// Write the result to this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write a page that needs nothing but a browser.
+    /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print the result as JSON.

@@ -26,44 +26,44 @@ use crate::show::screen;
 /// A device that is given channels has new queues, which are planned for in a second round.
 const ROUNDS: usize = 2;
 
-/// Examine which processors do the network's work: interrupts, packets and queues, what is uneven, and the masks for
-/// RSS, RPS, RFS and XPS that even it out, as commands.
+/// Check which processors do the network processing: interrupts, packets and queues, imbalances,
+/// and the commands for RSS, RPS, RFS and XPS that fix them.
 ///
-/// Run it under load. With --apply the commands are carried out, what was there before is kept for --undo, and the
-/// work is measured before and after.
+/// Run it under load. With --apply the commands are run, the previous settings are stored for
+/// --undo, and the load is measured before and after.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard doctor cores                         two seconds of this machine's work, and what would even it out
+  steelyard doctor cores                         measure for two seconds, and show what would balance the load
   steelyard doctor cores --watch                 live, until Ctrl-C
   steelyard doctor cores --interface eth0 --for 10s
-  steelyard doctor cores --apply                 carry it out; as root
-  steelyard doctor cores --undo                  as it was before
+  steelyard doctor cores --apply                 run the commands; as root
+  steelyard doctor cores --undo                  restore the previous settings
 
-Services tell whether connections end on this machine, which RFS is for; without a daemon they are taken to. Settings
-last until the next start of the machine.
+RFS helps only if connections end on this machine. The daemon's services show that; without a daemon it is
+assumed. Settings last until the next boot.
 
-Exit codes: 0 the work is even or too little to judge by, 1 something is wrong, 2 the machine could not be read, 3 not
-all could be carried out.")]
+Exit codes: 0 the load is balanced or too low to tell, 1 a problem, 2 the machine could not be read, 3 not
+every command succeeded.")]
 pub struct DoctorCoresArgs {
     #[command(flatten)]
     contact: DaemonArgs,
     /// How long to measure.
     #[arg(long = "for", value_name = "TIME", value_parser = span, default_value = "2s")]
     span: Duration,
-    /// Only these interfaces; else those of devices.
+    /// Only these interfaces; default: those of network devices.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// Show it again and again.
+    /// Repeat until Ctrl-C.
     #[arg(long, conflicts_with_all = ["apply", "undo", "json"])]
     watch: bool,
-    /// Carry the commands out.
+    /// Run the commands.
     #[arg(long, conflicts_with = "undo")]
     apply: bool,
-    /// Take back what --apply did.
+    /// Restore the settings from before --apply.
     #[arg(long)]
     undo: bool,
-    /// Where what was there before is kept.
+    /// File with the previous settings.
     #[arg(
         long = "undo-file",
         value_name = "FILE",

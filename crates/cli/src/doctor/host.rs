@@ -22,36 +22,36 @@ use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
 use crate::show::table::wrap;
 
-/// Examine what decides how much this machine carries: ports, TIME_WAIT, files, backlogs, buffers, offloads, steering,
-/// governor.
+/// Check the settings that limit this machine: ports, TIME_WAIT, open files, backlogs, buffers,
+/// offloads, steering, CPU governor.
 ///
-/// Each is compared with what the machine is for. Nothing is changed unless --apply is given.
+/// Each is compared with the requirements below. Nothing is changed without --apply.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard doctor host
   steelyard doctor host --connections 50000 --per-second 2000 --link 10Gbit/s --round-trip 80ms
   steelyard doctor host --json | jq -r '.findings[].command // empty'
-  steelyard doctor host --apply          writes the kernel's settings, and says what takes them back
+  steelyard doctor host --apply          raises kernel settings, and prints how to undo it
 
-Changes last until the next start of the machine: write settings to /etc/sysctl.d. Offloads, queues, limits of files and
-governors are never changed here: their commands are printed.
+Changes last until the next boot: write settings to /etc/sysctl.d. Offloads, queues, open file limits and
+CPU governors are never changed: their commands are printed.
 
 Exit codes: 0 everything fits, 1 something is too small, 2 a setting could not be written.")]
 pub struct DoctorHostArgs {
-    /// Connections at a time that are wanted.
+    /// Required concurrent connections.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     connections: u64,
-    /// New connections a second that are wanted towards one server from one address.
+    /// Required new connections a second to one server from one address.
     #[arg(long, value_name = "N", default_value_t = 400)]
     per_second: u32,
     /// Rate of the link.
     #[arg(long, value_name = "RATE", value_parser = bit_rate, default_value = "1Gbit/s")]
     link: BitRate,
-    /// The longest round trip to clients at which one connection is to fill the link.
+    /// The longest round trip time at which one connection should fill the link.
     #[arg(long, value_name = "TIME", value_parser = positive_span, default_value = "20ms")]
     round_trip: Duration,
-    /// Write the kernel's settings that are too small.
+    /// Raise kernel settings that are too small.
     #[arg(long)]
     apply: bool,
     /// Print JSON.

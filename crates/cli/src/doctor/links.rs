@@ -18,10 +18,11 @@ use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
 use crate::show::screen;
 
-/// Examine this machine's bundles of links: what is there, how links differ, and which policy suits them.
+/// Check this machine's bundles of links: problems, differences between links, and the best policy.
 ///
-/// Differences and losses are those that the daemon measures all the time. What links carry is measured now, by trains of 40
-/// full-size echoes to the next hop of each: five over each link, and five that take turns over all.
+/// Differences and losses come from the daemon's continuous measurements. The throughput of links
+/// is measured now, by bursts of 40 full-size echoes to the next hop of each: five over each link,
+/// and five that alternate over all links.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,11 +30,11 @@ Examples:
   steelyard doctor links --passive
   steelyard doctor links --json | jq -r '.findings[].commands[]?' | sh
 
-Exit codes: 0 nothing is wrong, 1 something is, 2 the daemon could not be asked.")]
+Exit codes: 0 no problem, 1 a problem, 2 the daemon could not be reached.")]
 pub struct DoctorLinksArgs {
     #[command(flatten)]
     contact: DaemonArgs,
-    /// Send nothing: what links carry is not told.
+    /// Send no bursts: throughput is not measured.
     #[arg(long)]
     passive: bool,
 }

@@ -26,20 +26,21 @@ const TRIES: u16 = 2;
 /// The most bytes of an answer.
 const ANSWER: usize = 4_096;
 
-/// Examine whether zones are delegated: a resolver is asked for the name servers of each.
+/// Check whether zones are delegated: query a resolver for the name servers of each.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard doctor zones -c shop.toml
   steelyard doctor zones -c shop.toml --resolver 9.9.9.9:53 --json
 
-For a zone that is not delegated it prints the records that the zone above must have.
+For a zone that is not delegated it prints the records that the parent zone needs.
 
-Exit codes: 0 all are delegated to us, 1 some zone is not, 2 the file or the resolver could not be read.")]
+Exit codes: 0 all are delegated to this name server, 1 some zone is not, 2 the file could not be read or the
+resolver not reached.")]
 pub struct DoctorZonesArgs {
     #[command(flatten)]
     config: StandardConfigArgs,
-    /// The resolver that is asked; the first of /etc/resolv.conf without it.
+    /// The resolver; default: the first of /etc/resolv.conf.
     #[arg(long, value_name = "ADDRESS:PORT")]
     resolver: Option<SocketAddr>,
     /// Print JSON.

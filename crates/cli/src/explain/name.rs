@@ -22,12 +22,13 @@ Examples:
   steelyard explain name www.gslb.example.org --from 2001:db8::1 --type AAAA
   steelyard explain name www.gslb.example.org --from 192.0.2.7 --json
 
---from is the client where its resolver tells the client's network (EDNS client subnet), the resolver where not.")]
+--from is the client if its resolver sends the client's network (EDNS client subnet), and otherwise the
+resolver.")]
 pub struct ExplainNameArgs {
     /// The name.
     #[arg(value_name = "NAME")]
     name: String,
-    /// Who asks.
+    /// The client or resolver.
     #[arg(long, value_name = "ADDRESS")]
     from: IpAddr,
     /// The record type.

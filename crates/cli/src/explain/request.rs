@@ -29,16 +29,16 @@ pub struct ExplainRequestArgs {
     /// The method.
     #[arg(long, value_name = "METHOD", default_value = "GET")]
     method: String,
-    /// A field of the request; may be given several times.
+    /// A header of the request; may be repeated.
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// The client's address.
     #[arg(long, value_name = "ADDRESS")]
     from: Option<IpAddr>,
-    /// The service, where the URL does not tell it.
+    /// The service, if the URL does not determine it.
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// The name that TLS asks for; with https the URL's host.
+    /// The TLS server name (SNI); with https the URL's host.
     #[arg(long, value_name = "NAME")]
     sni: Option<String>,
     #[command(flatten)]

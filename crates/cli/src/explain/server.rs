@@ -22,8 +22,8 @@ use crate::show::unit::{count, micros, span};
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard explain server web/a     state and evidence, and how its weight came about
-  steelyard explain server web       the weights of a whole pool as a table
+  steelyard explain server web/a     state with evidence, and how its weight was computed
+  steelyard explain server web       the weights of a pool as a table
   steelyard explain server web --watch
   steelyard explain server web/a --json")]
 pub struct ExplainServerArgs {

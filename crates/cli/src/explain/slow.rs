@@ -32,18 +32,18 @@ Examples:
   steelyard explain slow shop --watch          again every two seconds, until Ctrl-C
   steelyard explain slow --json
 
-Of a service that forwards packets (mac, tunnel, nat) one connection in `flow-samples` of [packets] is watched; --share is of no
-matter there.")]
+Of a service that forwards packets (mac, tunnel, nat), one connection in `flow-samples` of [packets] is
+sampled; --share has no effect there.")]
 pub struct ExplainSlowArgs {
     /// Only this service.
     service: Option<String>,
-    /// The slowest so much of all exchanges.
+    /// Share of the slowest exchanges.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     share: f64,
-    /// Of the last so much time.
+    /// Only exchanges within this time.
     #[arg(long, value_name = "TIME", value_parser = parse_span, default_value = "5m")]
     since: Duration,
-    /// Only what this server had; POOL for all servers of a pool.
+    /// Only exchanges of this server; POOL for all servers of a pool.
     #[arg(long, value_name = "POOL[/NAME]")]
     server: Option<String>,
     /// Only clients of this network, or this client.

@@ -31,13 +31,15 @@ use watch::WatchSettings;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainTraceArgs {
-    /// Captures: pcap or pcapng, plain or packed with gzip, zstd or lz4; several are read one after the other.
+    /// Captures: pcap or pcapng, plain or compressed with gzip, zstd or lz4; several are read one
+    /// after the other.
     #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join", "watch"])]
     files: Vec<PathBuf>,
     /// Print everything as JSON; docs/explain.md has the schema.
     #[arg(long)]
     json: bool,
-    /// Write a page with all connections, and diagrams of those that failed or were slowest. It needs nothing but a browser.
+    /// Write a page with all connections, and diagrams of those that failed or were slowest. It is
+    /// self-contained.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write the diagrams as SVG files into this folder.
@@ -46,30 +48,31 @@ pub struct ExplainTraceArgs {
     /// Draw this connection, by its number, instead of the slowest.
     #[arg(long, value_name = "NUMBER")]
     connection: Option<u32>,
-    /// Show what a slow capture has more than a fast one, by phase and cause.
+    /// Show where a slow capture takes longer than a fast one, by phase and cause.
     #[arg(long, num_args = 2, value_names = ["FAST", "SLOW"], conflicts_with_all = ["files", "join", "html", "svg"])]
     compare: Vec<PathBuf>,
-    /// Join captures of both sides of a balancer, or one of both, into one story; both must be of one clock.
+    /// Join captures of both sides of a balancer, or one of both sides; both must have the same
+    /// clock.
     #[arg(long, num_args = 1..=2, value_names = ["CLIENTS", "SERVERS"], conflicts_with_all = ["files", "html", "svg"])]
     join: Vec<PathBuf>,
-    /// Analyse what passes this interface, or `any`, until Ctrl-C; a terminal shows the report so far. Needs the right to
-    /// read packets (CAP_NET_RAW).
+    /// Analyse the packets of this interface, or of `any`, until Ctrl-C; a terminal shows the
+    /// report so far. Needs CAP_NET_RAW.
     #[arg(long, value_name = "INTERFACE", conflicts_with_all = ["files", "compare", "join", "html", "svg", "connection"])]
     watch: Option<String>,
-    /// End --watch by itself after this time.
+    /// End --watch after this time.
     #[arg(long = "for", value_name = "TIME", value_parser = span, requires = "watch")]
     duration: Option<Duration>,
-    /// MiB that --watch shares with the kernel, for packets that wait to be read (1 to 1024).
+    /// Size in MiB of the packet ring of --watch (1 to 1024).
     #[arg(long, value_name = "MIB", requires = "watch", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     ring: u32,
-    /// Look only at packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS, pool=NAME; all
-    /// must hold.
+    /// Only packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS,
+    /// pool=NAME; all conditions must match.
     #[arg(long, value_name = "CONDITION")]
     filter: Vec<String>,
-    /// The configuration that says where a pool's servers are.
+    /// The configuration with the servers of pools.
     #[arg(short, long, value_name = "FILE", default_value = "/etc/steelyard/steelyard.toml")]
     config: PathBuf,
-    /// Read windows of ADDRESS:PORT with this scale factor, whatever the capture shows.
+    /// Window scale factor of ADDRESS:PORT, instead of the one in the capture.
     #[arg(long, value_name = "ADDRESS:PORT=N")]
     scale: Vec<String>,
 }
@@ -87,7 +90,8 @@ Examples:
   steelyard explain trace --join front.pcap back.pcap
   steelyard explain trace --join /var/lib/steelyard/captures/slow-1795413600000.pcapng
 
-Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there, or the interface went away.";
+Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to the damage, or the
+interface was removed.";
 
 pub fn run(args: &ExplainTraceArgs) -> ExitCode {
     finish(args.json, carry_out(args))

@@ -28,10 +28,13 @@ Examples:
     steelyard gateway render - --certificates /etc/steelyard/gateway > steelyard.toml
   steelyard gateway render shop.yaml --json | jq .statuses
 
-Read are GatewayClass, Gateway, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, ReferenceGrant, Ingress, IngressClass, Service,
-EndpointSlice, Secret and Namespace. The configuration goes to standard output, what is not as the objects want it to standard error.
+Supported kinds are GatewayClass, Gateway, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, ReferenceGrant,
+Ingress, IngressClass, Service,
+EndpointSlice, Secret and Namespace. The configuration goes to standard output. What could not be rendered
+as specified goes to standard error.
 
-Exit codes: 0 everything is as the objects want it, 1 no listener can be served, 2 unreadable, 3 something is not.")]
+Exit codes: 0 everything is rendered as specified, 1 no listener can be served, 2 unreadable, 3 something is
+not as specified.")]
 pub struct RenderArgs {
     /// Files with manifests, folders of them, or - for standard input.
     #[arg(value_name = "FILE", required = true)]
@@ -42,14 +45,16 @@ pub struct RenderArgs {
     /// Print JSON: the configuration, the status of every object, and problems.
     #[arg(long)]
     json: bool,
-    /// Where Ingresses listen, and Gateways that ask for no address; otherwise at every address.
+    /// Listening address of Ingresses, and of Gateways without an address; by default all
+    /// addresses.
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
-    /// Write the certificates of Secrets into this directory, for their owner alone. Otherwise the configuration expects
-    /// them in /run/steelyard/gateway.
+    /// Write the certificates of Secrets into this directory, readable by their owner only.
+    /// Otherwise the configuration expects them in /run/steelyard/gateway.
     #[arg(long, value_name = "DIRECTORY")]
     certificates: Option<PathBuf>,
-    /// The first port on 127.0.0.1 for answers to the share of a split whose back end is invalid or has no endpoint.
+    /// The first port on 127.0.0.1 for error responses to the share of a split whose back end is
+    /// invalid or has no endpoint.
     #[arg(long, value_name = "PORT", default_value_t = REFUSAL_PORT)]
     loopback_port: u16,
     /// The controller's name in a GatewayClass.

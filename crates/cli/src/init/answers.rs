@@ -5,7 +5,7 @@ use clap::ValueEnum;
 /// What a first service forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StarterMethod {
-    /// Requests of HTTP, by any version
+    /// HTTP requests, of any version
     Http,
     /// Bytes of any protocol
     Tcp,

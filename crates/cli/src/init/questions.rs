@@ -23,7 +23,8 @@ const FORWARD: StarterMethod = StarterMethod::Http;
 const SERVERS: [&str; 2] = ["127.0.0.1:8081", "127.0.0.1:8082"];
 
 impl GivenAnswers {
-    /// The options without which a program cannot write a configuration. What is forwarded has a usual answer.
+    /// The options without which a program cannot write a configuration. What to forward has a
+    /// usual answer.
     pub fn missing_options(&self) -> Vec<&'static str> {
         let listen = self.listen.is_none().then_some("--listen ADDRESS");
         let servers = self.servers.is_none().then_some("--servers HOST:PORT,HOST:PORT");

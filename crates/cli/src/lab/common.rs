@@ -8,10 +8,10 @@ use lab::topology::record::{DIR, TopologyRecord, TopologyRecordError, TopologyRe
 
 use crate::outcome::CommandError;
 
-/// Where records of networks lie.
+/// Directory with records of networks.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordsDirArgs {
-    /// Where records of networks lie.
+    /// Directory with records of networks.
     #[arg(long = "state-dir", value_name = "DIR", default_value = DIR, env = "STEELYARD_LAB")]
     pub records: PathBuf,
 }

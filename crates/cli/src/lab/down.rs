@@ -11,20 +11,20 @@ use super::common::{RecordsDirArgs, find_record, record_failure};
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
-/// Take a network down with everything in it; programs that run on its hosts are ended.
+/// Remove a network with everything in it; programs on its hosts are ended.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard lab down                             the only one
   steelyard lab down wan
-  steelyard lab down --all                       every one, and what killed runs left
+  steelyard lab down --all                       all networks, and leftovers of killed runs
 
-Exit codes: 0 it is gone, 1 no such network, 2 it could not be taken down.")]
+Exit codes: 0 removed, 1 no such network, 2 it could not be removed.")]
 pub struct LabDownArgs {
-    /// Which, where several are up.
+    /// The network, if several exist.
     #[arg(value_name = "NAME", conflicts_with = "all")]
     name: Option<String>,
-    /// Every one.
+    /// All networks.
     #[arg(long)]
     all: bool,
     #[command(flatten)]

@@ -19,7 +19,7 @@ Examples:
 
 Exit codes: the program's own; 1 no such host, 2 it could not be started.")]
 pub struct LabExecArgs {
-    /// The network, where several are up.
+    /// The network, if several exist.
     #[arg(long = "lab", value_name = "NAME")]
     name: Option<String>,
     /// The host or router.

@@ -7,7 +7,8 @@ use super::common::{RecordsDirArgs, record_failure};
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
-/// List networks with their nodes and links; `stale`: its keeper was killed, and `lab down` removes what is left.
+/// List networks with their nodes and links; `stale`: its process was killed, and `lab down`
+/// removes the rest.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LabListArgs {
     #[command(flatten)]

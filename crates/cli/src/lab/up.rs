@@ -11,26 +11,26 @@ use super::list;
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
-/// Make the network of a file, as root. It stays until `steelyard lab down`.
+/// Create the network of a file; needs root. It stays until `steelyard lab down`.
 ///
-/// Each node is a network namespace. Links whose packets meet nothing are the kernel's; delay, rate, loss and faults are
-/// made by the process that keeps the network.
+/// Each node is a network namespace. Plain links are veth pairs of the kernel; a process emulates
+/// delay, rate, loss and faults.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard lab up wan.toml
-  steelyard lab up wan.toml --name second        once more, beside the first
+  steelyard lab up wan.toml --name second        the same network a second time
   steelyard lab up wan.toml --foreground         until Ctrl-C
 
-Exit codes: 0 it is up, 2 the file is wrong or the network could not be made.")]
+Exit codes: 0 created, 2 the file is invalid or the network could not be created.")]
 pub struct LabUpArgs {
-    /// The file; docs/lab.md tells what stands in it.
+    /// The file; docs/lab.md describes the format.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What it is called; without it as the file says, or as the file is called.
+    /// Name of the network; default: the name in the file, or the file's name.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Stay, and take it down at the end.
+    /// Stay in the foreground, and remove the network at the end.
     #[arg(long)]
     foreground: bool,
     #[command(flatten)]

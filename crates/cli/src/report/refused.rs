@@ -12,7 +12,7 @@ use crate::show::screen;
 use crate::show::table::{TextTable, left};
 use crate::show::unit::{count, moment};
 
-/// Show the last requests that were refused: who sent them, which rule they broke, and what was found.
+/// Show the last rejected requests: the client, the violated rule, and what was found.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,12 @@ Examples:
   steelyard report refused --watch           again every two seconds, until Ctrl-C
   steelyard report refused --json | jq '.requests[] | {client, defect, found}'
 
-The daemon keeps 256 of them, at most 64 of one client (an IPv4 address, or a /64 of IPv6). Values of fields are shown only
-where the rule is about that very field: no cookie and no password is kept. What came is escaped: \\x0a is a line feed.
+The daemon keeps 256 of them, at most 64 of one client (an IPv4 address, or an IPv6 /64). Header values are
+shown only if the rule is about that header: cookies and passwords are
+never stored. Bytes are escaped, such as \\x0a for a line feed.
 A service called 'refused' is shown by `steelyard report 'refused,'`.")]
 pub struct ReportRefusedArgs {
-    /// Only those of this service.
+    /// Only of this service.
     #[arg(long, value_name = "SERVICE")]
     service: Option<String>,
     #[command(flatten)]

@@ -5,15 +5,15 @@ use clap::ValueEnum;
 /// A view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Tab {
-    /// A line a service.
+    /// One line for each service.
     Services,
-    /// A line a server.
+    /// One line for each server.
     Servers,
-    /// Why exchanges failed, and why packets were dropped.
+    /// Causes of failed exchanges and dropped packets.
     Causes,
-    /// The packet plane by service and server; only where one is.
+    /// The packet plane by service and server, if there is one.
     Packets,
-    /// Addresses that are shared with other machines; only where some are.
+    /// Virtual addresses shared with other machines, if there are any.
     Shared,
 }
 

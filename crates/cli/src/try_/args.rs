@@ -2,7 +2,8 @@
 //!
 //! They are used in `try_/driver.rs`.
 
-/// Watch real requests being balanced while servers are killed: nothing is left behind.
+/// Run a demonstration: real requests are balanced while servers are killed. It leaves nothing
+/// behind.
 ///
 /// It needs neither root nor files, except with --packets.
 #[derive(Clone, Debug, clap::Args)]
@@ -11,15 +12,15 @@ Six servers, a balancer and their clients run inside this one process, on loopba
 
 Examples:
   steelyard try                    a live table; k kills a server, r revives it, q quits
-  steelyard try | cat              a line a second; a server is killed and revived by the clock
+  steelyard try | cat              one line each second; a server is killed and revived on schedule
   steelyard try --once             eight seconds with a summary; exit code 1 if a request failed
-  steelyard try --packets --once   in namespaces: what each forwarding method costs, with and without a balancer
+  steelyard try --packets --once   in namespaces: the cost of each forwarding method, with and without a balancer
   steelyard try --once --json | jq '.\"failed-requests\"'")]
 pub struct TryArgs {
-    /// A bounded demonstration: kill a server, revive it, drain another, then a summary.
+    /// A short demonstration: kill a server, revive it, drain another, then print a summary.
     #[arg(long)]
     pub once: bool,
-    /// As root: one service forwarded as mac, nat, tunnel and http in turn, with what each costs.
+    /// As root: one service forwarded as mac, nat, tunnel and http in turn, with the cost of each.
     #[arg(long, conflicts_with = "rate")]
     pub packets: bool,
     /// HTTP requests a second; a fifth as many messages go through the tcp service.

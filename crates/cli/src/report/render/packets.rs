@@ -119,7 +119,7 @@ pub fn removals(services: &[PacketService]) -> TextTable {
     table
 }
 
-/// A line a service.
+/// One line for each service.
 pub fn services(services: &[PacketService]) -> TextTable {
     let heads = [
         left("SERVICE"),

@@ -10,7 +10,7 @@ pub enum DemoMethod {
     Mac,
     /// Both directions translated.
     Nat,
-    /// Direct return across routers.
+    /// Direct server return across routers.
     Tunnel,
     /// Proxied requests.
     Http,
