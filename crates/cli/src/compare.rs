@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 no regression is proven, 1 a regression beyond the threshold, 2 a file could not be read, 3 no
 result: too few runs, or nothing in common.")]
 pub struct CompareArgs {
-    /// The baseline.
+    /// The baseline to compare with.
     #[arg(value_name = "BASE")]
     baseline: PathBuf,
     /// The result to compare.

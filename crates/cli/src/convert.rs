@@ -74,7 +74,7 @@ pub enum SourceDialect {
     Nginx,
     /// keepalived.conf, with VRRP and IPVS
     Keepalived,
-    /// dscontrol command files
+    /// A file of dscontrol commands
     Dispatcher,
     /// Envoy static bootstrap, as YAML or JSON
     Envoy,

@@ -54,7 +54,7 @@ struct DecapLoadArgs {
     /// The interface where packets from the balancer arrive.
     #[arg(long, value_name = "NAME")]
     interface: String,
-    /// Encapsulations to accept.
+    /// Encapsulations that are accepted.
     #[arg(long = "encapsulation", value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [TunnelEncapsulation::Ipip, TunnelEncapsulation::Gre, TunnelEncapsulation::Gue])]
     takes: Vec<TunnelEncapsulation>,
     /// UDP port of GUE.

@@ -37,7 +37,7 @@ pub struct InitArgs {
     /// Where clients connect: ADDRESS:PORT, or :PORT for all addresses of this machine.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// What to forward.
+    /// What the service forwards.
     #[arg(long, value_enum, value_name = "METHOD")]
     forward: Option<StarterMethod>,
     /// The servers, HOST:PORT each.

@@ -21,7 +21,7 @@ pub struct RefreshArgs {
     /// Repeat until Ctrl-C; with --json one object on each line.
     #[arg(long)]
     watch: bool,
-    /// Interval of --watch.
+    /// Interval between updates with --watch.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s", requires = "watch")]
     interval: Duration,
 }

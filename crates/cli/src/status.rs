@@ -29,7 +29,7 @@ pub struct StatusArgs {
     /// Repeat until Ctrl-C; with --json one object on each line.
     #[arg(long)]
     pub watch: bool,
-    /// Interval of --watch.
+    /// Interval between updates with --watch.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "1s", requires = "watch")]
     pub interval: Duration,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub struct TakeoverArgs {
     /// Hand over groups that are active here.
     #[arg(long, conflicts_with = "release")]
     give: bool,
-    /// Return to priorities.
+    /// Return to the configured priorities.
     #[arg(long)]
     release: bool,
     /// Hand over even if the other member is not known to accept.

@@ -42,7 +42,7 @@ pub struct BenchStreamArgs {
     /// Where `steelyard bench serve --stream` listens.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
     target: BenchEndpoint,
-    /// The transport protocol.
+    /// The transport protocol to measure.
     #[arg(
         long = "transport",
         value_enum,

@@ -54,10 +54,10 @@ pub struct DoctorCoresArgs {
     /// Only these interfaces; default: those of network devices.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// Repeat until Ctrl-C.
+    /// Repeat the measurement until Ctrl-C.
     #[arg(long, conflicts_with_all = ["apply", "undo", "json"])]
     watch: bool,
-    /// Run the commands.
+    /// Run the commands that are shown.
     #[arg(long, conflicts_with = "undo")]
     apply: bool,
     /// Restore the settings from before --apply.

@@ -39,7 +39,7 @@ CPU governors are never changed: their commands are printed.
 
 Exit codes: 0 everything fits, 1 something is too small, 2 a setting could not be written.")]
 pub struct DoctorHostArgs {
-    /// Required concurrent connections.
+    /// Number of concurrent connections required.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     connections: u64,
     /// Required new connections a second to one server from one address.

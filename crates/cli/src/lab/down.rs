@@ -24,7 +24,7 @@ pub struct LabDownArgs {
     /// The network, if several exist.
     #[arg(value_name = "NAME", conflicts_with = "all")]
     name: Option<String>,
-    /// All networks.
+    /// Remove all of the networks.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
