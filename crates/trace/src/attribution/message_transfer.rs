@@ -8,6 +8,9 @@ use super::transaction::{EffectiveWindowRange, LimitStretch};
 /// 64 KiB of full segments, which one offloaded send may hold, are 46.
 const PACED_BURST: usize = 46;
 
+/// Segments that one acknowledgement covers only when they did not arrive singly.
+const MANY_SEGMENTS: i64 = 4;
+
 /// The result of an analysed transfer.
 #[derive(Debug)]
 pub struct TransferBreakdown {
@@ -63,5 +66,19 @@ impl MessageTransfer<'_> {
         let before = (first..at).rev().map(gap_ns).find(|ns| *ns * 4 > this_ns);
         let regular = before.is_some_and(|ns| (ns - this_ns).abs() * 4 <= this_ns);
         regular && this_ns < self.round_trip_ns && is_whole(&sent[at]) && is_whole(&sent[at + 1])
+    }
+
+    /// Whether this acknowledgement was the only one in half a round trip and covers many segments: the receiver's
+    /// program read a portion, which moved the window. A queue before a link empties packet by packet, with one
+    /// acknowledgement each.
+    pub fn is_aggregated_ack(&self, latest: Option<usize>) -> bool {
+        let acks = &self.sender.acks;
+        let Some(latest) = latest.and_then(|at| acks.get(at)) else { return false };
+        // A further one of the same data only tells the window.
+        let at = acks.partition_point(|one| one.ack < latest.ack);
+        let pair = at.checked_sub(1).and_then(|before| acks.get(before..=at));
+        let Some([before, ack]) = pair else { return false };
+        let alone = (ack.time_ns - before.time_ns) * 2 >= self.round_trip_ns;
+        alone && ack.ack - before.ack >= MANY_SEGMENTS * self.segment
     }
 }

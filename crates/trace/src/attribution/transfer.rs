@@ -23,8 +23,6 @@ const TRIGGER_NS: i64 = 3_000_000;
 /// An acknowledgement that is later than a round trip by this time was delayed by a timer. Nanoseconds.
 /// Half of Linux's shortest timer, 40 ms (TCP_DELACK_MIN).
 const DELAYED_NS: i64 = 20_000_000;
-/// Segments that one acknowledgement covers only when they did not arrive singly.
-const MANY_SEGMENTS: i64 = 4;
 /// The least time after a loss that counts as recovery, in nanoseconds.
 /// The minimum retransmission timeout of Linux.
 pub const RECOVERY_NS: i64 = 200_000_000;
@@ -285,7 +283,7 @@ impl<'a> TransferSlicer<'a> {
             Some(window) if full && window < of.segment => return Limit::SillyWindow,
             _ => {}
         }
-        if full && !in_repair && (self.is_unread(window) || self.is_aggregated_ack(latest)) {
+        if full && !in_repair && (self.is_unread(window) || of.is_aggregated_ack(latest)) {
             return Limit::Rwnd;
         }
         let bulk = self.rounds.peak > 4 * of.segment;
@@ -305,7 +303,7 @@ impl<'a> TransferSlicer<'a> {
         if gap.lossy {
             return Limit::Loss;
         }
-        if gap.ack_late && outstanding > 0 && gap.paced && self.is_aggregated_ack(latest) {
+        if gap.ack_late && outstanding > 0 && gap.paced && of.is_aggregated_ack(latest) {
             return Limit::Rwnd;
         }
         if outstanding <= 0 || (gap.ack_late && !gap.triggered) {
@@ -384,20 +382,6 @@ impl<'a> TransferSlicer<'a> {
     fn is_unread(&self, window: Option<i64>) -> bool {
         let largest = self.window.map_or(0, |range| range.largest);
         window.is_some_and(|window| window * 4 < largest * 3)
-    }
-
-    /// Whether this acknowledgement was the only one in half a round trip and covers many segments: the receiver's
-    /// program read a portion, which moved the window. A queue before a link empties packet by packet, with one
-    /// acknowledgement each.
-    fn is_aggregated_ack(&self, latest: Option<usize>) -> bool {
-        let acks = &self.transfer.sender.acks;
-        let Some(latest) = latest.and_then(|at| acks.get(at)) else { return false };
-        // A further one of the same data only tells the window.
-        let at = acks.partition_point(|one| one.ack < latest.ack);
-        let pair = at.checked_sub(1).and_then(|before| acks.get(before..=at));
-        let Some([before, ack]) = pair else { return false };
-        let alone = (ack.time_ns - before.time_ns) * 2 >= self.transfer.round_trip_ns;
-        alone && ack.ack - before.ack >= MANY_SEGMENTS * self.transfer.segment
     }
 
     /// Whether a retransmission is so close that this time belongs to it.
