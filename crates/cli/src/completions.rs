@@ -54,6 +54,7 @@ _steelyard_live() {
         "server add") [ "$COMP_CWORD" = 3 ] && of=pools ;;
         "server "*) [ "$COMP_CWORD" = 3 ] && of=servers ;;
         "explain server") [ "$COMP_CWORD" = 3 ] && of=servers ;;
+        "copy service") [ "$COMP_CWORD" = 3 ] && of=services ;;
         "status "*) [ "$COMP_CWORD" = 2 ] && of=objects ;;
         "report "*) [ "$COMP_CWORD" = 2 ] && of=objects ;;
     esac
@@ -72,6 +73,7 @@ const ZSH: &str = r#"_steelyard_live() {
         "server add") (( CURRENT == 4 )) && of=pools ;;
         "server "*) (( CURRENT == 4 )) && of=servers ;;
         "explain server") (( CURRENT == 4 )) && of=servers ;;
+        "copy service") (( CURRENT == 4 )) && of=services ;;
         "status "*) (( CURRENT == 3 )) && of=objects ;;
         "report "*) (( CURRENT == 3 )) && of=objects ;;
     esac
@@ -98,5 +100,6 @@ end
 complete -c steelyard -n "__steelyard_at 3 server; and not __fish_seen_subcommand_from add" -f -a "(steelyard names servers 2>/dev/null)"
 complete -c steelyard -n "__steelyard_at 3 server; and __fish_seen_subcommand_from add" -f -a "(steelyard names pools 2>/dev/null)"
 complete -c steelyard -n "__steelyard_at 3 explain; and __fish_seen_subcommand_from server" -f -a "(steelyard names servers 2>/dev/null)"
+complete -c steelyard -n "__steelyard_at 3 copy; and __fish_seen_subcommand_from service" -f -a "(steelyard names services 2>/dev/null)"
 complete -c steelyard -n "__steelyard_at 2 status; or __steelyard_at 2 report" -f -a "(steelyard names objects 2>/dev/null)"
 "#;

@@ -24,6 +24,7 @@ mod check;
 mod compare;
 mod completions;
 mod convert;
+mod copy;
 mod decap;
 mod doctor;
 mod explain;
@@ -92,6 +93,7 @@ enum CliCommand {
     #[command(visible_alias = "diff")]
     PlanChange(plan_change::PlanChangeArgs),
     Apply(apply::ApplyArgs),
+    Copy(copy::CopyArgs),
     Reload(reload::ReloadArgs),
     Rollback(rollback::RollbackArgs),
     Generations(generations::GenerationsArgs),
@@ -150,6 +152,7 @@ fn main() -> ExitCode {
         CliCommand::Gateway(args) => gateway::run(&args),
         CliCommand::PlanChange(args) => plan_change::run(&args),
         CliCommand::Apply(args) => apply::run(&args),
+        CliCommand::Copy(args) => copy::run(&args),
         CliCommand::Reload(args) => reload::run(&args),
         CliCommand::Rollback(args) => rollback::run(&args),
         CliCommand::Generations(args) => generations::run(&args),

@@ -25,17 +25,22 @@ pub struct PlanChangeArgs {
 }
 
 pub fn run(args: &PlanChangeArgs) -> ExitCode {
-    finish(args.contact.json, block_on(print_plan(args)))
+    finish(args.contact.json, block_on(ask(args)))
 }
 
-async fn print_plan(args: &PlanChangeArgs) -> Result<CommandOutcome, CommandError> {
+async fn ask(args: &PlanChangeArgs) -> Result<CommandOutcome, CommandError> {
     let text = read_config(args.config.path())?;
     let plan = args.contact.client()?.plan(text, Some(file_name(args.config.path()))).await?;
-    if args.contact.json {
-        print_json(&plan)?;
+    print_plan(&plan, args.contact.json)
+}
+
+/// Prints what a change would do.
+pub fn print_plan(plan: &PlanChange, json: bool) -> Result<CommandOutcome, CommandError> {
+    if json {
+        print_json(plan)?;
     } else {
         print_findings(&plan.warnings, 0);
-        screen::print(&render(&plan, Paint::for_stdout()))?;
+        screen::print(&render(plan, Paint::for_stdout()))?;
     }
     Ok(CommandOutcome::Done)
 }

@@ -10,6 +10,7 @@
 mod access_lines;
 mod clock;
 mod completion;
+mod copies;
 mod discovery;
 mod draining_clients;
 mod first_configuration;

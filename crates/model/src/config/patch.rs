@@ -4,6 +4,7 @@
 pub mod json_to_toml;
 mod list;
 pub mod object_edit;
+pub mod service_copy;
 
 use std::ops::Range;
 
