@@ -23,6 +23,7 @@ mod orders;
 mod planted;
 mod quiesce;
 mod refused;
+mod rotation;
 mod services;
 mod support_archive;
 mod telemetry;

@@ -164,9 +164,9 @@ fn event(event: &crate::util::event::DaemonEvent) -> Event {
     Event {
         at_unix_ms: event.at_ms,
         level: match event.level {
-            crate::util::event::EventLevel::Info => Level::Info,
-            crate::util::event::EventLevel::Warning => Level::Warning,
-            crate::util::event::EventLevel::Error => Level::Error,
+            model::config::EventLevel::Info => Level::Info,
+            model::config::EventLevel::Warning => Level::Warning,
+            model::config::EventLevel::Error => Level::Error,
         },
         what: event.what.into(),
         text: event.text.clone(),

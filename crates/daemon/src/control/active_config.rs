@@ -92,6 +92,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         sample,
         sticky_secret_file: _,
         certificate_warning: _,
+        event_level: _,
         hooks: _,
         history: _,
     } = &first.global;

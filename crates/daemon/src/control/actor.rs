@@ -232,6 +232,7 @@ impl ControlActor {
     fn finish_change(&mut self, confirmed: bool) {
         self.save_server_state();
         self.publish();
+        self.events.set_level(self.active.config.global.event_level);
         state_events::report_active_generation(&self.events, &self.active, confirmed);
         state_events::report_fewer_sockets(&self.events, &self.applied, &self.listeners);
     }

@@ -1,14 +1,14 @@
 //! Applies the results of service discovery. An unchanged result changes nothing; an untrusted result leaves the last
 //! good result active.
 
-use model::config::CheckedConfig;
+use model::config::{CheckedConfig, EventLevel};
 
 use super::actor::ControlActor;
 use super::audit_record::AuditedChange;
 use crate::state::discovery_result::DiscoveryResult;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::overlay::ServerOverlay;
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 
 /// Servers that a message names.
 const NAMED: usize = 5;

@@ -1,5 +1,6 @@
 //! The events of changes. It changes nothing.
 
+use model::config::EventLevel;
 use model::snapshot::ServerState;
 
 use super::active_config::{ActiveConfig, needs_restart};
@@ -7,7 +8,7 @@ use crate::control::reconcile::applied_state::{AppliedState, ServerTransition};
 use crate::control::reconcile::apply;
 use crate::state::server_text::{format_address, format_utc};
 use crate::state::state_snapshot::ServerFacts;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::listeners::ListenerSet;
 
 /// Logs that a generation is active.

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use model::circuit_breaker::breaker_clock_ms;
+use model::config::EventLevel;
 
 use crate::observability::headroom::{HeadroomRow, ResourceKey, ResourceUsage, UsageTrends};
 use crate::observability::report::report_sources::ReportSources;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::time_wait::TimeWaitScanner;
 use crate::util::wall_clock::unix_ms;
 use certificates::CertificateExpiryAlarms;

@@ -118,9 +118,9 @@ fn start_run(
 /// The event as a program reads it.
 fn environment(event: &DaemonEvent) -> BTreeMap<String, String> {
     let level = match event.level {
-        crate::util::event::EventLevel::Info => "info",
-        crate::util::event::EventLevel::Warning => "warning",
-        crate::util::event::EventLevel::Error => "error",
+        model::config::EventLevel::Info => "info",
+        model::config::EventLevel::Warning => "warning",
+        model::config::EventLevel::Error => "error",
     };
     let mut out = BTreeMap::from([
         ("STEELYARD_EVENT".to_owned(), event.what.to_owned()),

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use files::plain_error::plain_error_text;
+use model::config::EventLevel;
 use serde::Serialize;
 use tokio::sync::broadcast;
 
@@ -27,17 +28,6 @@ const RECENT_EVENTS: usize = 256;
 const TEXT_BYTES: usize = 2048;
 /// The limit of `flush`, so that a stuck reader of standard error does not prevent the process from ending.
 const FLUSH: Duration = Duration::from_secs(1);
-
-/// How grave an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EventLevel {
-    Info,
-    /// Something to look at.
-    Warning,
-    /// A requested action failed.
-    Error,
-}
 
 /// The fields of an event, for programs: values by name.
 pub type EventFields = BTreeMap<&'static str, String>;
@@ -82,6 +72,8 @@ struct SharedEventLog {
     followers: broadcast::Sender<DaemonEvent>,
     dropped: AtomicU64,
     counted: Mutex<BTreeMap<&'static str, u64>>,
+    /// The least level that is written.
+    level: Mutex<EventLevel>,
     faults: LastingFaults,
 }
 
@@ -147,6 +139,7 @@ impl EventLog {
             followers,
             dropped,
             counted,
+            level: Mutex::default(),
             faults: LastingFaults::default(),
         };
         EventLog { shared: Arc::new(shared) }
@@ -164,6 +157,11 @@ impl EventLog {
     /// Logs that a requested action failed.
     pub fn error(&self, what: &'static str, text: impl Into<String>) {
         self.emit(EventLevel::Error, what, text, EventFields::new());
+    }
+
+    /// Events below this level are not written from now on. Followers and the API get them all the same.
+    pub fn set_level(&self, level: EventLevel) {
+        *self.shared.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
     }
 
     /// The last events, oldest first.
@@ -210,7 +208,8 @@ impl EventLog {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let event = DaemonEvent { at_ms, level, what, text, about };
-        if let Some(queue) = &self.shared.queue {
+        let least = *self.shared.level.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = self.shared.queue.as_ref().filter(|_| level >= least) {
             let line = line(&event, self.shared.format, self.shared.journal);
             if let Err(TrySendError::Full(_)) = queue.try_send(EventLogMessage::Line(line)) {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
@@ -316,6 +315,27 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["level"], "warning");
         assert_eq!(value["text"], "a\n\"b\"");
+    }
+
+    // Rows: I43
+    #[test]
+    fn events_below_the_level_are_not_written_and_are_kept_for_the_api() {
+        for (level, expected) in [
+            (EventLevel::Info, "info a: x\nwarning b: y\nerror c: z\n"),
+            (EventLevel::Warning, "warning b: y\nerror c: z\n"),
+            (EventLevel::Error, "error c: z\n"),
+        ] {
+            let text = written(LogFormat::Text, |events| {
+                events.set_level(level);
+                let mut follower = events.follow();
+                events.info("a", "x");
+                events.warn("b", "y");
+                events.error("c", "z");
+                assert_eq!((events.recent().len(), events.counts().len()), (3, 3));
+                assert_eq!(follower.try_recv().map(|event| event.what), Ok("a"));
+            });
+            assert_eq!(text, expected, "{level:?}");
+        }
     }
 
     // Rows: I43

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use model::config::EventLevel;
+
 use crate::state::StateSnapshot;
 use crate::state::cert_status::{CertificateInfo, expiry_warning};
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::wall_clock::unix_ms;
 
 /// Certificates that were logged.

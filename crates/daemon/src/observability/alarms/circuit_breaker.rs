@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use model::circuit_breaker::{BreakerResource, CircuitState};
+use model::config::EventLevel;
 use model::snapshot::PoolView;
 
 use crate::state::StateSnapshot;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 
 /// Open breakers, with the time of opening on the workers' clock.
 #[derive(Debug, Default)]

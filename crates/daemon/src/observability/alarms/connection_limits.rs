@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::config::EventLevel;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
 use model::stats::{Count, ServiceWorkerStats};
 
 use crate::state::StateSnapshot;
 use crate::util::admin_listeners::api_counters::ApiCounts;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 
 /// Between two events about the same place.
 /// A minute: a limit that is reached all the time stays visible and does not fill the log.

@@ -14,12 +14,14 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, SockFilter, Socket, Type};
 
+use model::config::EventLevel;
+
 use super::files;
 use super::filter::filter;
 use super::frame;
 use super::ring::{CaptureBuffer, CapturedPacket, PacketRing};
 use super::triggers::{CaptureJob, WatchedTraffic};
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::packet_socket::{self, PacketReading};
 
 /// The longest delay until a command is noticed.

@@ -34,7 +34,7 @@ mod tests {
     fn only_changes_by_health_of_the_last_seconds_make_a_server_flap() {
         let event = |at_ms, what| DaemonEvent {
             at_ms,
-            level: crate::util::event::EventLevel::Info,
+            level: model::config::EventLevel::Info,
             what,
             text: String::new(),
             about: [("pool", "web".to_owned()), ("server", "a".to_owned())].into(),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use api::types::UsersCause;
+use model::config::EventLevel;
 use model::config::unit::Time;
 use model::slo::burn_rate::{BurnMeasurement, BurnRule, BurnSpans, SloTarget};
 
 use super::objective::SloKind;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 
 /// Raised: a promise's budget burns too quickly.
 const RAISED: &str = "budget-burning";

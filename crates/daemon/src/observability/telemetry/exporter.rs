@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use model::config::TelemetryConfig;
+use model::config::{EventLevel, TelemetryConfig};
 use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
@@ -39,7 +39,7 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
         };
         events.faults().retain(ALARM, |of| of == subject(collector));
         tokio::time::sleep(STEP).await;
-        let records = collect_batch(&mut told, &queue);
+        let records = collect_batch(&mut told, &queue, collector.level);
         let mut letters = Vec::new();
         for _ in 0..QUEUE_CAPACITY / BATCH_MAX {
             let spans = queue.take_batch();
@@ -101,10 +101,15 @@ fn report_export_state(
 }
 
 /// The events since the last export, as log records.
-fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Value> {
+fn collect_batch(
+    told: &mut Receiver<DaemonEvent>,
+    outbox: &SpanQueue,
+    level: EventLevel,
+) -> Vec<Value> {
     let mut records = Vec::new();
     loop {
         match told.try_recv() {
+            Ok(event) if event.level < level => {}
             Ok(event) if records.len() < BATCH_MAX => {
                 records.push(otlp_json::log_record_json(&event))
             }
@@ -116,5 +121,23 @@ fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Va
             }
             Err(TryRecvError::Empty | TryRecvError::Closed) => return records,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Rows: I43
+    #[test]
+    fn events_below_the_level_are_not_exported_and_not_counted_as_lost() {
+        let events = EventLog::quiet();
+        let mut told = events.follow();
+        events.info("a", "x");
+        events.warn("b", "y");
+        events.error("c", "z");
+        let queue = SpanQueue::default();
+        assert_eq!(collect_batch(&mut told, &queue, EventLevel::Warning).len(), 2);
+        assert_eq!(queue.counts().dropped, 0);
     }
 }

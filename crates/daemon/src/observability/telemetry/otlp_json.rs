@@ -3,13 +3,13 @@
 //! Pure. Names of attributes are those of OpenTelemetry's conventions where there are any, and `steelyard.` ones.
 
 use model::cause::Side;
-use model::config::TelemetryConfig;
+use model::config::{EventLevel, TelemetryConfig};
 use model::id::{ServerId, ServiceId};
 use model::time_attribution::{ExchangeMeasurement, ExchangePhases, attribute_time};
 use serde_json::{Value, json};
 
 use crate::state::StateSnapshot;
-use crate::util::event::{DaemonEvent, EventLevel};
+use crate::util::event::DaemonEvent;
 
 /// The kind of server spans (`SPAN_KIND_SERVER`).
 const SERVER: u8 = 2;

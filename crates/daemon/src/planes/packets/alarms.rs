@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use model::config::EventLevel;
 use model::monotonic_time::MonotonicTime;
 
-use crate::util::event::{EventFields, EventLevel};
+use super::half_open_clients::FloodSources;
+use crate::util::event::EventFields;
 
 /// An alarm raised by notices is cleared when none has arrived for this time.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);

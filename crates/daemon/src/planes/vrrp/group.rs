@@ -16,7 +16,7 @@ use ha::duplicate_address::DuplicateDetector;
 use ha::state_machine::{
     OrderRejection, TransitionReason, VrrpAction, VrrpState, VrrpStateMachine,
 };
-use model::config::VrrpConfig;
+use model::config::{EventLevel, VrrpConfig};
 use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
@@ -31,7 +31,7 @@ use super::transition_text;
 use super::tx_socket::TxSocket;
 use super::view::{VrrpGroupView, VrrpTransition};
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// State changes that are stored for `status`.

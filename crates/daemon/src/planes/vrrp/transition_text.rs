@@ -2,7 +2,7 @@
 
 use ha::state_machine::{ActivationBlocker, TransitionReason, VrrpState};
 
-use crate::util::event::EventLevel;
+use model::config::EventLevel;
 
 /// How a transition is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

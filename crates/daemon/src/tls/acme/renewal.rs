@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use instant_acme::CertificateIdentifier;
 use l7::tls::identity::TlsIdentity;
 use model::acme::{CertificateValidity, RenewalSchedule, RenewalWindow};
-use model::config::AcmeConfig;
+use model::config::{AcmeConfig, EventLevel};
 use rustls::pki_types::CertificateDer;
 
 use super::order::{self, CertificateOrderError};
@@ -18,7 +18,7 @@ use super::status::AcmeOrders;
 use crate::state::ControlHandle;
 use crate::state::cert_status::format_date;
 use crate::tls::cert_files;
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 use crate::util::random_seed;
 
 /// An order that takes this long counts as failed, and is tried again later.

@@ -8,7 +8,7 @@ use crate::config::control::ControlConfig;
 use crate::config::inner_table::read_inner_table;
 use crate::config::section::ConfigSection;
 use crate::config::telemetry::MetricsConfig;
-use crate::config::{control, event_hook, history, telemetry};
+use crate::config::{control, event_hook, event_level, history, telemetry};
 
 pub fn build_global(section: &ConfigSection) -> GlobalConfig {
     let path =
@@ -57,6 +57,7 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
         sample: section.count("sample"),
         sticky_secret_file: section.text("sticky-secret-file").map(PathBuf::from),
         certificate_warning: section.time_or_zero("certificate-warning"),
+        event_level: event_level::build_level(section, "event-level"),
         hooks: section.list("hook").iter().map(event_hook::build_hook).collect(),
         history: section.table("history").map(history::build_history_retention),
     }

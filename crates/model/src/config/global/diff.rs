@@ -15,6 +15,7 @@ changed_keys! {
     Sample = "sample" => sample,
     StickySecretFile = "sticky-secret-file" => sticky_secret_file,
     CertificateWarning = "certificate-warning" => certificate_warning,
+    EventLevel = "event-level" => event_level,
     Hook = "hook" => hooks,
     History = "history" => history,
 }

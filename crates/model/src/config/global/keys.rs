@@ -8,8 +8,8 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 use crate::config::{
-    access_log, balance, body_limit, client_from, control, event_hook, history, pool, request_id,
-    service, socket, telemetry,
+    access_log, balance, body_limit, client_from, control, event_hook, event_level, history, pool,
+    request_id, service, socket, telemetry,
 };
 
 /// The secret of affinity cookies.
@@ -116,6 +116,7 @@ pub static GLOBAL: TableSchema = TableSchema {
         ),
         STICKY_SECRET_FILE,
         CERTIFICATE_WARNING,
+        event_level::EVENT_LEVEL,
         event_hook::HOOK,
         history::HISTORY,
         balance::POOL_LOCALITY,

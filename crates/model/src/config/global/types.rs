@@ -3,6 +3,7 @@
 use crate::config::access_log::{AccessLogField, SyslogServer};
 use crate::config::control::ControlConfig;
 use crate::config::event_hook::EventHook;
+use crate::config::event_level::EventLevel;
 use crate::config::history::HistoryRetention;
 use crate::config::telemetry::{MetricsConfig, TelemetryConfig};
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub struct GlobalConfig {
     pub certificate_warning: Duration,
     /// The file with the secret of affinity cookies; `None`: a secret that this machine generates.
     pub sticky_secret_file: Option<PathBuf>,
+    /// Events below this level are not written to standard error; default all are.
+    pub event_level: EventLevel,
     pub hooks: Vec<EventHook>,
     /// Retention of stored history; `None`: no history.
     pub history: Option<HistoryRetention>,

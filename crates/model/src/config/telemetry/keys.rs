@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::config::event_level;
 use crate::config::schema::{
     DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
@@ -40,6 +41,7 @@ static COLLECTOR: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Flag(true)),
             "Events, as log records.",
         ),
+        event_level::TELEMETRY_LEVEL,
         KeySchema::new(
             "name",
             ValueKind::Text { form: TextFormat::Name, unset: None },

@@ -1,5 +1,6 @@
 //! The checked configuration of metrics and telemetry: the Prometheus endpoint, and an OpenTelemetry collector.
 
+use crate::config::event_level::EventLevel;
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -18,6 +19,8 @@ pub struct TelemetryConfig {
     pub traces: bool,
     /// Whether events are exported.
     pub logs: bool,
+    /// Events below this level are not exported.
+    pub level: EventLevel,
     /// The service name of this process.
     pub name: String,
 }

@@ -9,7 +9,7 @@ use l4::abi::{Event, Notice};
 use l4::next_hops::{NextHopRequest, ServerRoute};
 use l4::plan::encoding::from_mapped_bytes;
 use l4::replica::FlowHashSecret;
-use model::config::Config;
+use model::config::{Config, EventLevel};
 
 use super::PacketPlaneTask;
 use crate::planes::packets::alarms::{PlaneEvent, ScarceResource};
@@ -18,7 +18,7 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::planes::packets::view::{FlowSampleReading, PlaneCounterSample};
 use crate::planes::packets::{flow_samples, host_facts, view_builder};
 use crate::state::StateSnapshot;
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 
 /// Bounds the clients' next hops requested in one tick; the datapath repeats the others.
 const CLIENTS: usize = 32;

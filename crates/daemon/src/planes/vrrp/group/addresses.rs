@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ha::frame;
+use model::config::EventLevel;
 use model::monotonic_time::MonotonicTime;
 
 use super::super::interface::AddressPlacement;
 use super::super::macvlan;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 
 impl VrrpGroup {
     /// The addresses and the virtual router's MAC address, which the gate of the dead-man timer blocks.

@@ -9,10 +9,12 @@ use ha::counts::VrrpCounters;
 use ha::duplicate_address::DuplicateEvent;
 use ha::frame::{self, MacAddress};
 
+use model::config::EventLevel;
+
 use super::super::duplicate_filter;
 use super::super::rx_socket::RxSocket;
 use super::{GroupContext, VrrpGroup};
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// A member that takes over is recognised by its advertisement, which arrives up to an interval and this time after its

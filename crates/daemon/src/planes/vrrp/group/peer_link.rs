@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ha::heartbeat::GroupClaim;
 use ha::state_machine::{ActivationBlocker, PeerView, VrrpState};
+use model::config::EventLevel;
 use model::monotonic_time::MonotonicTime;
 
 use super::super::heartbeat::events::PeerSummary;
 use super::super::transition_text;
 use super::{GroupContext, VrrpGroup};
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// A group as the witness votes on it.

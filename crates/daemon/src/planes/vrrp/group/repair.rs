@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use ha::state_machine::VrrpState;
 
+use model::config::EventLevel;
+
 use super::super::address_repair::{KernelAddresses, MissingAddresses};
 use super::super::interface::AddressPlacement;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
-use crate::util::event::{EventFields, EventLevel};
+use crate::util::event::EventFields;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Limits how often addresses are restored: two programs that set and remove them in turns must not delay

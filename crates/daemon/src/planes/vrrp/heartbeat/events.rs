@@ -2,10 +2,10 @@
 
 use ha::heartbeat::{HeartbeatDefect, ReachScore};
 use ha::peer_link::PeerLinkChange;
-use model::config::{HeartbeatConfig, HeartbeatPathConfig};
+use model::config::{EventLevel, HeartbeatConfig, HeartbeatPathConfig};
 
 use super::reach_targets::ReachChange;
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerSummary {

@@ -13,12 +13,12 @@ use ha::heartbeat::{GroupClaim, VrrpGroupKey};
 use ha::peer_link::PeerLink;
 use ha::state_machine::{MemberPrecedence, VrrpState};
 use ha::witness::{QuorumVotes, WitnessOperation, WitnessReply};
-use model::config::{HeartbeatConfig as Written, WitnessConfig as Settings};
+use model::config::{EventLevel, HeartbeatConfig as Written, WitnessConfig as Settings};
 use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
 use super::message::{HeartbeatMessage, WitnessAnswer};
-use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLog};
 use requester::WitnessRequester;
 
 /// The time limit for releasing leases at the end.
