@@ -68,8 +68,8 @@ pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
 };
 pub use packets::{
-    HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome,
-    PacketServer, PacketService, PacketsReport, PacketsStatus,
+    FloodClient, HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface,
+    PacketOutcome, PacketServer, PacketService, PacketsReport, PacketsStatus,
 };
 pub use port::PortReport;
 pub use problem::Problem;

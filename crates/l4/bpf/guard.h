@@ -124,15 +124,26 @@ GLOBAL int check_source_rates(struct cursor *c, const struct service *service)
 	return metered(c, service, use, METER_BYTES, BANDWIDTH_CAP, SOURCE_BANDWIDTH_CAP);
 }
 
-/* Whether too many connections are half-open; raises the alarm, once a second at most. */
+/* SYNs in one tick whose clients user space is told of: half of what a tick may tell, so that none counts as lost. */
+#define SYN_SAMPLES 32
+
+/* Whether another client may be told of in this tick. */
+INLINE int may_sample_syn(const struct cursor *c)
+{
+	struct event_tick *rate = entry(event_ticks, EVENT_HALF_OPEN);
+
+	return rate && (rate->tick != c->tick || rate->told < SYN_SAMPLES);
+}
+
+/* Whether too many connections are half-open. User space raises the alarm, and gets samples of who comes before it. */
 INLINE int exceeds_half_open_limit(struct cursor *c, const struct service *service, struct gauge *gauge)
 {
 	__s32 half_open = gauge->half_open + gauge->new_half_open;
 
-	if (service->half_open_alarm && half_open >= (__s32)service->half_open_alarm &&
-	    c->tick - gauge->alarm_tick >= 4) {
+	if (service->half_open_alarm && half_open * 2 >= (__s32)service->half_open_alarm && is_tcp(c) &&
+	    c->tcp & SYN && may_sample_syn(c)) {
 		gauge->alarm_tick = c->tick;
-		send_event(c, EVENT_HALF_OPEN, half_open, &c->dst);
+		send_event(c, EVENT_HALF_OPEN, half_open, &c->src);
 	}
 	return service->half_open_limit && half_open >= (__s32)service->half_open_limit;
 }

@@ -67,8 +67,8 @@ mod default_bounds;
 mod discovery;
 mod effective_settings;
 mod event_hook;
-mod file_parts;
 mod event_level;
+mod file_parts;
 mod file_root;
 mod global;
 mod hedging;
@@ -138,9 +138,9 @@ pub use dns::{
 };
 pub use error_pages::{ErrorPageConfig, ErrorPageContent};
 pub use event_hook::{EventHook, hook_events, renamed_event};
+pub use event_level::EventLevel;
 pub use explain::{EffectiveSetting, SettingOrigins};
 pub use field_names::FieldNamePolicy;
-pub use event_level::EventLevel;
 pub use file_root::{Config, ConfigDiff, diff};
 pub use finding::{ConfigFinding, ConfigFindings, Severity};
 pub use forwarded_headers::{

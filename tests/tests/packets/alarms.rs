@@ -17,8 +17,10 @@ use tests::e2e::wait;
 fn told_to(plane: &PacketBalancer) -> String {
     let hook = plane.dir().join("hook");
     let heard = plane.dir().join("heard");
-    let script =
-        format!("#!/bin/sh\necho \"$STEELYARD_EVENT $STEELYARD_SERVICE\" >> {}\n", heard.display());
+    let script = format!(
+        "#!/bin/sh\necho \"$STEELYARD_EVENT $STEELYARD_SERVICE ${{STEELYARD_CLIENTS%%=*}}\" >> {}\n",
+        heard.display()
+    );
     plane.dir().write("hook", script);
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&hook, executable).unwrap();
@@ -41,7 +43,7 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     if !ready() {
         return;
     }
-    let service = "timeout = { half-open = \"4s\" }\nguard = { half-open = 5 }\n";
+    let service = "timeout = { half-open = \"8s\" }\nguard = { half-open = 5 }\n";
     let words = PacketConfig::new("mac", &[0]).service(service);
     let mut plane = PacketBalancer::open_without_daemon(
         &SiteLayout { local_servers: 1, ..SiteLayout::default() },
@@ -65,14 +67,31 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     let alarmed = plane.packets();
     let shop = alarmed.services.iter().find(|one| one.name == "shop4").unwrap();
     assert!(shop.half_open >= 5, "{shop:?}");
+    // The client is alone, so that its network is not named beside it.
+    let client = IpVersion::V4.host_address(&plane.site.client).to_string();
+    assert_eq!(shop.flood_clients[0].address, client, "{shop:?}");
+    assert!(shop.flood_clients[0].syns >= 2 && shop.flood_networks.is_empty(), "{shop:?}");
+    let report = plane.run_verb(&["report"]).stdout;
+    assert!(report.contains("SYN FLOOD OF") && report.contains(&client), "{report}");
+    let named = format!("of them from {client}");
+    let standing = plane.status().alarms;
+    let alarm = standing.iter().find(|alarm| alarm.name == "half-open");
+    let alarm = alarm.unwrap_or_else(|| panic!("{standing:?}"));
+    assert_eq!(alarm.subject, "service shop4");
+    assert!(alarm.reason.contains(&named), "{alarm:?}");
+    let status = plane.run_verb(&["status"]).stdout;
+    assert!(status.contains(&named), "{status}");
+    assert!(plane.daemon_output().contains(&named), "{}", plane.daemon_output());
     wait::until("it stands in the metrics", || {
         scraped(&plane).contains("steelyard_service_half_open_alarm{service=\"shop4\"} 1")
     });
     wait::until("it is cleared", || plane.count_events("half-open-clear") == 1);
+    assert!(plane.status().alarms.iter().all(|alarm| alarm.name != "half-open"));
     assert!(scraped(&plane).contains("steelyard_service_half_open_alarm{service=\"shop4\"} 0"));
     let heard = || std::fs::read_to_string(plane.dir().join("heard")).unwrap_or_default();
     wait::until("the hook was told of both", || heard().lines().count() == 2);
-    assert_eq!(heard(), "half-open-alarm shop4\nhalf-open-clear shop4\n");
+    let expected = format!("half-open-alarm shop4 {client}\nhalf-open-clear shop4 {client}\n");
+    assert_eq!(heard(), expected);
     assert_eq!(plane.count_events("half-open-alarm"), 1, "{}", plane.daemon_output());
 }
 

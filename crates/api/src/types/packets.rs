@@ -146,6 +146,15 @@ pub struct PacketService {
     pub half_open: u32,
     /// Half-open connections are at the threshold.
     pub alarm: bool,
+    /// SYNs of the last seconds that were sampled, while the alarm stands.
+    #[serde(default)]
+    pub sampled_syns: u32,
+    /// Addresses that sent most of the sampled SYNs, the largest first.
+    #[serde(default)]
+    pub flood_clients: Vec<FloodClient>,
+    /// Networks of them: of 24 bits with IPv4, 64 with IPv6.
+    #[serde(default)]
+    pub flood_networks: Vec<FloodClient>,
     /// Where its packets ended, servers' included.
     pub outcomes: Vec<PacketOutcome>,
     /// Parts of TCP headers that `normalize` removed; only those that it did.
@@ -163,6 +172,16 @@ pub struct HeaderRemoval {
     pub field: String,
     /// How often it was removed.
     pub count: Counter,
+}
+
+/// An address or a network that sends many of the SYNs of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FloodClient {
+    /// `203.0.113.7`, or `203.0.113.0/24`.
+    pub address: String,
+    /// How many of the sampled SYNs it sent, at least.
+    pub syns: u32,
 }
 
 /// A server of such a service.

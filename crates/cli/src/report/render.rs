@@ -85,6 +85,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
             block("", &packets::balance(forwarded));
         }
         block("", &packets::services(&forwarded.services));
+        block("", &packets::flood_clients(&forwarded.services));
         block("", &packets::servers(&forwarded.services));
         block("", &packets::outcomes(all, &forwarded.services));
         block("", &packets::removals(&forwarded.services));

@@ -7,6 +7,7 @@ mod alarms;
 pub mod connection_tables;
 mod flow_samples;
 pub mod fragmenter;
+pub mod half_open_clients;
 pub mod host_facts;
 pub mod interface_selection;
 pub mod netlink;

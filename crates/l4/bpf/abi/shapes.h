@@ -128,7 +128,7 @@ struct gauge {
 	__u32 half_open;
 	/// Half-open ones that came, less those that went, since; two's complement.
 	__u32 new_half_open;
-	/// Tick of the last alarm.
+	/// Tick of the last SYN whose client user space was told of.
 	__u32 alarm_tick;
 	/// Tick of the last SYN cookie.
 	__u32 cookie_tick;

@@ -266,7 +266,7 @@ enum event {
 	EVENT_NEIGHBOUR = 0,
 	/// A client's next hop's link address is wanted.
 	EVENT_CLIENT_NEIGHBOUR = 1,
-	/// A service has as many half-open connections as its alarm says.
+	/// A client's SYN, while its service has half as many half-open connections as its alarm says, or more.
 	EVENT_HALF_OPEN = 2,
 	/// No free port towards a server.
 	EVENT_NO_PORT = 3,

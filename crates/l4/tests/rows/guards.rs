@@ -1,6 +1,7 @@
 //! Rows of guards: lists, bans, rates and caps, each with its own outcome.
 
 use l4::abi::{self, GuardKey, GuardValue, Meter, Method, Outcome, Service};
+use l4::events::EventReader;
 
 use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{CLIENT4, VIP4};
@@ -161,6 +162,7 @@ fn a_flood_of_half_open_connections() {
         service.cost[Meter::MeterHalfOpen as usize] = SECOND;
     };
     let Some(world) = world(limit) else { return };
+    let reader = EventReader::open(&world.plane).unwrap();
     for n in 1..=4 {
         world.expect("SYN", &syn(n).bytes(), Outcome::Forwarded, TX);
     }
@@ -168,12 +170,42 @@ fn a_flood_of_half_open_connections() {
     let gauge = world.plane.gauges.get(&0).unwrap().unwrap();
     assert_eq!((gauge.new_flows, gauge.new_half_open), (4, 4));
     assert_ne!(gauge.alarm_tick, 0, "the alarm was raised");
+    let told = reader.take_events();
+    // From half of the threshold on, which is one, and of the one that is refused.
+    assert_eq!(told.iter().map(|one| one.ifindex).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    for one in &told {
+        assert_eq!(
+            (one.event, one.addr),
+            (abi::Event::EventHalfOpen as u32, mapped(ip("192.0.2.7")))
+        );
+    }
     for n in 1..=3 {
         let ack = TestPacket { flags: ACK, ..syn(n) };
         world.expect("ACK", &ack.bytes(), Outcome::Forwarded, TX);
     }
     assert_eq!(world.plane.gauges.get(&0).unwrap().unwrap().new_half_open, 1);
     world.expect("room again", &syn(5).bytes(), Outcome::Forwarded, TX);
+}
+
+// Rows: I30
+#[test]
+fn samples_of_a_flood_are_bounded_and_none_counts_as_lost() {
+    let Some(mut world) = world(|service| service.half_open_alarm = 2) else { return };
+    let reader = EventReader::open(&world.plane).unwrap();
+    for n in 1..=500 {
+        world.expect("SYN", &syn(n).bytes(), Outcome::Forwarded, TX);
+    }
+    let told = reader.take_events().len();
+    assert!((32..=64).contains(&told), "in one tick, or two: {told}");
+    world.pass_ticks(1);
+    world.expect("SYN", &syn(501).bytes(), Outcome::Forwarded, TX);
+    assert_eq!(reader.take_events().len(), 1);
+    let ack = TestPacket { flags: ACK, ..syn(502) };
+    world.expect("no SYN", &ack.bytes(), Outcome::Forwarded, TX);
+    assert!(reader.take_events().is_empty());
+    let counts = world.plane.plane_counts.each_cpu(&0).unwrap();
+    let lost: u64 = counts.iter().map(|count| count.events_lost).sum();
+    assert_eq!(lost, 0);
 }
 
 #[test]

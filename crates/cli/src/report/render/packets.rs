@@ -154,6 +154,23 @@ pub fn services(services: &[PacketService]) -> TextTable {
     table
 }
 
+/// A line for each address and network that sends many of a service's SYNs; empty while no alarm stands.
+pub fn flood_clients(services: &[PacketService]) -> TextTable {
+    let heads = [left("SYN FLOOD OF"), left("FROM"), right("SAMPLED SYN"), right("OF")];
+    let mut table = TextTable::new(&heads);
+    for service in services {
+        for client in service.flood_clients.iter().chain(&service.flood_networks) {
+            table.row(vec![
+                service.name.as_str().into(),
+                client.address.as_str().into(),
+                count(u64::from(client.syns)).into(),
+                count(u64::from(service.sampled_syns)).into(),
+            ]);
+        }
+    }
+    table
+}
+
 /// A line for each server of each service.
 pub fn servers(services: &[PacketService]) -> TextTable {
     let heads = [

@@ -1,9 +1,9 @@
 //! A report as text, whole and in part, against stored files.
 
 use api::types::{
-    CauseCount, Connections, Descriptors, ErrorCounts, HeaderRemoval, MemberChange, MemberReport,
-    NamedCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport,
-    ReplicationStatus, Requests, Statuses,
+    CauseCount, Connections, Descriptors, ErrorCounts, FloodClient, HeaderRemoval, MemberChange,
+    MemberReport, NamedCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport,
+    PeerReport, ReplicationStatus, Requests, Statuses,
 };
 use model::snapshot::ServerState;
 
@@ -237,6 +237,9 @@ fn forwarded() -> PacketsReport {
         flows: 40,
         half_open: 1_200,
         alarm: true,
+        sampled_syns: 64,
+        flood_clients: vec![FloodClient { address: "203.0.113.7".into(), syns: 41 }],
+        flood_networks: vec![FloodClient { address: "203.0.113.0/24".into(), syns: 60 }],
         outcomes: vec![sent.clone(), denied.clone()],
         removals: vec![HeaderRemoval { field: "sack".into(), count: counter(4_400, 44.0) }],
         servers: vec![server("web/a", 30, vec![sent.clone()]), server("web/b", 10, vec![])],

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use api::types::{
-    HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome,
-    PacketServer, PacketService, PacketsReport, PacketsStatus,
+    FloodClient, HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface,
+    PacketOutcome, PacketServer, PacketService, PacketsReport, PacketsStatus,
 };
 use l4::abi::{Outcome, TcpField};
 use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, RemovalCounts, add_outcomes};
 use model::snapshot::WorkerSnapshot;
 
 use super::counts::total_and_rate;
+use crate::planes::packets::half_open_clients::FloodSource;
 use crate::planes::packets::view::{NextHopView, PacketPlaneView, ServerFlows, ServiceFlows};
 use crate::state::StateSnapshot;
 
@@ -135,6 +136,9 @@ fn service(
         flows: flows.flows,
         half_open: flows.half_open,
         alarm: flows.alarm,
+        sampled_syns: flows.flood_sources.sampled,
+        flood_clients: flood_clients(&flows.flood_sources.addresses),
+        flood_networks: flood_clients(&flows.flood_sources.networks),
         outcomes: outcomes(&all(new), &all(old), seconds),
         removals: removals(new.cleared.get(&index), old.cleared.get(&index), seconds),
         servers: flows.servers.iter().map(server).collect(),
@@ -152,6 +156,11 @@ fn removals(
         HeaderRemoval { field: field.name().to_owned(), count }
     };
     new.into_iter().flatten().map(one).collect()
+}
+
+fn flood_clients(sources: &[FloodSource]) -> Vec<FloodClient> {
+    let client = |one: &FloodSource| FloodClient { address: one.source.clone(), syns: one.count };
+    sources.iter().map(client).collect()
 }
 
 /// Packets of a service by outcome, including those of draining servers.

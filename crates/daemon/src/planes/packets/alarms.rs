@@ -82,6 +82,7 @@ impl PlaneAlarms {
         service: &str,
         now: u32,
         limit: Option<u32>,
+        sources: &FloodSources,
     ) -> Option<PlaneEvent> {
         let stands = self.half_open.contains(service);
         let (is, limit) = match limit {
@@ -94,13 +95,16 @@ impl PlaneAlarms {
                 ("service", service.to_owned()),
                 ("half-open", now.to_string()),
                 ("limit", limit.to_string()),
+                ("clients", FloodSources::list(&sources.addresses)),
+                ("networks", FloodSources::list(&sources.networks)),
             ])
         };
+        let from = sources.describe().map(|text| format!("; {text}")).unwrap_or_default();
         match (stands, is) {
             (false, true) => {
                 self.half_open.insert(service.to_owned());
                 let text = format!(
-                    "service {service} has {now} half-open connections, the alarm's threshold is {limit}: it may be a flood of SYN"
+                    "service {service} has {now} half-open connections, the alarm's threshold is {limit}: it may be a flood of SYN{from}"
                 );
                 Some(PlaneEvent {
                     level: EventLevel::Warning,
@@ -111,7 +115,7 @@ impl PlaneAlarms {
             }
             (true, false) => {
                 self.half_open.remove(service);
-                let text = format!("service {service} has {now} half-open connections again");
+                let text = format!("service {service} has {now} half-open connections again{from}");
                 Some(PlaneEvent {
                     level: EventLevel::Info,
                     kind: "half-open-clear",
@@ -132,7 +136,9 @@ impl PlaneAlarms {
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> Vec<PlaneEvent> {
         let gone: Vec<String> =
             self.half_open.iter().filter(|name| !known(name)).cloned().collect();
-        gone.iter().filter_map(|name| self.check_half_open(name, 0, None)).collect()
+        gone.iter()
+            .filter_map(|name| self.check_half_open(name, 0, None, &FloodSources::default()))
+            .collect()
     }
 
     /// Something was missing for a connection of `of` just now.
@@ -184,6 +190,7 @@ impl PlaneAlarms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planes::packets::half_open_clients::FloodSource;
 
     fn at(seconds: u64) -> MonotonicTime {
         MonotonicTime::default() + Duration::from_secs(seconds)
@@ -194,7 +201,9 @@ mod tests {
         let mut alarms = PlaneAlarms::default();
         let told: Vec<&str> = [1, 99, 100, 120, 80, 100, 76, 74, 10, 99, 100]
             .into_iter()
-            .filter_map(|now| alarms.check_half_open("shop", now, Some(100)))
+            .filter_map(|now| {
+                alarms.check_half_open("shop", now, Some(100), &FloodSources::default())
+            })
             .map(|told| told.kind)
             .collect();
         assert_eq!(told, ["half-open-alarm", "half-open-clear", "half-open-alarm"]);
@@ -206,10 +215,31 @@ mod tests {
     #[test]
     fn an_alarm_without_its_threshold_is_cleared() {
         let mut alarms = PlaneAlarms::default();
-        let told = alarms.check_half_open("shop", 7, Some(5)).unwrap();
+        let none = FloodSources::default();
+        let told = alarms.check_half_open("shop", 7, Some(5), &none).unwrap();
         assert_eq!((told.level, told.fields["half-open"].as_str()), (EventLevel::Warning, "7"));
-        assert_eq!(alarms.check_half_open("shop", 7, None).unwrap().kind, "half-open-clear");
-        assert_eq!(alarms.check_half_open("shop", 1_000, None), None);
+        let over = alarms.check_half_open("shop", 7, None, &none).unwrap();
+        assert_eq!(over.kind, "half-open-clear");
+        assert_eq!(alarms.check_half_open("shop", 1_000, None, &none), None);
+    }
+
+    // Rows: I30
+    #[test]
+    fn the_half_open_alarm_names_who_floods() {
+        let sources = FloodSources {
+            sampled: 9,
+            addresses: vec![FloodSource { source: "203.0.113.7".into(), count: 8 }],
+            networks: vec![FloodSource { source: "203.0.113.0/24".into(), count: 9 }],
+        };
+        let mut alarms = PlaneAlarms::default();
+        let told = alarms.check_half_open("shop", 7, Some(5), &sources).unwrap();
+        assert_eq!(told.fields["clients"], "203.0.113.7=8");
+        assert_eq!(told.fields["networks"], "203.0.113.0/24=9");
+        let named = "9 SYN were sampled: 8 of them from 203.0.113.7, 9 of them from 203.0.113.0/24";
+        assert!(told.text.ends_with(named), "{}", told.text);
+        let unknown = FloodSources::default();
+        let told = PlaneAlarms::default().check_half_open("shop", 7, Some(5), &unknown).unwrap();
+        assert!(told.text.ends_with("it may be a flood of SYN"), "{}", told.text);
     }
 
     #[test]

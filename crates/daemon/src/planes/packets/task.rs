@@ -18,6 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::alarms::PlaneAlarms;
 use super::connection_tables::ConnectionTables;
+use super::half_open_clients::HalfOpenClients;
 use super::host_facts;
 use super::netlink::{
     AssignedAddress, KernelNetlink, NeighbourChange, NetlinkChange, PreferredSource,
@@ -135,6 +136,7 @@ struct PacketPlaneTask {
     view: PacketPlaneView,
     last_error: Option<String>,
     alarms: PlaneAlarms,
+    half_open_clients: HalfOpenClients,
     flow_samples: Arc<FlowSampleCollector>,
     /// Connections given up for new ones, at the last sweep.
     evicted: Option<u64>,
@@ -165,6 +167,7 @@ impl PacketPlaneTask {
             view: PacketPlaneView::default(),
             last_error: None,
             alarms: PlaneAlarms::default(),
+            half_open_clients: HalfOpenClients::default(),
             flow_samples: insight,
             evicted: None,
             is_held_by_other: false,

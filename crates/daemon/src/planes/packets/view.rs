@@ -10,6 +10,7 @@ use model::flow_samples::FlowDelta;
 use model::id::ServerId;
 
 use super::fragmenter::FragmentTotals;
+use super::half_open_clients::FloodSources;
 
 /// The packet plane at one moment.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +101,8 @@ pub struct ServiceFlows {
     pub half_open: u32,
     /// The alarm for half-open connections is raised.
     pub alarm: bool,
+    /// Who floods, while the alarm is raised.
+    pub flood_sources: FloodSources,
     pub servers: Vec<ServerFlows>,
     /// Ports of return addresses by server and protocol.
     pub ports: Vec<ReturnPorts>,

@@ -127,7 +127,7 @@ fn flows(
         }
     }
     servers.sort();
-    ServiceFlows { flows, half_open, alarm: false, servers, ports, indexes }
+    ServiceFlows { flows, half_open, servers, ports, indexes, ..ServiceFlows::default() }
 }
 
 /// Ports of the return addresses of a server, of each protocol; none of a server that is not translated for.

@@ -14,6 +14,7 @@ use model::config::{Config, EventLevel};
 use super::PacketPlaneTask;
 use crate::planes::packets::alarms::{PlaneEvent, ScarceResource};
 use crate::planes::packets::connection_tables::ConnectionTables;
+use crate::planes::packets::half_open_clients::FloodSources;
 use crate::planes::packets::open_plane::error_chain;
 use crate::planes::packets::view::{FlowSampleReading, PlaneCounterSample};
 use crate::planes::packets::{flow_samples, host_facts, view_builder};
@@ -22,6 +23,8 @@ use crate::util::event::EventFields;
 
 /// Bounds the clients' next hops requested in one tick; the datapath repeats the others.
 const CLIENTS: usize = 32;
+/// The standing alarm of services with too many half-open connections.
+const HALF_OPEN: &str = "half-open";
 /// The subject of events about connections that were evicted.
 const PLANE: &str = "the packet plane";
 
@@ -56,8 +59,12 @@ impl PacketPlaneTask {
             }
             Some(Event::EventHalfOpen) => {
                 self.service_name(notice.service, snapshot).and_then(|name| {
+                    self.half_open_clients.count_syn(&name, about);
+                    let sources = self.half_open_clients.sources(&name);
                     // The datapath puts how many there are where others have an interface.
-                    self.alarms.check_half_open(&name, notice.ifindex, limit(&name, snapshot))
+                    let half_open = notice.ifindex;
+                    let limit = limit(&name, snapshot);
+                    self.alarms.check_half_open(&name, half_open, limit, &sources)
                 })
             }
             Some(Event::EventNoPort) => {
@@ -102,11 +109,28 @@ impl PacketPlaneTask {
         self.mark_alarms();
     }
 
-    /// Marks services with a raised alarm.
+    /// Marks services with a raised alarm, and who floods them.
     fn mark_alarms(&mut self) {
         for (name, flows) in &mut self.view.flows {
             flows.alarm = self.alarms.is_half_open_raised(name);
+            flows.flood_sources = match flows.alarm {
+                true => self.half_open_clients.sources(name),
+                false => FloodSources::default(),
+            };
+            let subject = format!("service {name}");
+            if !flows.alarm {
+                self.events.faults().end(HALF_OPEN, &subject);
+                continue;
+            }
+            let from = flows.flood_sources.describe().map(|text| format!("; {text}"));
+            let half_open = flows.half_open;
+            let reason = format!("{half_open} half-open connections{}", from.unwrap_or_default());
+            self.events.faults().begin(HALF_OPEN, subject, reason);
         }
+        let flows = &self.view.flows;
+        let is_there =
+            |of: &str| of.strip_prefix("service ").is_some_and(|it| flows.contains_key(it));
+        self.events.faults().retain(HALF_OPEN, is_there);
     }
 
     /// The tables and the current meaning of their indexes, if they are replicated.
@@ -173,8 +197,17 @@ impl PacketPlaneTask {
         let now = self.now();
         let mut told = Vec::new();
         for (name, flows) in &self.view.flows {
-            told.extend(self.alarms.check_half_open(name, flows.half_open, limit(name, snapshot)));
+            let Some(limit) = limit(name, snapshot) else {
+                // An alarm without a threshold is over.
+                let none = FloodSources::default();
+                told.extend(self.alarms.check_half_open(name, flows.half_open, None, &none));
+                continue;
+            };
+            let sources = self.half_open_clients.sources(name);
+            let limit = Some(limit);
+            told.extend(self.alarms.check_half_open(name, flows.half_open, limit, &sources));
         }
+        self.half_open_clients.age();
         self.mark_alarms();
         told.extend(self.alarms.retain(|name| self.view.flows.contains_key(name)));
         let evicted = self.view.current.as_ref().map_or(0, |sample| sample.counts.evicted);
