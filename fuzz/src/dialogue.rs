@@ -3,7 +3,10 @@
 //! Properties besides not panicking: a dialogue sends little, gives up on endless input, and returns a short one-line
 //! result.
 
-use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
+use model::config::{
+    AgentKind, HttpProbe, LdapFilter, LdapScope, LdapSearch, NumberRange, Pattern, ProbeKind,
+    SendExpectProbe, StatusRange,
+};
 use probe::agent;
 use probe::context::ProbeContext;
 use probe::dialogue::{DialogueStep, ProbeResult};
@@ -26,7 +29,12 @@ pub fn protocols() -> Vec<(String, ProbeProtocol)> {
     for protocol in kinds() {
         let name = protocol.kind.name();
         let twin = all.iter().any(|(taken, _)| taken == name);
-        all.push((if twin { format!("{name}_digest") } else { name.to_owned() }, protocol));
+        let name = match (twin, name) {
+            (false, name) => name.to_owned(),
+            (true, "ldap") => "ldap_search".to_owned(),
+            (true, name) => format!("{name}_digest"),
+        };
+        all.push((name, protocol));
     }
     all
 }
@@ -68,8 +76,15 @@ fn kinds() -> Vec<ProbeProtocol> {
         ),
         of(ProbeKind::Nntp, &[b"201 no posting\r\n", b"400 not now\r\n"]),
         of(
-            ProbeKind::Ldap { user: "u".into(), secret: None },
+            ProbeKind::Ldap { user: "u".into(), secret: None, search: None },
             &[b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0", b"\x30\x84\0\0\0\x10\x02\x01\x01\x61\x84\0\0\0\x07\x0a\x01\x34\x04\0\x04\0"],
+        ),
+        of(
+            ProbeKind::Ldap { user: "u".into(), secret: None, search: ldap_search() },
+            &[
+                b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0\x30\x12\x02\x01\x02\x64\x0d\x04\0\x30\x09\x30\x07\x04\x01a\x31\x02\x04\0",
+                b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0\x30\x0c\x02\x01\x02\x65\x07\x0a\x01\x20\x04\0\x04\0",
+            ],
         ),
         of(ProbeKind::Redis, &[b"+PONG\r\n", b"-LOADING\r\n", b"-NOAUTH x\r\n"]),
         of(
@@ -92,6 +107,18 @@ fn kinds() -> Vec<ProbeProtocol> {
             &[b"\x30\x1f\x02\x01\x01\x04\x06public\xa2\x12\x02\x01\x07\x02\x01\0\x02\x01\0\x30\x07\x30\x05\x06\x01\x2b\x43\0"],
         ),
     ]
+}
+
+/// A search for a value that few servers have.
+fn ldap_search() -> Option<LdapSearch> {
+    Some(LdapSearch {
+        base: "dc=example".into(),
+        scope: LdapScope::Sub,
+        filter: LdapFilter::new("(&(a=b*c)(!(d=*)))").ok()?,
+        entries: NumberRange { min: 2, max: u64::MAX },
+        attribute: Some("a".into()),
+        expect: Pattern::new("ready").ok(),
+    })
 }
 
 /// Plays a server's bytes: as a whole, and in pieces whose lengths depend on the bytes.

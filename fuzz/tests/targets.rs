@@ -24,7 +24,7 @@ targets! {
     http3_request http3_block http3_one_way
     proxy_header hello hello_extensions path connection connection_http2 names_query agents
     probe_tcp probe_http probe_http_digest probe_http2 probe_grpc probe_dns probe_smtp probe_imap probe_pop3 probe_ftp
-    probe_telnet probe_nntp probe_ldap probe_redis probe_mysql probe_postgres probe_sip probe_udp probe_ping
+    probe_telnet probe_nntp probe_ldap probe_ldap_search probe_redis probe_mysql probe_postgres probe_sip probe_udp probe_ping
     probe_radius probe_snmp
     config capture_pcap capture_pcapng capture_gzip capture_zstd capture_lz4 history_file history_records
     patch

@@ -24,6 +24,7 @@ pub mod forwarding_mode;
 pub mod heartbeat;
 pub mod http2;
 pub mod http3;
+mod ldap_filter;
 pub mod link;
 pub mod loader;
 pub mod matching;
@@ -158,6 +159,9 @@ pub use http2::{ClientHttp2, ClientHttp2Mode, Http2FloodLimits, ServerHttp2, Ser
 pub use http3::ClientHttp3;
 pub use ip_prefix::IpPrefix;
 pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
+pub use ldap_filter::{
+    ExtensibleMatch, FilterComparison, FilterNode, FilterSubstrings, LdapFilter, LdapFilterError,
+};
 pub use listen_range::ListenRange;
 pub use load_shedding::LoadSheddingConfig;
 pub use loader::{CheckedConfig, check_text, explain, load};
@@ -182,8 +186,8 @@ pub use pool::{
 };
 pub use port_range::PortRange;
 pub use probe::{
-    DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
-    SendExpectProbe,
+    DownAction, HttpProbe, LdapScope, LdapSearch, ProbeConfig, ProbeHeaderField, ProbeKind,
+    ProbeTls, ProgramProbe, SendExpectProbe,
 };
 pub use proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
 pub use replication::ReplicationScope;

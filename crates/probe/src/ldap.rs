@@ -1,34 +1,105 @@
-//! LDAP (RFC 4511 §4.2): a simple bind, anonymous or with a name and password. It searches nothing.
+//! LDAP (RFC 4511): a simple bind, anonymous or with a name and password, and a search if one is wanted.
 
 use crate::ber;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
+use crate::ldap_result::{INTEGER, LdapResult, OCTETS, SEQUENCE};
+use crate::ldap_search::{EntrySearch, SearchStep};
 
-/// Bytes of a reply at most.
-/// Far above a bind response with a diagnostic message; a broken server must not fill the memory.
-const ANSWER_BYTES: usize = 16 * 1_024;
-/// Tags of BER: SEQUENCE (X.690), BindRequest and BindResponse (RFC 4511 §4.2).
-const SEQUENCE: u8 = 0x30;
+/// Bytes of one message at most.
+/// Far above a bind response or an entry with one attribute; a broken server must not fill the memory.
+const MESSAGE_BYTES: usize = 16 * 1_024;
+/// Bytes of all answers to a search at most.
+/// A thousand entries of a kilobyte; a search is repeated every few seconds.
+const SEARCH_BYTES: usize = 1024 * 1_024;
+/// Tags of the bind (RFC 4511 §4.2).
 const BIND_REQUEST: u8 = 0x60;
 const BIND_RESPONSE: u8 = 0x61;
+/// Unbinds (RFC 4511 §4.3).
+const UNBIND_REQUEST: u8 = 0x42;
 /// Unsolicited notices, such as of a disconnection, have this tag (RFC 4511 §4.4).
 const EXTENDED_RESPONSE: u8 = 0x78;
+/// Numbers of our messages. Each dialogue has a connection of its own.
+const BIND_ID: i32 = 1;
+const SEARCH_ID: i32 = 2;
+const UNBIND_ID: i32 = 3;
 
 #[derive(Debug)]
 pub struct LdapProbe {
     request: Vec<u8>,
+    search: Option<EntrySearch>,
+    is_bound: bool,
     received: Vec<u8>,
+    /// Bytes of the answers so far.
+    total: usize,
+}
+
+/// A message with what it is about.
+#[derive(Clone, Copy, Debug)]
+struct LdapMessage<'b> {
+    id: i64,
+    tag: u8,
+    contents: &'b [u8],
 }
 
 impl LdapProbe {
-    pub fn new(user: &str, password: &[u8]) -> LdapProbe {
+    pub fn new(user: &str, password: &[u8], search: Option<EntrySearch>) -> LdapProbe {
         let credentials = [
             ber::encode_integer(3),
-            ber::encode_element(0x04, user.as_bytes()),
+            ber::encode_element(OCTETS, user.as_bytes()),
             ber::encode_element(0x80, password),
         ];
         let bind = ber::encode_element(BIND_REQUEST, &credentials.concat());
-        let request = ber::encode_element(SEQUENCE, &[ber::encode_integer(1), bind].concat());
-        LdapProbe { request, received: Vec::new() }
+        let request = encode_message(BIND_ID, &bind);
+        LdapProbe { request, search, is_bound: false, received: Vec::new(), total: 0 }
+    }
+
+    fn take_message(&mut self, message: LdapMessage<'_>, out: &mut Vec<u8>) -> DialogueStep {
+        let LdapMessage { id, tag, contents } = message;
+        if tag == EXTENDED_RESPONSE || !self.is_bound {
+            return match LdapResult::parse(contents) {
+                Some(result) if matches!(tag, BIND_RESPONSE | EXTENDED_RESPONSE) => {
+                    self.take_bind_result(&result, tag, out)
+                }
+                _ => DialogueStep::failure("the answer is not LDAP: not an answer to a bind"),
+            };
+        }
+        let step = match &mut self.search {
+            Some(search) if id == i64::from(SEARCH_ID) => search.take_answer(tag, contents),
+            _ => SearchStep::NotLdap,
+        };
+        match step {
+            SearchStep::More => DialogueStep::Wait,
+            SearchStep::Done(result) => {
+                out.extend(encode_message(UNBIND_ID, &ber::encode_element(UNBIND_REQUEST, &[])));
+                DialogueStep::Done(result)
+            }
+            SearchStep::NotLdap => {
+                DialogueStep::failure("the answer is not LDAP: not an answer to a search")
+            }
+        }
+    }
+
+    fn take_bind_result(
+        &mut self,
+        result: &LdapResult,
+        tag: u8,
+        out: &mut Vec<u8>,
+    ) -> DialogueStep {
+        let operation = if self.is_bound { "search" } else { "bind" };
+        if result.code != 0 || tag == EXTENDED_RESPONSE {
+            return DialogueStep::failure(format!("ldap {operation}: {}", result.describe()));
+        }
+        self.is_bound = true;
+        match &self.search {
+            Some(search) => {
+                out.extend(encode_message(SEARCH_ID, search.request()));
+                DialogueStep::Wait
+            }
+            None => {
+                out.extend(encode_message(UNBIND_ID, &ber::encode_element(UNBIND_REQUEST, &[])));
+                DialogueStep::success("ldap bind succeeded")
+            }
+        }
     }
 }
 
@@ -39,79 +110,66 @@ impl ProbeDialogue for LdapProbe {
     }
 
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep {
-        if self.received.len() + bytes.len() > ANSWER_BYTES {
-            return DialogueStep::failure("the answer to the bind is too long");
+        self.total = self.total.saturating_add(bytes.len());
+        if self.total > SEARCH_BYTES {
+            return DialogueStep::failure(format!("the {} is too long", self.awaited()));
         }
         self.received.extend_from_slice(bytes);
-        let message = match ber::read_element(&self.received) {
-            ber::BerResult::Incomplete
-                if matches!(self.received.first(), None | Some(&SEQUENCE)) =>
-            {
-                return DialogueStep::Wait;
+        loop {
+            let received = std::mem::take(&mut self.received);
+            let left;
+            let step = match ber::read_element(&received) {
+                ber::BerResult::Incomplete
+                    if matches!(received.first(), None | Some(&SEQUENCE)) =>
+                {
+                    if received.len() > MESSAGE_BYTES {
+                        return DialogueStep::failure(format!(
+                            "the {} is too long",
+                            self.awaited()
+                        ));
+                    }
+                    self.received = received;
+                    return DialogueStep::Wait;
+                }
+                ber::BerResult::Complete { tag: SEQUENCE, contents, rest } => {
+                    left = rest.to_vec();
+                    match read_message(contents) {
+                        Some(message) => self.take_message(message, out),
+                        None => DialogueStep::failure(format!(
+                            "the answer is not LDAP: not an {}",
+                            self.awaited()
+                        )),
+                    }
+                }
+                _ => {
+                    return DialogueStep::failure(format!(
+                        "the answer is not LDAP: {:?}",
+                        printable_text(&received)
+                    ));
+                }
+            };
+            if step != DialogueStep::Wait {
+                return step;
             }
-            ber::BerResult::Complete { tag: SEQUENCE, contents, .. } => contents,
-            _ => {
-                return DialogueStep::failure(format!(
-                    "the answer is not LDAP: {:?}",
-                    printable_text(&self.received)
-                ));
-            }
-        };
-        match bind_result(message) {
-            Some((0, _)) => {
-                // UnbindRequest (RFC 4511 §4.3).
-                let unbind = ber::encode_element(0x42, &[]);
-                out.extend(ber::encode_element(
-                    SEQUENCE,
-                    &[ber::encode_integer(2), unbind].concat(),
-                ));
-                DialogueStep::success("ldap bind succeeded")
-            }
-            Some((code, text)) => {
-                DialogueStep::failure(format!("ldap bind: {}{text}", result_name(code)))
-            }
-            None => DialogueStep::failure("the answer is not LDAP: not an answer to a bind"),
+            self.received = left;
         }
     }
 
     fn awaited(&self) -> &'static str {
-        "answer to the bind"
+        if self.is_bound { "answer to the search" } else { "answer to the bind" }
     }
 }
 
-/// The result's code and diagnostic text.
-fn bind_result(message: &[u8]) -> Option<(i64, String)> {
-    let rest = ber::read_tagged(0x02, message)?.rest;
-    let ber::BerResult::Complete { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } =
-        ber::read_element(rest)
-    else {
-        return None;
-    };
-    let code = ber::read_tagged(0x0a, contents)?;
-    let text = ber::read_tagged(0x04, code.rest)
-        .and_then(|name| ber::read_tagged(0x04, name.rest))
-        .map(|text| printable_text(text.contents))
-        .filter(|text| !text.is_empty());
-    Some((
-        ber::parse_integer(code.contents)?,
-        text.map(|text| format!(": {text}")).unwrap_or_default(),
-    ))
+fn encode_message(id: i32, operation: &[u8]) -> Vec<u8> {
+    ber::encode_element(SEQUENCE, &[&ber::encode_integer(id), operation].concat())
 }
 
-/// Result codes of a bind (RFC 4511 §4.1.9).
-fn result_name(code: i64) -> String {
-    match code {
-        1 => "operations error",
-        2 => "protocol error",
-        7 => "simple binds are not supported",
-        8 => "stronger authentication is required",
-        48 => "anonymous binds are not allowed",
-        49 => "wrong user or password",
-        50 => "insufficient rights",
-        51 => "the server is busy",
-        52 => "the server is unavailable",
-        53 => "the server is unwilling",
-        other => return format!("result {other}"),
+fn read_message(message: &[u8]) -> Option<LdapMessage<'_>> {
+    let id = ber::read_tagged(INTEGER, message)?;
+    match ber::read_element(id.rest) {
+        ber::BerResult::Complete { tag, contents, .. } => {
+            Some(LdapMessage { id: ber::parse_integer(id.contents)?, tag, contents })
+        }
+        _ => None,
     }
-    .to_owned()
 }

@@ -16,6 +16,8 @@ mod http2_dialogue;
 mod http_response;
 mod imap;
 mod ldap;
+mod ldap_result;
+mod ldap_search;
 mod lines;
 pub mod md5;
 mod mysql;

@@ -15,6 +15,7 @@ use crate::http::Http1Probe;
 use crate::http_response::ExpectedResponse;
 use crate::imap::IMAP;
 use crate::ldap::LdapProbe;
+use crate::ldap_search::EntrySearch;
 use crate::mysql::MysqlProbe;
 use crate::nntp::NNTP;
 use crate::ping::PingProbe;
@@ -67,6 +68,7 @@ impl ProbePlan {
             ProbeKind::Telnet { expect } | ProbeKind::Snmp { expect, .. } => {
                 (compile(expect), None)
             }
+            ProbeKind::Ldap { search: Some(search), .. } => (compile(&search.expect), None),
             _ => (None, None),
         };
         ProbePlan { kind: kind.clone(), tls, expect, expected_response: wanted, line: None }
@@ -162,7 +164,11 @@ impl ProbePlan {
             ProbeKind::Nntp => script(&NNTP),
             ProbeKind::Redis => script(&REDIS),
             ProbeKind::Telnet { .. } => Some(Box::new(TelnetProbe::new(self.expect.clone()))),
-            ProbeKind::Ldap { user, .. } => Some(Box::new(LdapProbe::new(user, secret))),
+            ProbeKind::Ldap { user, search, .. } => {
+                let search =
+                    search.as_ref().map(|search| EntrySearch::new(search, self.expect.clone()));
+                Some(Box::new(LdapProbe::new(user, secret, search)))
+            }
             ProbeKind::Mysql { user } => Some(Box::new(MysqlProbe::new(user))),
             ProbeKind::Postgres { user } => Some(Box::new(PostgresProbe::new(user))),
             ProbeKind::Sip { status } => Some(Box::new(SipProbe::new(status, context))),

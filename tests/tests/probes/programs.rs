@@ -84,3 +84,72 @@ fn a_program_that_prints_without_end_or_eats_memory_is_stopped() {
     let balancer = probed(&dir, "x=$(head -c 1000000000 /dev/zero | tr '\\0' x); echo ${#x}");
     wait_until_down(&balancer, "program");
 }
+
+/// Drivers that answer as the real ones do, and note how they were called.
+const DRIVER: &str = r#"
+class Cursor:
+    def execute(self, question):
+        open(NOTES, "a").write(question + "\n")
+    def fetchone(self):
+        return (ANSWER,)
+class Connection:
+    def cursor(self):
+        return Cursor()
+def connect(*words, **named):
+    open(NOTES, "a").write(f"{words} {sorted(named.items())}\n")
+    if ANSWER is None:
+        raise RuntimeError("SQL30081N communication error")
+    return Connection()
+"#;
+
+// Rows: I16
+#[test]
+fn the_documented_program_asks_databases_through_their_drivers() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/probes.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let script = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    let times = "every = \"10s\", fast-interval = \"10s\", timeout = \"10s\", rise = 1, fall = 1";
+    let rows = [
+        ("db2", "ibm_db_dbi", "1", "program: db2 answered", "HOSTNAME=127.0.0.1;PORT=7;"),
+        ("oracle", "oracledb", "1", "program: oracle answered", "('service_name', 'ORDERS')"),
+        ("sqlserver", "pymssql", "1", "program: sqlserver answered", "('password', 'secret')"),
+        (
+            "db2",
+            "ibm_db_dbi",
+            "None",
+            "exit code 1: db2: SQL30081N communication error",
+            "PWD=secret;",
+        ),
+        (
+            "oracle",
+            "oracledb",
+            "2",
+            "exit code 1: oracle: expected 1, the answer is 2",
+            "FROM dual",
+        ),
+        ("oracle", "nothing", "1", "exit code 1: oracle: No module named 'oracledb'", ""),
+        ("sybase", "nothing", "1", "exit code 1: sybase: unknown kind", ""),
+    ];
+    for (kind, module, answer, expected, noted) in rows {
+        let dir = TestDir::new();
+        let path = dir.write("probe-database", script);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let notes = dir.join("notes");
+        let driver = format!("NOTES = \"{}\"\nANSWER = {answer}\n{DRIVER}", notes.display());
+        dir.write(&format!("{module}.py"), driver);
+        let password = dir.write("password", "secret\n");
+        let settings = format!(
+            ", probe = {{ program = \"{}\", args = [\"{kind}\", \"ORDERS\", \"probe\", \"{}\"], memory = \"1GiB\", {times} }}",
+            path.display(),
+            password.display()
+        );
+        let setup = BalancerConfig::tcp(&[]).server("a", "127.0.0.1:7", &settings);
+        let balancer = TestBalancer::start(&setup);
+        match expected.contains("exit code") {
+            false => wait_until_up(&balancer, expected),
+            true => wait_until_down(&balancer, expected),
+        };
+        let noted_text = std::fs::read_to_string(&notes).unwrap_or_default();
+        assert!(noted_text.contains(noted), "{kind}: {noted_text}");
+    }
+}

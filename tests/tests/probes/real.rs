@@ -97,13 +97,56 @@ fn slapd() {
     let port = port();
     let at = dir.path().display();
     let schema = "/etc/ldap/schema/core.schema";
-    dir.write("slapd.conf", format!("include {schema}\npidfile {at}/pid\nargsfile {at}/args\n"));
+    std::fs::create_dir(dir.join("db")).unwrap();
+    let text = format!(
+        "include {schema}\ninclude /etc/ldap/schema/cosine.schema\npidfile {at}/pid\nargsfile {at}/args\n\
+         modulepath /usr/lib/ldap\nmoduleload back_mdb\n\
+         database mdb\nsuffix dc=example,dc=org\nrootdn cn=probe,dc=example,dc=org\nrootpw secret\ndirectory {at}/db\n"
+    );
+    dir.write("slapd.conf", text);
+    let entries = "dn: dc=example,dc=org\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n\
+                   dn: cn=Ada,dc=example,dc=org\nobjectClass: person\ncn: Ada\nsn: Lovelace\ndescription: ready to serve\n\n\
+                   dn: cn=Alan,dc=example,dc=org\nobjectClass: person\ncn: Alan\nsn: Turing\n";
+    dir.write("entries.ldif", entries);
+    let mut add = Command::new(program("slapadd"));
+    add.arg("-f").arg(dir.join("slapd.conf")).arg("-l").arg(dir.join("entries.ldif"));
+    let added = add.output().unwrap();
+    assert!(added.status.success(), "{added:?}");
     let mut command = Command::new(program("slapd"));
     command.args(["-d", "0", "-h", &format!("ldap://127.0.0.1:{port}"), "-f"]);
     let mut process = ChildProcess::start({
         command.arg(dir.join("slapd.conf"));
         command
     });
+    let secret = dir.write("password", "secret\n").display().to_string();
+    let base = "ldap = true, base = \"dc=example,dc=org\", scope = \"sub\"";
+    let people = format!("{base}, filter = \"(&(objectClass=person)(sn=*ing))\"");
+    let bound =
+        format!("{base}, user = \"cn=probe,dc=example,dc=org\", secret-file = \"{secret}\"");
+    let rows = [
+        ("ldap = true, base = \"\"".to_owned(), Ok("found 1 entry")),
+        (format!("{people}, entries = \"1\""), Ok("found 1 entry")),
+        (format!("{people}, entries = \"2-\""), Err("found 1 entry, expected at least 2")),
+        (format!("{people}, attribute = \"cn\", expect = \"^Alan$\""), Ok("found cn: Alan")),
+        (format!("{people}, attribute = \"description\""), Err("none with description")),
+        (format!("{base}, entries = \"3\""), Ok("found 3 entries")),
+        (format!("{base}, entries = \"-2\""), Err("at least 3 entries, expected 0 to 2")),
+        (
+            format!(
+                "{bound}, filter = \"(cn=Ada)\", attribute = \"description\", expect = \"^ready\""
+            ),
+            Ok("found description: ready to serve"),
+        ),
+        ("ldap = true, base = \"dc=nowhere\"".to_owned(), Err("ldap search at dc=nowhere: ")),
+        ("ldap = true, base = \"no dn\"".to_owned(), Err("the DN is not valid")),
+    ];
+    for (probe, expected) in rows {
+        let place = balancer(format!("127.0.0.1:{port}"), &probe);
+        match expected {
+            Ok(evidence) => wait_until_up(&place, evidence),
+            Err(evidence) => wait_until_down(&place, evidence),
+        };
+    }
     lives(&mut process, port, "ldap = true", "ldap bind succeeded", "refused");
 }
 

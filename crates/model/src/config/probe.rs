@@ -12,7 +12,7 @@ pub(super) use build::{build_probe, owned_text};
 pub(super) use keys::PROBE;
 pub(super) use resolve::{probe_kind, resolve_probe, resolve_probe_tls};
 pub use types::{
-    DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
-    SendExpectProbe,
+    DownAction, HttpProbe, LdapScope, LdapSearch, ProbeConfig, ProbeHeaderField, ProbeKind,
+    ProbeTls, ProgramProbe, SendExpectProbe,
 };
 pub(super) use verify::{verify_probe, verify_within_interval};

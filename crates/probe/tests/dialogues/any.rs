@@ -1,6 +1,9 @@
 //! Any bytes, in any pieces: no dialogue panics, and none grows with what a server sends.
 
-use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
+use model::config::{
+    HttpProbe, LdapFilter, LdapScope, LdapSearch, NumberRange, Pattern, ProbeKind, SendExpectProbe,
+    StatusRange,
+};
 use probe::dialogue::DialogueStep;
 use proptest::prelude::*;
 
@@ -23,7 +26,8 @@ fn kinds() -> Vec<ProbeKind> {
         ProbeKind::Ftp,
         ProbeKind::Telnet { expect: expect() },
         ProbeKind::Nntp,
-        ProbeKind::Ldap { user: "u".into(), secret: None },
+        ProbeKind::Ldap { user: "u".into(), secret: None, search: None },
+        ldap_search(),
         ProbeKind::Redis,
         ProbeKind::Mysql { user: "u".into() },
         ProbeKind::Postgres { user: "u".into() },
@@ -33,6 +37,19 @@ fn kinds() -> Vec<ProbeKind> {
         ProbeKind::Radius { secret: "/s".into() },
         ProbeKind::Snmp { oid: "1.3.6".into(), secret: None, expect: expect() },
     ]
+}
+
+/// A search for a value that few servers have.
+fn ldap_search() -> ProbeKind {
+    let search = LdapSearch {
+        base: "dc=example".into(),
+        scope: LdapScope::Sub,
+        filter: LdapFilter::new("(&(a=b*c)(!(d=*)))").unwrap(),
+        entries: NumberRange { min: 2, max: u64::MAX },
+        attribute: Some("a".into()),
+        expect: Some(Pattern::new("ready").unwrap()),
+    };
+    ProbeKind::Ldap { user: "u".into(), secret: None, search: Some(search) }
 }
 
 /// Valid beginnings, which lead to deeper states than random bytes.

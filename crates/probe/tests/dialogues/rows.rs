@@ -3,7 +3,10 @@
 //! Each row is run whole and byte by byte: the split of the bytes changes no result.
 
 use super::support::{self, DialogueRun, ber, plan, play};
-use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe, StatusRange};
+use model::config::{
+    HttpProbe, LdapFilter, LdapScope, LdapSearch, NumberRange, Pattern, ProbeKind, SendExpectProbe,
+    StatusRange,
+};
 use probe::probe_plan::ProbeTransport;
 
 enum ExpectedResult {
@@ -175,7 +178,7 @@ fn text_and_datagrams() {
 // Rows: I16
 #[test]
 fn ldap_and_snmp() {
-    let ldap = || ProbeKind::Ldap { user: String::new(), secret: None };
+    let ldap = || ProbeKind::Ldap { user: String::new(), secret: None, search: None };
     let bind = |code: u8, text: &str| {
         let result = [ber(0x0a, &[code]), ber(4, b""), ber(4, text.as_bytes())].concat();
         ber(0x30, &[ber(2, &[1]), ber(0x61, &result)].concat())
@@ -205,6 +208,75 @@ fn ldap_and_snmp() {
         row(snmp(None), &answer(2, ber(5, &[])), Bad("error 2")),
         row(snmp(None), &answer(0, ber(0x80, &[])), Bad("no such object")),
         row(snmp(None), b"rubbish", Bad("not SNMP")),
+    ]);
+}
+
+// Rows: I16
+#[test]
+fn searches_of_ldap() {
+    let search = |entries: &str, attribute: Option<&str>, expect: Option<&str>| {
+        let search = LdapSearch {
+            base: "dc=example".into(),
+            scope: LdapScope::Sub,
+            filter: LdapFilter::new("(objectClass=person)").unwrap(),
+            entries: NumberRange::parse(entries).unwrap(),
+            attribute: attribute.map(str::to_owned),
+            expect: expect.and_then(pattern),
+        };
+        ProbeKind::Ldap { user: String::new(), secret: None, search: Some(search) }
+    };
+    let result = |id: u8, tag: u8, code: u8, text: &str| {
+        let result = [ber(0x0a, &[code]), ber(4, b""), ber(4, text.as_bytes())].concat();
+        ber(0x30, &[ber(2, &[id]), ber(tag, &result)].concat())
+    };
+    let entry = |mail: &str| {
+        let values = ber(0x31, &[ber(4, b"x"), ber(4, mail.as_bytes())].concat());
+        let attribute = ber(0x30, &[ber(4, b"MAIL"), values].concat());
+        let entry = [ber(4, b"cn=a,dc=example"), ber(0x30, &attribute)].concat();
+        ber(0x30, &[ber(2, &[2]), ber(0x64, &entry)].concat())
+    };
+    let bound = result(1, 0x61, 0, "");
+    let done = |code| result(2, 0x65, code, "");
+    let after_bind = |parts: &[Vec<u8>]| [vec![bound.clone()], parts.to_vec()].concat().concat();
+    let two = after_bind(&[entry("a@example"), entry("b@example"), done(0)]);
+    let reference = ber(0x30, &[ber(2, &[2]), ber(0x73, &ber(4, b"ldap://x"))].concat());
+    let mut cut = after_bind(&[entry("a@example")]);
+    cut.truncate(cut.len() - 3);
+    let notice = result(0, 0x78, 52, "shutting down");
+    let long = after_bind(&[b"\x30\x82\xea\x60".to_vec(), vec![0; 17_000]]);
+    check_rows(vec![
+        row(search("2", None, None), &two, Good("ldap search found 2 entries")),
+        row(search("1-", None, None), &two, Good("ldap search found 1 entry")),
+        row(search("1", None, None), &two, Bad("found at least 2 entries, expected 1")),
+        row(search("3-4", None, None), &two, Bad("found 2 entries, expected 3 to 4")),
+        row(search("0", None, None), &after_bind(&[done(0)]), Good("found 0 entries")),
+        row(search("1-", None, None), &after_bind(&[done(0)]), Bad("expected at least 1")),
+        row(search("1-", Some("mail"), Some("^b@")), &two, Good("found mail: b@example")),
+        row(search("2", Some("mail"), None), &two, Good("found mail: x")),
+        row(search("1-", Some("mail"), Some("^c@")), &two, Bad("mail: x, expected ^c@")),
+        row(search("1-", Some("cn"), None), &two, Bad("found 2 entries, none with cn")),
+        row(search("1-", None, None), &after_bind(&[done(32)]), Bad("dc=example: no such entry")),
+        row(search("1-", None, None), &after_bind(&[done(4)]), Bad("found 0 entries")),
+        row(
+            search("1", None, None),
+            &after_bind(&[reference, entry("a"), done(0)]),
+            Good("1 entry"),
+        ),
+        row(search("1-", None, None), &result(1, 0x61, 49, ""), Bad("ldap bind: wrong user")),
+        row(
+            search("1-", None, None),
+            &after_bind(&[notice]),
+            Bad("search: the server is unavailable: shutting down"),
+        ),
+        row(
+            search("1-", None, None),
+            &after_bind(&[result(3, 0x65, 0, "")]),
+            Bad("not an answer to a search"),
+        ),
+        row(search("1-", None, None), &after_bind(&[b"HTTP/1.1".to_vec()]), Bad("not LDAP")),
+        row(search("1-", None, None), &cut, Bad("closed before the answer to the search")),
+        row(search("1-", None, None), &bound, Bad("closed before the answer to the search")),
+        row(search("1-", None, None), &long, Bad("the answer to the search is too long")),
     ]);
 }
 

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use super::keys::RECORDS;
 use super::resolve::probe_kind;
 use super::types::{
-    DownAction, HttpProbe, ProbeConfig, ProbeHeaderField, ProbeKind, ProbeTls, ProgramProbe,
-    SendExpectProbe,
+    DownAction, HttpProbe, LdapScope, LdapSearch, ProbeConfig, ProbeHeaderField, ProbeKind,
+    ProbeTls, ProgramProbe, SendExpectProbe,
 };
+use crate::config::ldap_filter::LdapFilter;
+use crate::config::matching::NumberRange;
 use crate::config::pattern::Pattern;
 use crate::config::section::ConfigSection;
 use crate::config::status_range::StatusRange;
@@ -61,7 +63,11 @@ fn build_probe_kind(section: &ConfigSection) -> ProbeKind {
         "ftp" => ProbeKind::Ftp,
         "telnet" => ProbeKind::Telnet { expect: expect() },
         "nntp" => ProbeKind::Nntp,
-        "ldap" => ProbeKind::Ldap { user: owned_text(section, "user"), secret: secret() },
+        "ldap" => ProbeKind::Ldap {
+            user: owned_text(section, "user"),
+            secret: secret(),
+            search: build_ldap_search(section),
+        },
         "redis" => ProbeKind::Redis,
         "mysql" => {
             ProbeKind::Mysql { user: section.text("user").unwrap_or("steelyard").to_owned() }
@@ -105,6 +111,22 @@ fn build_http_probe(section: &ConfigSection, key: &str) -> HttpProbe {
             .map(str::to_ascii_lowercase),
         body_bytes: section.count_or_zero("body"),
     }
+}
+
+/// `None` without `base`.
+fn build_ldap_search(section: &ConfigSection) -> Option<LdapSearch> {
+    Some(LdapSearch {
+        base: section.text("base")?.to_owned(),
+        scope: match section.text("scope") {
+            Some("one") => LdapScope::One,
+            Some("sub") => LdapScope::Sub,
+            _ => LdapScope::Base,
+        },
+        filter: LdapFilter::new(section.text("filter")?).ok()?,
+        entries: NumberRange::parse(section.text("entries")?)?,
+        attribute: section.text("attribute").map(str::to_owned),
+        expect: section.text("expect").and_then(|text| Pattern::new(text).ok()),
+    })
 }
 
 fn status_ranges(section: &ConfigSection) -> Vec<StatusRange> {

@@ -30,13 +30,18 @@ pub const KINDS: [&str; 20] = [
 pub const PROGRAM: &str = "program";
 
 /// Keys that apply only to some kinds, and those kinds. `tls` alone also selects a kind: a handshake.
-pub const OF_KINDS: [(&str, &[&str]); 16] = [
+pub const OF_KINDS: [(&str, &[&str]); 21] = [
     ("host", &["http", "http2", "grpc"]),
     ("method", &["http", "http2"]),
     ("headers", &["http", "http2"]),
     ("status", &["http", "http2", "sip"]),
     ("send", &["tcp", "udp"]),
-    ("expect", &["tcp", "http", "http2", "telnet", "udp", "snmp"]),
+    ("expect", &["tcp", "http", "http2", "telnet", "udp", "snmp", "ldap"]),
+    ("base", &["ldap"]),
+    ("scope", &["ldap"]),
+    ("filter", &["ldap"]),
+    ("entries", &["ldap"]),
+    ("attribute", &["ldap"]),
     ("digest", &["http", "http2"]),
     ("body", &["http", "http2"]),
     ("record", &["dns"]),
@@ -150,7 +155,10 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "`true`: text arrives after options were refused; with `expect`, it matches.",
         ),
         flag_key("nntp", "`true`: greeting 200 or 201."),
-        flag_key("ldap", "`true`: a simple bind succeeds, anonymous unless `user` is set."),
+        flag_key(
+            "ldap",
+            "`true`: a simple bind succeeds, anonymous unless `user` is set; with `base`, a search finds entries.",
+        ),
         flag_key(
             "redis",
             "`true`: PING is answered PONG, or a password is required; not while loading.",
@@ -210,6 +218,35 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "expect",
             TextFormat::Pattern,
             "A regular expression that the body, the answer, the text or the value contains.",
+        ),
+        text_key(
+            "base",
+            TextFormat::FreeText,
+            "`ldap`: after the bind, entries are searched from this DN on; `\"\"`: at the root DSE, which every \
+             server has.",
+        ),
+        KeySchema::new(
+            "scope",
+            ValueKind::Keyword(&[Keyword::new("base"), Keyword::new("one"), Keyword::new("sub")]),
+            DefaultValue::keyword("base"),
+            "`ldap`: the entry `base` alone, those `one` level below it, or the whole `sub`tree.",
+        ),
+        KeySchema::new(
+            "filter",
+            ValueKind::Text { form: TextFormat::LdapFilter, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("(objectClass=*)"))),
+            "`ldap`: entries that match this filter (RFC 4515) are found.",
+        ),
+        KeySchema::new(
+            "entries",
+            ValueKind::Text { form: TextFormat::Range, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("1-"))),
+            "`ldap`: how many entries are found: a number or a range such as `\"2-5\"`, up to 1000.",
+        ),
+        text_key(
+            "attribute",
+            TextFormat::LdapAttribute,
+            "`ldap`: one of the found entries has this attribute; with `expect`, with a value that matches.",
         ),
         text_key(
             "digest",

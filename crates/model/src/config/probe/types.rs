@@ -2,6 +2,8 @@
 //!
 //! Plain data: the crate `probe` implements the protocols, and `health_check` evaluates the results.
 
+use crate::config::ldap_filter::LdapFilter;
+use crate::config::matching::NumberRange;
 use crate::config::pattern::Pattern;
 use crate::config::status_range::StatusRange;
 use crate::config::tls::{PoolTls, RevocationConfig, TlsVersion};
@@ -120,11 +122,13 @@ pub enum ProbeKind {
     },
     /// The greeting has code 200 or 201 (RFC 3977).
     Nntp,
-    /// A simple bind succeeds (RFC 4511 §4.2).
+    /// A simple bind succeeds (RFC 4511 §4.2), and a search finds what it should.
     Ldap {
         /// The user of the bind; empty: anonymous.
         user: String,
         secret: Option<PathBuf>,
+        /// `None`: the bind alone is the check.
+        search: Option<LdapSearch>,
     },
     /// The response to PING is PONG or a request for a password; a loading server fails.
     Redis,
@@ -163,6 +167,35 @@ pub enum ProbeKind {
     },
     /// A program exits with code 0.
     Program(ProgramProbe),
+}
+
+/// A search of LDAP (RFC 4511 §4.5.1), and what it must find.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LdapSearch {
+    /// The DN from which on entries are searched; empty: the root DSE.
+    pub base: String,
+    pub scope: LdapScope,
+    pub filter: LdapFilter,
+    /// How many entries are found.
+    pub entries: NumberRange,
+    /// An attribute that one of them has.
+    pub attribute: Option<String>,
+    /// A pattern that one of the attribute's values must contain.
+    pub expect: Option<Pattern>,
+}
+
+/// Which entries are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LdapScope {
+    /// The base alone.
+    #[default]
+    Base,
+    /// One level below the base.
+    One,
+    /// The base and all below it.
+    Sub,
 }
 
 /// A text to send, and the expected response.
@@ -251,6 +284,7 @@ impl ProbeKind {
             ProbeKind::Http(ask) | ProbeKind::Http2(ask) => format!("{} {}", ask.method, ask.path),
             ProbeKind::Grpc { service, .. } => service.clone(),
             ProbeKind::Dns { name, .. } => name.clone(),
+            ProbeKind::Ldap { search: Some(search), .. } => search.filter.to_string(),
             ProbeKind::Snmp { oid, .. } => oid.clone(),
             ProbeKind::Program(program) => program.path.display().to_string(),
             _ => String::new(),

@@ -3,6 +3,7 @@
 use super::keys::{FLAGS, KINDS, OF_KINDS};
 use super::resolve::probe_kind;
 use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::matching::NumberRange;
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
@@ -64,6 +65,12 @@ fn verify_key_combinations(
     if kind == "ldap" && has("secret-file") && !has("user") {
         say("secret-file", "a password needs a `user`");
     }
+    if kind == "ldap" {
+        verify_ldap_search(probe, path, sink);
+    }
+    let mut say = |key: &str, message: &str| {
+        sink.error(probe.span_of(key), &format!("{path}.{key}"), FindingDetails::new(message));
+    };
     if kind == "program" && !probe.is_invalid("program") && !is_absolute(probe.text("program")) {
         say("program", "the path must be absolute: it begins with `/`");
     }
@@ -72,6 +79,42 @@ fn verify_key_combinations(
         if bodiless && has(key) && matches!(kind, "http" | "http2") {
             say(key, "an answer to HEAD has no body to look at");
         }
+    }
+}
+
+/// The most entries that a search of a health check reads.
+pub const LDAP_ENTRIES: u64 = 1_000;
+
+fn verify_ldap_search(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
+    let mut say = |key: &str, message: &str, expected: &str| {
+        let details = FindingDetails::new(message).with_expected(expected);
+        sink.error(probe.span_of(key), &format!("{path}.{key}"), details);
+    };
+    let searches = probe.text("base").is_some() || probe.is_invalid("base");
+    for key in ["scope", "filter", "entries", "attribute", "expect"] {
+        if !searches && probe.is_written(key) {
+            let example = "`base`, the DN to search from, such as \"dc=example,dc=org\"";
+            say(key, "it is about a search, and none is made without `base`", example);
+        }
+    }
+    if probe.is_written("expect") && probe.text("attribute").is_none() {
+        say(
+            "expect",
+            "it is about the values of an attribute",
+            "`attribute`, whose values must match",
+        );
+    }
+    let Some(entries) = probe.text("entries").and_then(NumberRange::parse) else { return };
+    let most = if entries.max == u64::MAX { entries.min } else { entries.max };
+    if most > LDAP_ENTRIES {
+        say(
+            "entries",
+            "a health check reads 1000 entries at most",
+            "a number or a range up to 1000",
+        );
+    }
+    if entries.max == 0 && probe.text("attribute").is_some() {
+        say("attribute", "no entry has it where none may be found", "`entries` of at least 1");
     }
 }
 
