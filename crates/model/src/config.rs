@@ -74,6 +74,7 @@ mod file_root;
 mod global;
 mod hedging;
 mod history;
+mod idle_timeout;
 mod inner_table;
 mod ip_prefix;
 mod key_lookup;
@@ -158,10 +159,10 @@ pub use history::HistoryRetention;
 pub use http2::{ClientHttp2, ClientHttp2Mode, Http2FloodLimits, ServerHttp2, ServerHttp2Mode};
 pub use http3::ClientHttp3;
 pub use ip_prefix::IpPrefix;
-pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
 pub use ldap_filter::{
     ExtensibleMatch, FilterComparison, FilterNode, FilterSubstrings, LdapFilter, LdapFilterError,
 };
+pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
 pub use listen_range::ListenRange;
 pub use load_shedding::LoadSheddingConfig;
 pub use loader::{CheckedConfig, check_text, explain, load};

@@ -30,6 +30,73 @@ fn what_has_no_effect_is_named() {
     assert!(leads.is_empty(), "{leads:?}");
 }
 
+/// Warnings about idle timeouts of a service with this listener, method, further keys and pool.
+fn idle_warnings(listen: &str, keys: &str, server: &str, probe: &str) -> Vec<String> {
+    let text = format!(
+        "[service.s]\nlisten = \"{listen}\"\npool = \"p\"\n{keys}\n[pool.p]\nservers = [\"{server}\"]\n{probe}\n"
+    );
+    let found = good(&text).warnings.into_iter();
+    let about = found.filter(|f| f.key.contains("stale-timeout") || f.key.contains("tunnel"));
+    about.map(|f| format!("{} {}", f.key, f.message)).collect()
+}
+
+// Rows: I03
+#[test]
+fn idle_timeouts_are_compared_with_the_protocol_behind() {
+    let stale = |time: &str| format!("forward = \"mac\"\nstale-timeout = \"{time}\"");
+    let tunnel = |time: &str| format!("forward = \"tcp\"\ntimeout.tunnel = \"{time}\"");
+    for (listen, keys, server, probe, name) in [
+        ("192.0.2.1:389", stale("5m"), "192.0.2.9:389", "", "short for LDAP"),
+        ("192.0.2.1:4000", stale("59m"), "192.0.2.9:4000", "probe = \"ldap\"", "short for LDAP"),
+        (
+            "192.0.2.1:3306",
+            "forward = \"nat\"".into(),
+            "192.0.2.9:3306",
+            "",
+            "for MySQL: its servers keep idle connections for 8h",
+        ),
+        ("127.0.0.1:3307", tunnel("1h"), "192.0.2.9:3306", "", "short for MySQL"),
+        ("127.0.0.1:5432", tunnel("10m"), "192.0.2.9:6432", "", "short for PostgreSQL"),
+        ("127.0.0.1:1883", tunnel("60s"), "192.0.2.9:1883", "", "short for MQTT"),
+        ("127.0.0.1:5671", tunnel("1m"), "192.0.2.9:5671", "", "short for AMQP"),
+        ("127.0.0.1:22", "forward = \"tcp\"".into(), "192.0.2.9:22", "", "short for SSH"),
+        ("127.0.0.1:1521", tunnel("10m"), "192.0.2.9:1521", "", "short for Oracle"),
+        (
+            "192.0.2.1:25",
+            stale("2d"),
+            "192.0.2.9:25",
+            "",
+            "SMTP servers close idle connections after 5m",
+        ),
+        (
+            "192.0.2.1:3306",
+            stale("30d"),
+            "192.0.2.9:3306",
+            "",
+            "MySQL servers close idle connections after 8h",
+        ),
+    ] {
+        let found = idle_warnings(listen, &keys, server, probe);
+        assert!(found.len() == 1 && found[0].contains(name), "{name}: {listen} {keys}: {found:?}");
+    }
+    for (listen, keys, server, probe) in [
+        ("192.0.2.1:389", stale("1h"), "192.0.2.9:389", ""),
+        ("192.0.2.1:389", "forward = \"mac\"".into(), "192.0.2.9:389", ""),
+        ("127.0.0.1:5432", "forward = \"tcp\"".into(), "192.0.2.9:5432", "probe = \"postgres\""),
+        ("127.0.0.1:3306", tunnel("8h"), "192.0.2.9:3306", ""),
+        // Both sides are seen, so that an end is not missed.
+        ("192.0.2.1:25", "forward = \"nat\"\nstale-timeout = \"30d\"".into(), "192.0.2.9:25", ""),
+        ("127.0.0.1:25", tunnel("7d"), "192.0.2.9:25", ""),
+        // The default is nobody's choice.
+        ("192.0.2.1:25", "forward = \"mac\"".into(), "192.0.2.9:25", ""),
+        ("127.0.0.1:9999", tunnel("1s"), "192.0.2.9:9999", ""),
+        ("127.0.0.1:389", "forward = \"http\"".into(), "192.0.2.9:389", ""),
+    ] {
+        let found = idle_warnings(listen, &keys, server, probe);
+        assert!(found.is_empty(), "{listen} {keys}: {found:?}");
+    }
+}
+
 #[test]
 fn an_earlier_name_of_a_key_is_read_with_a_warning_and_refused_beside_the_name() {
     expect_warning(

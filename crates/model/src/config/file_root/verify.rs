@@ -20,8 +20,8 @@ use crate::config::suggestion::nearest_match;
 use crate::config::uplink::UPLINK;
 use crate::config::vrrp::VRRP;
 use crate::config::{
-    affinity, auth, capture, dns, heartbeat, link, mptcp, packets, pool, rules, service, uplink,
-    vrrp,
+    affinity, auth, capture, dns, heartbeat, idle_timeout, link, mptcp, packets, pool, rules,
+    service, uplink, vrrp,
 };
 
 /// Verifies all tables. `whole`: the file was parsed completely; otherwise missing settings are not reported.
@@ -50,6 +50,7 @@ pub fn verify_config(
     uplink::verify_uplink(&effective.uplinks, &effective.uplinks_common, sink);
     dns::verify_dns(effective, whole, sink);
     rules::verify_rules(effective, whole, sink);
+    idle_timeout::verify_idle_timeouts(effective, sink);
     let uses = effective.pool_usage();
     for pool in &effective.pools {
         pool::verify_pool(pool, uses.get(pool.name.as_str()).copied().unwrap_or_default(), sink);
