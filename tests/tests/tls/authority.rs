@@ -127,3 +127,11 @@ pub fn s_client(front: SocketAddr, more: &[&str]) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
+
+/// The same with this file as input.
+pub fn s_client_with(front: SocketAddr, more: &[&str], input: &Path) -> String {
+    let mut command = Command::new(program("openssl"));
+    command.args(["s_client", "-connect", &front.to_string()]).args(more);
+    let output = command.stdin(std::fs::File::open(input).unwrap()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}

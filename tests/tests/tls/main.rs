@@ -10,6 +10,7 @@ mod looked_at;
 mod refused;
 mod renewed;
 mod special_files;
+mod sticky;
 mod strict;
 mod trusted;
 mod upstream;
