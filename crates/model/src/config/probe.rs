@@ -4,6 +4,7 @@
 
 mod build;
 mod keys;
+mod ldap_keys;
 mod resolve;
 mod types;
 mod verify;

@@ -223,10 +223,6 @@ pub enum TextFormat {
     CookieAttribute,
     /// A domain name or an address.
     Domain,
-    /// A search filter of LDAP (`LdapFilter`).
-    LdapFilter,
-    /// The description of an attribute of LDAP.
-    LdapAttribute,
     /// An SNMP object identifier: numbers with dots.
     Oid,
     /// A field of the access log (`AccessLogField`).

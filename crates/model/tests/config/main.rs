@@ -23,6 +23,7 @@ mod heartbeat;
 mod hostile;
 mod key_effects;
 mod large_files;
+mod ldap_search;
 mod link;
 mod mistakes;
 mod no_effect;

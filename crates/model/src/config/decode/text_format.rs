@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::super::access_log::{AccessLogField, LogVariable, is_log_target};
 use super::super::finding::FindingDetails;
-use super::super::ldap_filter::LdapFilter;
 use super::super::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };
@@ -46,16 +45,6 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
                 FindingDetails::new(error.to_string()).with_expected(describe_format(form))
             })?;
             true
-        }
-        TextFormat::LdapFilter => {
-            LdapFilter::new(text).map_err(|error| {
-                FindingDetails::new(error.to_string()).with_expected(describe_format(form))
-            })?;
-            true
-        }
-        TextFormat::LdapAttribute => {
-            let plain = |b: u8| b.is_ascii_alphanumeric() || b"-.;_".contains(&b);
-            (1..=255).contains(&text.len()) && text.bytes().all(plain)
         }
         TextFormat::Digest => text
             .strip_prefix("sha256:")
@@ -149,8 +138,6 @@ pub fn describe_format(form: TextFormat) -> &'static str {
         TextFormat::Host => "a host, with its port where it has one",
         TextFormat::FreeText => "any text of at most 4,096 bytes",
         TextFormat::Pattern => "a regular expression of at most 1,024 bytes",
-        TextFormat::LdapFilter => "a filter of LDAP (RFC 4515), such as \"(objectClass=person)\"",
-        TextFormat::LdapAttribute => "the name of an attribute of LDAP, such as \"mail\"",
         TextFormat::Digest => "\"sha256:\" and 64 hexadecimal digits",
         TextFormat::Token => "a name of letters, digits and `-`, as fields of headers have",
         TextFormat::Method => "a method such as \"GET\", in the letter case in which it is sent",

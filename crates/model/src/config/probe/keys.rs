@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::ldap_keys;
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
@@ -219,35 +220,11 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             TextFormat::Pattern,
             "A regular expression that the body, the answer, the text or the value contains.",
         ),
-        text_key(
-            "base",
-            TextFormat::FreeText,
-            "`ldap`: after the bind, entries are searched from this DN on; `\"\"`: at the root DSE, which every \
-             server has.",
-        ),
-        KeySchema::new(
-            "scope",
-            ValueKind::Keyword(&[Keyword::new("base"), Keyword::new("one"), Keyword::new("sub")]),
-            DefaultValue::keyword("base"),
-            "`ldap`: the entry `base` alone, those `one` level below it, or the whole `sub`tree.",
-        ),
-        KeySchema::new(
-            "filter",
-            ValueKind::Text { form: TextFormat::LdapFilter, unset: None },
-            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("(objectClass=*)"))),
-            "`ldap`: entries that match this filter (RFC 4515) are found.",
-        ),
-        KeySchema::new(
-            "entries",
-            ValueKind::Text { form: TextFormat::Range, unset: None },
-            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("1-"))),
-            "`ldap`: how many entries are found: a number or a range such as `\"2-5\"`, up to 1000.",
-        ),
-        text_key(
-            "attribute",
-            TextFormat::LdapAttribute,
-            "`ldap`: one of the found entries has this attribute; with `expect`, with a value that matches.",
-        ),
+        ldap_keys::BASE,
+        ldap_keys::SCOPE,
+        ldap_keys::FILTER,
+        ldap_keys::ENTRIES,
+        ldap_keys::ATTRIBUTE,
         text_key(
             "digest",
             TextFormat::Digest,

@@ -3,6 +3,7 @@
 use super::keys::{FLAGS, KINDS, OF_KINDS};
 use super::resolve::probe_kind;
 use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::ldap_filter::LdapFilter;
 use crate::config::matching::NumberRange;
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
@@ -103,6 +104,9 @@ fn verify_ldap_search(probe: &ConfigSection, path: &str, sink: &mut FindingColle
             "it is about the values of an attribute",
             "`attribute`, whose values must match",
         );
+    }
+    if let Some(Err(error)) = probe.text("filter").map(LdapFilter::new) {
+        say("filter", &error.to_string(), "a filter such as \"(&(objectClass=person)(mail=*))\"");
     }
     let Some(entries) = probe.text("entries").and_then(NumberRange::parse) else { return };
     let most = if entries.max == u64::MAX { entries.min } else { entries.max };
