@@ -174,6 +174,8 @@ causes! {
     BadResponse = "bad-response", Server, 502;
     /// A tunnel (`tcp` or an upgrade) was idle for too long.
     TunnelIdle = "tunnel-idle", Balancer, 0;
+    /// The client accepts only segments smaller than `socket.mss-min`.
+    SegmentsTooSmall = "segments-too-small", Balancer, 0;
 }
 
 impl serde::Serialize for Cause {

@@ -12,3 +12,4 @@ mod descriptors;
 mod disk;
 mod holding_server;
 mod ports;
+mod segments;

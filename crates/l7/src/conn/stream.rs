@@ -4,6 +4,7 @@
 //! a multiplexed connection has the same interface. Dropping it closes the connection or the stream.
 
 mod multiplexed;
+mod pipe_io;
 mod tcp_info;
 mod tls_io;
 
@@ -30,6 +31,8 @@ pub struct ProxyStream<N: NetDriver> {
     tls: OnceCell<Box<TlsState>>,
     resetting: Cell<bool>,
     tcp_counters: OnceCell<Box<Cell<TcpInfoSample>>>,
+    /// What is read is acknowledged at once.
+    acknowledges_at_once: Cell<bool>,
 }
 
 /// The transport of a stream.
@@ -68,6 +71,7 @@ impl<N: NetDriver> ProxyStream<N> {
             tls: sealed,
             resetting,
             tcp_counters: measured,
+            acknowledges_at_once: Cell::new(false),
         }
     }
 
@@ -183,6 +187,7 @@ impl<N: NetDriver> ProxyStream<N> {
             Ok(0) if into.is_empty() => StreamReadResult::WouldBlock,
             Ok(0) => StreamReadResult::End,
             Ok(n) => {
+                self.acknowledge(sock);
                 if n < into.len() && !self.source.has(Readiness::END | Readiness::BROKEN) {
                     self.source.clear(Readiness::READ);
                 }
@@ -238,35 +243,6 @@ impl<N: NetDriver> ProxyStream<N> {
             }
             Err(error) => StreamWriteResult::Failed(error),
         }
-    }
-
-    /// Moves bytes into a pipe. A short transfer does not mean that the socket is empty, so only `WouldBlock` clears
-    /// readiness.
-    pub fn try_fill(&self, pipe: &N::Pipe, most: usize) -> StreamReadResult {
-        if !self.source.has(Readiness::READ) {
-            return StreamReadResult::WouldBlock;
-        }
-        match self.socket().and_then(|sock| self.rt.net.fill(sock, pipe, most)) {
-            Ok(0) => StreamReadResult::End,
-            Ok(n) => StreamReadResult::Data(n),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.source.clear(Readiness::READ);
-                StreamReadResult::WouldBlock
-            }
-            Err(error) => StreamReadResult::Failed(error),
-        }
-    }
-
-    /// Moves bytes out of a pipe.
-    pub fn try_pour(&self, pipe: &N::Pipe, most: usize, more: bool) -> StreamWriteResult {
-        if !self.source.has(Readiness::WRITE) {
-            return StreamWriteResult::WouldBlock;
-        }
-        // A short transfer does not mean that the socket is full, so only `WouldBlock` clears readiness.
-        self.record_write(
-            0,
-            self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)),
-        )
     }
 
     /// Ends the sending direction; reading continues.

@@ -53,6 +53,9 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// Descriptors come free as connections end; epoll would report the listener without pause.
 const DESCRIPTOR_BACKOFF: Duration = Duration::from_millis(20);
 
+/// Bytes of each segment that the time stamps option takes (RFC 7323 §3.2); the kernel's segment size is without them.
+const TIMESTAMP_BYTES: u32 = 12;
+
 /// A closing listener accepts connections that are being established for this long: one or two round trips.
 const CLOSING_GRACE: Duration = Duration::from_millis(200);
 
@@ -220,6 +223,9 @@ fn admit<N: NetDriver>(
 ) {
     let view = service.view.borrow().clone();
     view.stats.slots[worker.index].counters.accepted.add(1);
+    if has_small_segments(worker, &sock, &view) {
+        return reject_client(worker, sock, peer, service, Cause::SegmentsTooSmall);
+    }
     let may_wait = worker.options.workers > 1;
     let eviction = if may_wait { EvictionScope::IdleOnly } else { EvictionScope::Any };
     match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
@@ -231,6 +237,17 @@ fn admit<N: NetDriver>(
         }
         Err(cause) => reject_client(worker, sock, peer, service, cause),
     }
+}
+
+/// Whether the client accepts only segments below the service's minimum.
+fn has_small_segments<N: NetDriver>(
+    worker: &Worker<N>,
+    sock: &N::Sock,
+    view: &ServiceView,
+) -> bool {
+    let Some(least) = view.config.socket.mss_min else { return false };
+    let mss = worker.rt.net.counters(sock).map(|counters| counters.mss);
+    mss.is_some_and(|mss| mss.saturating_add(TIMESTAMP_BYTES) < u32::from(least))
 }
 
 /// Waits for admission while other workers, which may have idle connections, are asked to evict one.
@@ -282,6 +299,9 @@ fn begin_connection<N: NetDriver>(
         view.stats.slots[worker.index].counters.accept_failed.add(1);
         return;
     };
+    if !view.config.socket.delayed_ack {
+        client.acknowledge_at_once(true);
+    }
     let worker_ = worker.clone();
     let service_ = service.clone();
     let addresses = ConnectionAddresses::direct(peer, local);
@@ -300,7 +320,8 @@ fn begin_connection<N: NetDriver>(
     };
 }
 
-/// Counts a client that is not admitted, and sends a response: 503 with the cause (`http`), or a reset (`tcp`).
+/// Counts a client that is not admitted, and sends a response: 503 with the cause (`http`), or a reset (`tcp`, and causes
+/// without a status).
 fn reject_client<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -312,7 +333,8 @@ fn reject_client<N: NetDriver>(
     let slot = &view.stats.slots[worker.index].counters;
     slot.refused.add(1);
     slot.closed.add(1);
-    if view.config.forward != ForwardingMode::Http || worker.refusing.get() >= MAX_REFUSING {
+    let is_answered = view.config.forward == ForwardingMode::Http && cause.status() != 0;
+    if !is_answered || worker.refusing.get() >= MAX_REFUSING {
         return close_immediately(worker, &sock, peer, &view, cause);
     }
     let Ok(client) = ProxyStream::<N>::new(&worker.rt, sock, true) else { return };
@@ -349,7 +371,7 @@ fn close_immediately<N: NetDriver>(
     view.stats.slots[worker.index].counters.requests.add(1);
     let mut record = ExchangeRecord::begin(worker.rt.now(), worker.rt.now());
     record.cause = Some(cause);
-    if view.config.forward == ForwardingMode::Http {
+    if view.config.forward == ForwardingMode::Http && cause.status() != 0 {
         record.status = cause.status();
         record.local_reply = true;
         let mut out = worker.buffers.take();

@@ -83,6 +83,9 @@ pub trait NetDriver: Sized + 'static {
     /// Reads; 0 is the end.
     fn read(&self, sock: &Self::Sock, into: &mut [u8]) -> io::Result<usize>;
 
+    /// Sends a delayed acknowledgement now, and the next ones at once, until the kernel delays them again.
+    fn acknowledge_now(&self, sock: &Self::Sock);
+
     /// Whether the connection is open without unread data; checked with a system call.
     fn is_quiet(&self, sock: &Self::Sock) -> bool;
 

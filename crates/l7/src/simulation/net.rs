@@ -241,6 +241,8 @@ impl NetDriver for SimNet {
         None
     }
 
+    fn acknowledge_now(&self, _: &SimSocket) {}
+
     fn counters(&self, _: &SimSocket) -> Option<TcpInfoSample> {
         None
     }

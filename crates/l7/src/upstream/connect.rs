@@ -118,6 +118,9 @@ async fn open<N: NetDriver>(
         let reason = format!("register the connection to {to}: {error}");
         ConnectFailure::new(Cause::NoDescriptor, reason)
     })?;
+    if !view.config.socket.delayed_ack {
+        stream.acknowledge_at_once(true);
+    }
     if port.is_none() {
         stream.source().mark_unix();
     }

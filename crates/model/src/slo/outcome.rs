@@ -107,6 +107,7 @@ pub const fn classify_cause(cause: Cause) -> ClassifiedOutcome {
         | Cause::Unauthenticated
         | Cause::RateLimited
         | Cause::ClientLimit
+        | Cause::SegmentsTooSmall
         | Cause::TunnelIdle => (Declined, None),
         Cause::ConnectionLimit | Cause::TlsHandshakeLimit | Cause::NoDescriptor => {
             (Failed, Some(TcpError::RefusedByBalancer))

@@ -238,6 +238,7 @@ impl<N: NetDriver> ProxyStream<N> {
                 Ok(0) if session.towards_client() => return StreamReadResult::End,
                 Ok(0) => return StreamReadResult::Failed(io::ErrorKind::UnexpectedEof.into()),
                 Ok(n) => {
+                    self.acknowledge(sock);
                     if at + n < room && !self.source.has(Readiness::END | Readiness::BROKEN) {
                         self.source.clear(Readiness::READ);
                     }

@@ -43,9 +43,10 @@ pub(super) enum SocketFreshness {
 }
 
 /// Whether the change from `old` to `new` requires new sockets. Multipath is another protocol, an interface is part of
-/// the address, and a configured buffer cannot return to autotuning.
+/// the address, and a configured buffer or number of SYN retries cannot return to the system's.
 pub fn needs_reopening(old: &SocketOptions, new: &SocketOptions) -> bool {
     old.mptcp != new.mptcp
+        || (old.syn_retries.is_some() && new.syn_retries.is_none())
         || old.interface != new.interface
         || (old.send_buffer.is_some() && new.send_buffer.is_none())
         || (old.receive_buffer.is_some() && new.receive_buffer.is_none())
@@ -153,6 +154,8 @@ fn common(
     keep_alive(socket, options, fresh)?;
     let timeout = options.user_timeout.map(milliseconds);
     number(socket, "user-timeout", libc::TCP_USER_TIMEOUT, timeout, fresh)?;
+    let retries = options.syn_retries.map(i32::from);
+    number(socket, "syn-retries", libc::TCP_SYNCNT, retries, fresh)?;
     let mss = options.mss.map(i32::from);
     number(socket, "mss", libc::TCP_MAXSEG, mss, fresh)?;
     congestion(socket, options, fresh)?;

@@ -40,12 +40,14 @@ fn accepted_sockets_inherit_every_setting() {
             count: 5,
         }),
         user_timeout: Some(Duration::from_millis(1234)),
+        syn_retries: Some(3),
         congestion: Some("reno".to_owned()),
         send_buffer: Some(40_000),
         receive_buffer: Some(50_000),
         ..SocketOptions::default()
     };
     let listener = open(&options);
+    assert_eq!(number_of(&listener, libc::TCP_SYNCNT), 3, "for answers to SYN");
     let (socket, _client) = accepted(&listener);
     assert!(sockopt::tcp_nodelay(&socket).unwrap());
     assert!(sockopt::socket_keepalive(&socket).unwrap());
@@ -56,6 +58,22 @@ fn accepted_sockets_inherit_every_setting() {
     assert_eq!(sockopt::tcp_congestion(&socket).unwrap(), "reno");
     assert_eq!(sockopt::socket_send_buffer_size(&socket).unwrap(), 80_000);
     assert_eq!(sockopt::socket_recv_buffer_size(&socket).unwrap(), 100_000);
+}
+
+// Rows: C06
+#[test]
+fn syn_retries_are_set_changed_and_taken_back_by_another_socket() {
+    let set = SocketOptions { syn_retries: Some(2), ..SocketOptions::default() };
+    let to = "127.0.0.1:9".parse().unwrap();
+    let socket = outgoing(to, None, &set).unwrap();
+    assert_eq!(number_of(&socket, libc::TCP_SYNCNT), 2);
+    let listener = open(&set);
+    let more = SocketOptions { syn_retries: Some(5), ..set.clone() };
+    assert!(!needs_reopening(&set, &more));
+    change_options(listener.as_fd(), &more).unwrap();
+    assert_eq!(number_of(&listener, libc::TCP_SYNCNT), 5);
+    assert!(needs_reopening(&set, &SocketOptions::default()));
+    assert!(!needs_reopening(&SocketOptions::default(), &set));
 }
 
 #[test]

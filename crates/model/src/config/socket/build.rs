@@ -12,6 +12,9 @@ pub fn build_socket_options(section: &ConfigSection) -> SocketOptions {
     let path = section.table("path");
     SocketOptions {
         nodelay: section.flag("nodelay"),
+        delayed_ack: section.flag("delayed-ack"),
+        syn_retries: section.count("syn-retries"),
+        mss_min: section.count("mss-min"),
         keep_alive,
         user_timeout: section.time("user-timeout"),
         mss: section.count("mss"),

@@ -14,8 +14,8 @@ const BUFFER_MAX: u64 = 512 * 1_024 * 1_024;
 /// The common keys of all `socket` tables, then the table's own.
 macro_rules! with_common {
     ($($own:expr),*) => {
-        &[NODELAY, KEEP_ALIVE, USER_TIMEOUT, MSS, CONGESTION, FAST_OPEN, MPTCP, TRANSPARENT, INTERFACE, MARK,
-          SEND_BUFFER, RECEIVE_BUFFER, PATH, $($own),*]
+        &[NODELAY, DELAYED_ACK, KEEP_ALIVE, USER_TIMEOUT, SYN_RETRIES, MSS, CONGESTION, FAST_OPEN, MPTCP, TRANSPARENT,
+          INTERFACE, MARK, SEND_BUFFER, RECEIVE_BUFFER, PATH, $($own),*]
     };
 }
 
@@ -23,13 +23,14 @@ macro_rules! with_common {
 pub static ALL: TableSchema = TableSchema {
     description: "socket settings",
     exclusive_groups: &[],
-    keys: with_common!(DEFER_ACCEPT, BACKLOG),
+    keys: with_common!(MSS_MIN, DEFER_ACCEPT, BACKLOG),
 };
 
 pub static POOL: TableSchema = TableSchema {
     description: "socket settings of a pool",
     exclusive_groups: &[],
     keys: with_common!(
+        KeySchema::refused("mss-min", NOT_A_POOL),
         KeySchema::refused("defer-accept", NOT_A_POOL),
         KeySchema::refused("backlog", NOT_A_POOL)
     ),
@@ -90,6 +91,23 @@ const NODELAY: KeySchema = KeySchema::new(
     "Send small segments at once (TCP_NODELAY).",
 );
 
+const DELAYED_ACK: KeySchema = KeySchema::new(
+    "delayed-ack",
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(true)),
+    "Acknowledge received data together with data to send, or after at most 40 ms. `false`: at once, with one system \
+     call more for each read (TCP_QUICKACK).",
+);
+
+/// The bounds are the kernel's (MAX_TCP_SYNCNT of net/tcp.h).
+const SYN_RETRIES: KeySchema = KeySchema::new(
+    "syn-retries",
+    ValueKind::count_or_keyword(1, 127, "system"),
+    DefaultValue::unset("system"),
+    "How many times a pool repeats a SYN, and a service the answer to one, before it gives up (TCP_SYNCNT). The first \
+     time after 1 s, then after twice as long each time. `timeout.connect` may end it earlier.",
+);
+
 const KEEP_ALIVE: KeySchema = KeySchema::new(
     "keep-alive",
     ValueKind::Table {
@@ -115,6 +133,16 @@ const MSS: KeySchema = KeySchema::new(
     ValueKind::count_or_keyword(88, 65_495, "auto"),
     DefaultValue::unset("auto"),
     "Largest segment, in bytes (TCP_MAXSEG).",
+);
+
+/// As for `mss`.
+const MSS_MIN: KeySchema = KeySchema::new(
+    "mss-min",
+    ValueKind::count_or_keyword(88, 65_495, "off"),
+    DefaultValue::unset("off"),
+    "Smallest segment, in bytes, that a client may accept: a connection with a smaller one is reset with the cause \
+     `segments-too-small`. It protects against clients that make every packet tiny. 12 bytes of time stamps do not \
+     count; services only.",
 );
 
 const CONGESTION: KeySchema = KeySchema::new(

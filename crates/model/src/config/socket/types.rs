@@ -9,6 +9,12 @@ use std::time::Duration;
 pub struct SocketOptions {
     /// TCP_NODELAY; default true.
     pub nodelay: bool,
+    /// Whether the kernel may delay acknowledgements; without it TCP_QUICKACK is renewed after each read. Default true.
+    pub delayed_ack: bool,
+    /// TCP_SYNCNT; `None`: the system's default.
+    pub syn_retries: Option<u8>,
+    /// The smallest segment that a client may accept (services only).
+    pub mss_min: Option<u16>,
     /// SO_KEEPALIVE and its parameters; default 60 s idle, 10 s interval, 3 probes.
     pub keep_alive: Option<KeepAlive>,
     /// TCP_USER_TIMEOUT; `None`: the kernel's default.
@@ -67,6 +73,9 @@ impl Default for SocketOptions {
     fn default() -> Self {
         SocketOptions {
             nodelay: true,
+            delayed_ack: true,
+            syn_retries: None,
+            mss_min: None,
             keep_alive: Some(KeepAlive {
                 // A dead peer is found after 60 + 3 × 10 = 90 s.
                 idle: Duration::from_secs(60),
