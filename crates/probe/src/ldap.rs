@@ -143,7 +143,7 @@ impl ProbeDialogue for LdapProbe {
                 }
                 _ => {
                     return DialogueStep::failure(format!(
-                        "the answer is not LDAP: {:?}",
+                        "the answer is not LDAP: '{}'",
                         printable_text(&received)
                     ));
                 }

@@ -46,7 +46,7 @@ struct WantedAttribute {
 /// What follows an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchStep {
-    /// More answers come.
+    /// More answers to the search come.
     More,
     Done(ProbeResult),
     NotLdap,

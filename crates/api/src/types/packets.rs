@@ -178,7 +178,7 @@ pub struct HeaderRemoval {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FloodClient {
-    /// `203.0.113.7`, or `203.0.113.0/24`.
+    /// `203.0.113.7`, or a network such as `203.0.113.0/24`.
     pub address: String,
     /// How many of the sampled SYNs it sent, at least.
     pub syns: u32,

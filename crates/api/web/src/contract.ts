@@ -83,6 +83,8 @@ export type FailureTarget = { "count": number; "name": string };
 
 export type Finding = { "column": number; "excerpt": string; "expected"?: (string | null); "file": string; "found"?: (string | null); "key": string; "line": number; "message": string; "severity": Severity; "suggestion"?: (string | null); "width": number };
 
+export type FloodClient = { "address": string; "syns": number };
+
 export type Generation = { "current": boolean; "digest": string; "from": string; "generation": number; "when-unix-ms": number; "who": string };
 
 export type Generations = { "generations": Array<Generation> };
@@ -175,7 +177,7 @@ export type PacketOutcome = { "count": Counter; "end"?: PacketEnd; "meaning"?: s
 
 export type PacketServer = { "adopted": Counter; "bytes-in": Counter; "bytes-out": Counter; "connections": Counter; "flows": number; "name": string; "outcomes": Array<PacketOutcome> };
 
-export type PacketService = { "alarm": boolean; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "removals"?: Array<HeaderRemoval>; "servers": Array<PacketServer> };
+export type PacketService = { "alarm": boolean; "flood-clients"?: Array<FloodClient>; "flood-networks"?: Array<FloodClient>; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "removals"?: Array<HeaderRemoval>; "sampled-syns"?: number; "servers": Array<PacketServer> };
 
 export type PacketSide = { "lost-before": number; "lost-behind": number; "packets": number; "reordered": number; "repair-ms": number; "resets": number; "silly-window-ms": number; "silly-windows": number; "zero-window-ms": number; "zero-windows": number };
 

@@ -24,7 +24,7 @@ Examples:
 
 `steelyard undo` takes the copy back. An address that is in use, and a name that is taken, are refused.")]
 pub struct CopyServiceArgs {
-    /// The service.
+    /// The service to copy.
     #[arg(value_name = "NAME")]
     service: String,
     /// The name of the copy.

@@ -20,7 +20,7 @@ pub enum EventLevel {
 const LEVELS: ValueKind =
     ValueKind::Keyword(&[Keyword::new("info"), Keyword::new("warning"), Keyword::new("error")]);
 
-/// Of standard error.
+/// The level of standard error.
 pub const EVENT_LEVEL: KeySchema = KeySchema::new(
     "event-level",
     LEVELS,
@@ -30,7 +30,7 @@ pub const EVENT_LEVEL: KeySchema = KeySchema::new(
      `telemetry.level` is the level of the collector.",
 );
 
-/// Of the OpenTelemetry collector.
+/// The level of the OpenTelemetry collector.
 pub const TELEMETRY_LEVEL: KeySchema = KeySchema::new(
     "level",
     LEVELS,

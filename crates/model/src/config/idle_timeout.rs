@@ -14,7 +14,7 @@ use crate::config::unit::Time;
 #[derive(Clone, Copy, Debug)]
 struct IdleProtocol {
     name: &'static str,
-    /// Its registered ports.
+    /// The ports that are registered for it.
     ports: &'static [u16],
     /// Its kind of health check.
     probe: Option<&'static str>,

@@ -11,7 +11,7 @@ const LONGEST: usize = 1_024;
 /// Filters that people write have three or four levels.
 const MAX_NESTING: usize = 16;
 
-/// A valid filter.
+/// A filter that was parsed without an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LdapFilter {
     text: String,
@@ -46,7 +46,7 @@ pub struct FilterSubstrings {
     pub last: Vec<u8>,
 }
 
-/// `attribute:dn:rule:=value`.
+/// A match by a rule: `attribute:dn:rule:=value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ExtensibleMatch {
     pub attribute: String,
@@ -71,7 +71,7 @@ impl LdapFilter {
     /// Parses a filter such as `(&(objectClass=person)(mail=*))`.
     ///
     /// # Errors
-    /// See `LdapFilterError`.
+    /// The text is too long or nested too deeply, or not a filter.
     pub fn new(text: &str) -> Result<LdapFilter, LdapFilterError> {
         if text.len() > LONGEST {
             return Err(LdapFilterError::Long);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use model::config::EventLevel;
 use model::monotonic_time::MonotonicTime;
 
-use super::half_open_clients::FloodSources;
+use super::half_open_clients::{FloodSources, HalfOpenClients};
 use crate::util::event::EventFields;
 
 /// An alarm raised by notices is cleared when none has arrived for this time.
@@ -72,6 +72,8 @@ struct ExhaustedResource {
 #[derive(Debug, Default)]
 pub struct PlaneAlarms {
     half_open: BTreeSet<String>,
+    /// Who floods, for the alarms of half-open connections.
+    pub half_open_clients: HalfOpenClients,
     exhausted: BTreeMap<ExhaustedResource, MonotonicTime>,
 }
 

@@ -31,7 +31,7 @@ const NETWORK_BITS_V6: u8 = 64;
 /// An address or a network that floods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FloodSource {
-    /// `203.0.113.7`, or `203.0.113.0/24`.
+    /// `203.0.113.7`, or a network such as `203.0.113.0/24`.
     pub source: String,
     /// Its sampled SYNs, at least.
     pub count: u32,
@@ -42,7 +42,7 @@ pub struct FloodSource {
 pub struct FloodSources {
     /// Sampled SYNs of the last seconds.
     pub sampled: u32,
-    /// The largest first.
+    /// Single addresses, the largest first.
     pub addresses: Vec<FloodSource>,
     /// Those with more than one of their addresses, the largest first.
     pub networks: Vec<FloodSource>,
@@ -66,7 +66,7 @@ impl FloodSources {
         })
     }
 
-    /// For programs: `203.0.113.7=41,203.0.113.9=7`.
+    /// The form for programs: `203.0.113.7=41,203.0.113.9=7`.
     pub fn list(sources: &[FloodSource]) -> String {
         let parts: Vec<String> =
             sources.iter().map(|one| format!("{}={}", one.source, one.count)).collect();

@@ -18,7 +18,6 @@ use tokio::time::MissedTickBehavior;
 
 use super::alarms::PlaneAlarms;
 use super::connection_tables::ConnectionTables;
-use super::half_open_clients::HalfOpenClients;
 use super::host_facts;
 use super::netlink::{
     AssignedAddress, KernelNetlink, NeighbourChange, NetlinkChange, PreferredSource,
@@ -136,7 +135,6 @@ struct PacketPlaneTask {
     view: PacketPlaneView,
     last_error: Option<String>,
     alarms: PlaneAlarms,
-    half_open_clients: HalfOpenClients,
     flow_samples: Arc<FlowSampleCollector>,
     /// Connections given up for new ones, at the last sweep.
     evicted: Option<u64>,
@@ -167,7 +165,6 @@ impl PacketPlaneTask {
             view: PacketPlaneView::default(),
             last_error: None,
             alarms: PlaneAlarms::default(),
-            half_open_clients: HalfOpenClients::default(),
             flow_samples: insight,
             evicted: None,
             is_held_by_other: false,

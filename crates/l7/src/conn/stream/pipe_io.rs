@@ -13,7 +13,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Something was read.
+    /// Acknowledges what was just read, where that is not to wait.
     #[inline]
     pub(super) fn acknowledge(&self, sock: &N::Sock) {
         if self.acknowledges_at_once.get() {

@@ -113,7 +113,7 @@ fn build_http_probe(section: &ConfigSection, key: &str) -> HttpProbe {
     }
 }
 
-/// `None` without `base`.
+/// The search; `None` if no `base` is written.
 fn build_ldap_search(section: &ConfigSection) -> Option<LdapSearch> {
     Some(LdapSearch {
         base: section.text("base")?.to_owned(),

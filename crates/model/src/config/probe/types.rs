@@ -189,7 +189,7 @@ pub struct LdapSearch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LdapScope {
-    /// The base alone.
+    /// The entry at the base alone.
     #[default]
     Base,
     /// One level below the base.

@@ -135,7 +135,7 @@ const MSS: KeySchema = KeySchema::new(
     "Largest segment, in bytes (TCP_MAXSEG).",
 );
 
-/// As for `mss`.
+/// Has the same bounds as `mss`.
 const MSS_MIN: KeySchema = KeySchema::new(
     "mss-min",
     ValueKind::count_or_keyword(88, 65_495, "off"),

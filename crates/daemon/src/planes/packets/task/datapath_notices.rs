@@ -59,8 +59,8 @@ impl PacketPlaneTask {
             }
             Some(Event::EventHalfOpen) => {
                 self.service_name(notice.service, snapshot).and_then(|name| {
-                    self.half_open_clients.count_syn(&name, about);
-                    let sources = self.half_open_clients.sources(&name);
+                    self.alarms.half_open_clients.count_syn(&name, about);
+                    let sources = self.alarms.half_open_clients.sources(&name);
                     // The datapath puts how many there are where others have an interface.
                     let half_open = notice.ifindex;
                     let limit = limit(&name, snapshot);
@@ -114,7 +114,7 @@ impl PacketPlaneTask {
         for (name, flows) in &mut self.view.flows {
             flows.alarm = self.alarms.is_half_open_raised(name);
             flows.flood_sources = match flows.alarm {
-                true => self.half_open_clients.sources(name),
+                true => self.alarms.half_open_clients.sources(name),
                 false => FloodSources::default(),
             };
             let subject = format!("service {name}");
@@ -203,11 +203,11 @@ impl PacketPlaneTask {
                 told.extend(self.alarms.check_half_open(name, flows.half_open, None, &none));
                 continue;
             };
-            let sources = self.half_open_clients.sources(name);
+            let sources = self.alarms.half_open_clients.sources(name);
             let limit = Some(limit);
             told.extend(self.alarms.check_half_open(name, flows.half_open, limit, &sources));
         }
-        self.half_open_clients.age();
+        self.alarms.half_open_clients.age();
         self.mark_alarms();
         told.extend(self.alarms.retain(|name| self.view.flows.contains_key(name)));
         let evicted = self.view.current.as_ref().map_or(0, |sample| sample.counts.evicted);
