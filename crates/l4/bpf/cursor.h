@@ -84,6 +84,8 @@ struct cursor {
 	__u32 cookie;
 	/* 1 + what the connection drew, of 2^31, where it has no record; 0 for nothing. */
 	__u32 sample_draw;
+	/* The frame's source address as a number, where `SERVICE_LINK_SOURCE` is set. */
+	__u64 link_source;
 };
 
 /* Makes the verifier believe a bound that the compiler would optimise away. `m` is 2^n-1. */
@@ -130,6 +132,16 @@ INLINE void copy16(struct addr *to, const void *from)
 INLINE int is_tcp(const struct cursor *c)
 {
 	return c->proto == IPPROTO_TCP;
+}
+
+/* Takes the frame's source address, the first byte highest. */
+INLINE void read_link_source(struct xdp_md *ctx, struct cursor *c)
+{
+	__u8 *from = bytes_at(ctx, 6, 15, 6);
+
+	if (from)
+		c->link_source = (__u64)from[0] << 40 | (__u64)from[1] << 32 | (__u64)from[2] << 24 | from[3] << 16 |
+				 from[4] << 8 | from[5];
 }
 
 /* A SYN that opens a connection. */

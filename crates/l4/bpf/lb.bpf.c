@@ -88,6 +88,8 @@ INLINE int handle_client_packet(struct xdp_md *ctx, struct cursor *c, const stru
 		}
 		return end(c, PROXIED, PASS_ON);
 	}
+	if (unlikely(service->flags & SERVICE_LINK_SOURCE))
+		read_link_source(ctx, c);
 	done = service->method == NAT ? find_record(ctx, c, k, service) : find_or_start_flow(c, k, service);
 	if (unlikely(done == GO_ON && needs_segment_check(c, service)))
 		done = check_segment(ctx, c, service, CLIENT_SEGMENT);
@@ -226,6 +228,8 @@ INLINE int handle_cookie_packet(struct xdp_md *ctx, struct cursor *c, const stru
 	done = check_entry(ctx, c, k, service);
 	if (done != GO_ON)
 		return done;
+	if (service->flags & SERVICE_LINK_SOURCE)
+		read_link_source(ctx, c);
 	if (!is_known(c, k)) {
 		if (opens(c))
 			return send_syn_cookie(ctx, c, k, service);

@@ -49,6 +49,44 @@ INLINE __u32 connection_hash(const struct cursor *c)
 	return hash * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
+/* Spreads each bit over all (the finalizer of MurmurHash3). */
+INLINE __u64 mixed(__u64 x)
+{
+	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
+	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
+}
+
+INLINE __u64 end_hash(const struct addr *a, __be16 port)
+{
+	return mixed(client_hash(a) + bpf_ntohs(port));
+}
+
+/* The place of a connection in a table of a hash, or `NONE` where the pool has none. */
+INLINE __u32 hashed_place(const struct cursor *c, const struct pool *pool)
+{
+	__u64 hash;
+
+	switch (pool->choose) {
+	case CLIENT: {
+		struct addr network = { { 0 } };
+
+		masked(&network, &c->src, pool->mask4, pool->mask6);
+		hash = client_hash(&network);
+		break;
+	}
+	case SYMMETRIC:
+		hash = end_hash(&c->src, c->sport) + end_hash(&c->dst, c->dport);
+		break;
+	case LINK_SOURCE:
+		hash = mixed(c->link_source);
+		break;
+	default:
+		return NONE;
+	}
+	return hash % pool->length;
+}
+
 /* A walk along a schedule. */
 struct walk {
 	__u32 first;
@@ -126,11 +164,8 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 			forget(&sticky, k->sticky_mask, fingerprint, (__u32)old);
 		}
 	}
-	if (pool->choose == CLIENT) {
-		struct addr network = { { 0 } };
-
-		masked(&network, &c->src, pool->mask4, pool->mask6);
-		at = client_hash(&network) % pool->length;
+	if (pool->choose != TURN) {
+		at = hashed_place(c, pool);
 	} else if (unlikely(is_tcp(c) && !opens(c))) {
 		at = connection_hash(c) % pool->length;
 	} else {

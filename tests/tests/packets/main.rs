@@ -17,6 +17,7 @@ mod converted;
 mod cookies;
 mod decap;
 mod doctor;
+mod hashing;
 mod history;
 mod insight;
 mod method_change;

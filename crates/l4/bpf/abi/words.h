@@ -186,6 +186,10 @@ enum choose {
 	TURN = 0,
 	/// The entry at the published hash of the client's masked address.
 	CLIENT = 1,
+	/// The entry at a hash of both ends of the connection, the same in both directions.
+	SYMMETRIC = 2,
+	/// The entry at a hash of the frame's source address; services have `SERVICE_LINK_SOURCE`.
+	LINK_SOURCE = 3,
 };
 
 /// Where a connection is.
@@ -308,6 +312,8 @@ enum event {
 #define SERVICE_TELLS_FLOWS 128
 /// `service.flags`: changes of who sticks to its servers are noted.
 #define SERVICE_TELLS_STICKY 256
+/// `service.flags`: some pool of it chooses by the frame's source address.
+#define SERVICE_LINK_SOURCE 512
 
 /// `server.flags`: takes new connections.
 #define SERVER_TAKES 1

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use model::config::{BalancePolicy, ForwardingMode};
+use model::config::{BalancePolicy, ForwardingMode, HashKey};
 use model::load_balancing;
 use model::load_balancing::maglev::{self, MaglevMember};
 use model::snapshot::{PoolView, ServerView};
@@ -189,7 +189,11 @@ fn pool_value(choice: &PoolCandidates<'_>, source: &PlanSource<'_>) -> Scheduled
     }
     let entries = match choice.view.config.balance {
         BalancePolicy::Maglev { size } => {
-            pool.choose = abi::Choose::Client as u32;
+            pool.choose = match choice.view.config.hash_on {
+                HashKey::Symmetric => abi::Choose::Symmetric,
+                HashKey::SourceMac => abi::Choose::LinkSource,
+                _ => abi::Choose::Client,
+            } as u32;
             choice.maglev_table(size)
         }
         BalancePolicy::Source { mask4, mask6 } => {

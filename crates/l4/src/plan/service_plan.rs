@@ -152,6 +152,8 @@ fn service_flags(source: &PlanSource<'_>, part: &ServicePlan) -> u32 {
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
     // Packets for this host are not translated, and the host has its own SYN cookies.
     flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
+    let by_link = |pool: &ScheduledPool| pool.pool.choose == abi::Choose::LinkSource as u32;
+    flags |= if part.pools.values().any(by_link) { abi::SERVICE_LINK_SOURCE } else { 0 };
     if is_shared(source) {
         flags |= abi::SERVICE_SHARED;
         flags |=

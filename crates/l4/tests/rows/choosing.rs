@@ -8,7 +8,7 @@ use super::packet::{ACK, FIN, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{VIP4, VIP6};
 use super::world::{DROP, DatapathTestbed, TX, ip, link, mapped};
 
-fn world() -> Option<DatapathTestbed> {
+pub fn world() -> Option<DatapathTestbed> {
     let world = DatapathTestbed::new()?;
     for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, Method::Mac);
@@ -24,12 +24,12 @@ fn world() -> Option<DatapathTestbed> {
 }
 
 /// The server to which a packet is forwarded.
-fn chosen(world: &DatapathTestbed, packet: &TestPacket) -> u32 {
+pub fn chosen(world: &DatapathTestbed, packet: &TestPacket) -> u32 {
     let out = world.expect("choice", &packet.bytes(), Outcome::Forwarded, TX);
     (0..64).find(|server| out[..6] == link(*server)).unwrap()
 }
 
-fn from(client: &str) -> TestPacket {
+pub fn from(client: &str) -> TestPacket {
     tcp(client, if client.starts_with('[') { VIP6 } else { VIP4 }, SYN)
 }
 

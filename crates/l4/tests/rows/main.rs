@@ -11,6 +11,7 @@ mod flow_model;
 mod fragments;
 mod gate;
 mod guards;
+mod hashing;
 mod hops;
 mod insight;
 mod loading;

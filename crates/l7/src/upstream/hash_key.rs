@@ -19,7 +19,10 @@ pub fn request_hash(
 ) -> Option<u64> {
     let target = || bytes.get(target_start..target_end).unwrap_or_default();
     let part = match on {
-        HashKey::Address | HashKey::AddressPort => return connection_hash(on, peer),
+        // Pools of packets alone hash both ends or link addresses.
+        HashKey::Address | HashKey::AddressPort | HashKey::Symmetric | HashKey::SourceMac => {
+            return connection_hash(on, peer);
+        }
         HashKey::Uri => Some(target()),
         HashKey::Path => target().split(|b| *b == b'?').next(),
         HashKey::Query(name) => request_head::parameters(target(), name.as_bytes()).next(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::config::{
-    AllDownPolicy, BalancePolicy, ForwardingMode, HeaderAction, ListenRange, PortRange,
+    AllDownPolicy, BalancePolicy, ForwardingMode, HashKey, HeaderAction, ListenRange, PortRange,
     TcpNormalization, TunnelKind,
 };
 
@@ -186,6 +186,48 @@ fn mistakes_in_normalization_are_reported() {
     ];
     for (forward, service, pool, key, says) in rows {
         is_reported(&file(forward, service, pool), key, says);
+    }
+}
+
+#[test]
+fn mistakes_in_hashing_are_reported() {
+    let rows = [
+        (
+            "http",
+            "",
+            "hash-on = \"symmetric\"\nbalance = \"maglev\"",
+            "pool.p.hash-on",
+            "a hash of packets",
+        ),
+        (
+            "mac",
+            "",
+            "hash-on = \"uri\"\nbalance = \"maglev\"",
+            "pool.p.hash-on",
+            "hashes addresses",
+        ),
+        (
+            "mac",
+            "sticky = \"1m\"",
+            "hash-on = \"symmetric\"\nbalance = \"maglev\"",
+            "service.s.sticky",
+            "two directions",
+        ),
+    ];
+    for (forward, service, pool, key, says) in rows {
+        is_reported(&file(forward, service, pool), key, says);
+    }
+}
+
+#[test]
+fn packets_are_hashed_by_both_ends_or_by_link_addresses() {
+    for (word, want) in [("symmetric", HashKey::Symmetric), ("source-mac", HashKey::SourceMac)] {
+        let pool = format!("balance = \"maglev\"\nhash-on = \"{word}\"");
+        for forward in ["mac", "nat", "tunnel"] {
+            let checked = good(&file(forward, "", &pool));
+            assert_eq!(checked.config.pools["p"].hash_on, want, "{forward}");
+            assert!(checked.warnings.is_empty(), "{:?}", checked.warnings);
+        }
     }
 }
 

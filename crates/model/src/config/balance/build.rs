@@ -43,6 +43,8 @@ pub fn build_hash_key(pool: &ConfigSection) -> HashKey {
         Some("address-port") => HashKey::AddressPort,
         Some("uri") => HashKey::Uri,
         Some("path") => HashKey::Path,
+        Some("symmetric") => HashKey::Symmetric,
+        Some("source-mac") => HashKey::SourceMac,
         _ => HashKey::Address,
     }
 }

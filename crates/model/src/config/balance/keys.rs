@@ -162,9 +162,13 @@ static HASH_ON_TABLE: TableSchema = TableSchema {
                 Keyword::new("address-port"),
                 Keyword::new("uri"),
                 Keyword::new("path"),
+                Keyword::new("symmetric"),
+                Keyword::new("source-mac"),
             ]),
             DefaultValue::Absent,
-            "The client's address, its address and port, the target with its query, or without.",
+            "The client's address, its address and port, the target with its query, or without. For packets: addresses \
+             and ports of both ends, so that both directions choose the same server (`symmetric`); the source MAC \
+             address of the frame (`source-mac`).",
         ),
         KeySchema::new("header", TOKEN, DefaultValue::Absent, "The value of this header."),
         KeySchema::new("cookie", TOKEN, DefaultValue::Absent, "The value of this cookie."),

@@ -89,6 +89,10 @@ pub enum HashKey {
     Cookie(String),
     /// The raw value of this query parameter.
     Query(String),
+    /// Addresses and ports of both ends, the same in both directions; packets alone.
+    Symmetric,
+    /// The source address of the frame; packets alone.
+    SourceMac,
 }
 
 /// The priority of a server: work is sent to the lowest priority with enough capacity.

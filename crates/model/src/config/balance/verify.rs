@@ -125,14 +125,22 @@ fn verify_hash_key(
         && ["header", "cookie", "query"].iter().all(|key| hash_on.setting(key).is_none())
     {
         let trouble = FindingDetails::new("it does not say what is hashed").with_expected(
-            "`by` with `address`, `address-port`, `uri` or `path`, or the name of a `header`, `cookie` or `query`",
+            "`by` with `address`, `address-port`, `uri`, `path`, `symmetric` or `source-mac`, or the name of a `header`, `cookie` or `query`",
         );
         sink.error(pool.span_of("hash-on"), path, trouble);
     }
-    let of_requests = !matches!(word, Some("address" | "address-port"));
-    if uses.packets && !matches!(word, Some("address")) {
+    let of_packets = matches!(word, Some("symmetric" | "source-mac"));
+    let of_requests = !of_packets && !matches!(word, Some("address" | "address-port"));
+    if uses.packets && !of_packets && !matches!(word, Some("address")) {
         let message = "a service that forwards packets uses this pool, and it hashes addresses";
-        let trouble = FindingDetails::new(message).with_expected("`address`");
+        let trouble =
+            FindingDetails::new(message).with_expected("`address`, `symmetric` or `source-mac`");
+        sink.error(pool.span_of("hash-on"), path, trouble);
+    }
+    if of_packets && (uses.http || uses.tcp || uses.names) {
+        let message =
+            "it is a hash of packets, and a service that proxies, or a name, uses this pool";
+        let trouble = FindingDetails::new(message).with_expected("`address` or `address-port`");
         sink.error(pool.span_of("hash-on"), path, trouble);
     }
     if of_requests && uses.tcp {

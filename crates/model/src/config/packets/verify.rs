@@ -213,6 +213,16 @@ fn verify_service_and_pool(
     pool: &ConfigSection,
     sink: &mut FindingCollector<'_, '_>,
 ) {
+    let hash_on = pool.table("hash-on").and_then(|table| table.text("by"));
+    if hash_on == Some("symmetric") && service.table("sticky").is_some() {
+        let message = format!(
+            "the two directions of a connection have other clients, so `sticky` sends them to other servers than \
+             `hash-on = \"symmetric\"` of pool `{}`",
+            pool.name
+        );
+        let place = format!("service.{}.sticky", quote_key(&service.name));
+        sink.error(service.span_of("sticky"), &place, FindingDetails::new(message));
+    }
     let spans = service.listen_ranges("listen");
     for (at, server) in pool.list("servers").iter().enumerate() {
         let Some(address) = server.server_address("address") else { continue };
