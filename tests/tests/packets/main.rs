@@ -15,6 +15,7 @@ mod beside;
 mod change;
 mod converted;
 mod cookies;
+mod days;
 mod decap;
 mod doctor;
 mod hashing;

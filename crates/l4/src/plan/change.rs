@@ -56,7 +56,7 @@ impl MapPlanner {
             let pools = service_pools(snapshot, view);
             if let Some(old) = self.active.get(name)
                 && !anew
-                && is_unchanged(old, view, &pools, facts.minute)
+                && is_unchanged(old, view, &pools, facts.local_minute)
             {
                 continue;
             }
@@ -230,10 +230,10 @@ fn is_unchanged(
     old: &ActiveService,
     view: &Arc<ServiceView>,
     pools: &[Arc<PoolView>],
-    minute: u16,
+    local_minute: i64,
 ) -> bool {
     Arc::ptr_eq(&old.view, view)
         && old.pools.len() == pools.len()
         && old.pools.iter().zip(pools).all(|(a, b)| Arc::ptr_eq(a, b))
-        && (!old.plan.depends_on_time || old.minute == minute)
+        && (!old.plan.depends_on_time || old.local_minute == local_minute)
 }

@@ -22,8 +22,8 @@ pub struct HostFacts {
     pub source_addresses: Arc<HashMap<IpAddr, IpAddr>>,
     /// Servers behind a router.
     pub routed_servers: Arc<HashSet<IpAddr>>,
-    /// Minute of the day, local time.
-    pub minute: u16,
+    /// Minutes since 1970, local time.
+    pub local_minute: i64,
     /// The reason why nothing can be forwarded: no interface, or missing privileges.
     pub unavailable: Option<String>,
 }

@@ -52,9 +52,11 @@ impl MapPlanner {
         if old.service != part.service || before.is_none() {
             change.writes.push(MapWrite::Service(part.index, part.service));
         }
-        let minute = self.facts.minute;
-        self.active
-            .insert(name, ActiveService { plan: part, view: Arc::clone(view), pools, minute });
+        let local_minute = self.facts.local_minute;
+        self.active.insert(
+            name,
+            ActiveService { plan: part, view: Arc::clone(view), pools, local_minute },
+        );
     }
 
     /// Removes a service: its addresses are removed with the next update of all listeners, its servers drain.

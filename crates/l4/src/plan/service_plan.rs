@@ -11,7 +11,7 @@ use super::encoding::{byte_cost_ns, cost_ns, replication_flags, ticks, to_mapped
 use super::guards::{GuardPrefix, guard_entries};
 use super::normalization::normalization_policy;
 use super::pools::{self, ScheduledPool};
-use super::rules::rule_values;
+use super::rules::{depends_on_time, rule_values};
 use super::schedule::WeightedMember;
 use super::source::PlanSource;
 use crate::abi;
@@ -114,12 +114,12 @@ pub fn plan_service(
         }
         pools.insert(view.config.name.as_str(), first);
     }
-    let all = rule_values(source.packets, &pools, source.facts.minute);
+    let all = rule_values(source.packets, &pools, source.facts.local_minute);
     if all.len() > abi::RULES_LIMIT as usize {
         return Err(Obstacle::Rules { found: all.len() });
     }
     part.rules = all;
-    part.depends_on_time = source.packets.rules.iter().any(|rule| rule.hours.is_some());
+    part.depends_on_time = depends_on_time(source.packets);
     part.guards = guard_entries(&source.packets.guard);
     part.service =
         service_value(source, &part, pools.get(source.view.config.pool.as_str()).copied());

@@ -62,7 +62,7 @@ pub(super) struct ActiveService {
     pub(super) plan: ServicePlan,
     pub(super) view: Arc<ServiceView>,
     pub(super) pools: Vec<Arc<PoolView>>,
-    pub(super) minute: u16,
+    pub(super) local_minute: i64,
 }
 
 /// The state of the maps as they were left, and how to change it.

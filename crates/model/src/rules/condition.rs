@@ -364,7 +364,8 @@ pub fn matches_host(pattern: &HostPattern, host: &[u8]) -> bool {
     }
 }
 
-fn matches_time(hours: Option<DailyWindow>, days: u8, seconds: i64) -> bool {
+/// Whether a moment, in seconds since 1970 of local time, is within hours on days (bits, Monday first).
+pub fn matches_time(hours: Option<DailyWindow>, days: u8, seconds: i64) -> bool {
     let on = |seconds: i64| days & (1 << weekday(seconds)) != 0;
     let Some(hours) = hours else { return on(seconds) };
     let minute = u16::try_from(seconds.rem_euclid(DAY) / 60).unwrap_or(0);

@@ -71,7 +71,7 @@ fn everything_written_arrives() {
          mss-clamp = 1400\nnormalize = { sack = \"clear\", mss = \"drop\" }\ntimeout = { half-open = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
          syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
-         rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", tos = 8, \
+         rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", days = \"sun\", tos = 8, \
          rate = 100 }, pool = \"p\" }]",
         "source = \"client\"",
     );
@@ -91,7 +91,7 @@ fn everything_written_arrives() {
     assert_eq!(packets.normalize, wanted);
     assert_eq!(packets.guard.source.bandwidth, Some(8_000_000));
     assert_eq!(packets.rules[0].client_port, Some(PortRange { first: 1024, last: 2047 }));
-    assert_eq!(packets.rules[0].rate, Some(100));
+    assert_eq!((packets.rules[0].rate, packets.rules[0].days), (Some(100), 0b100_0000));
     assert!(checked.config.pools["p"].source_client);
     // An explanation's output is the same configuration.
     let reloaded = good(&model::config::explain(&checked));

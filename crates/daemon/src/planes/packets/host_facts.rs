@@ -78,11 +78,11 @@ fn local(line: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// The minute of the day in local time; `offset` returns the difference to UTC at a moment.
-pub fn minute_of_day(now: SystemTime, offset: fn(i64) -> i64) -> u16 {
+/// Minutes since 1970 in local time; `offset` returns the difference to UTC at a moment.
+pub fn local_minute(now: SystemTime, offset: fn(i64) -> i64) -> i64 {
     let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let utc = i64::try_from(seconds).unwrap_or(0);
-    u16::try_from((utc + offset(utc)).div_euclid(60).rem_euclid(24 * 60)).unwrap_or_default()
+    (utc + offset(utc)).div_euclid(60)
 }
 
 /// The datapath's clock in ticks.
@@ -113,10 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn minutes_of_the_day() {
+    fn minutes_of_local_time() {
+        let days = 3 * 24 * 60;
         let at = UNIX_EPOCH + Duration::from_secs(86_400 * 3 + 3_660);
-        assert_eq!(minute_of_day(at, |_| 0), 61);
-        assert_eq!(minute_of_day(at, |_| 7_200), 181);
-        assert_eq!(minute_of_day(at, |_| -7_200), 23 * 60 + 1);
+        assert_eq!(local_minute(at, |_| 0), days + 61);
+        assert_eq!(local_minute(at, |_| 7_200), days + 181);
+        assert_eq!(local_minute(at, |_| -7_200), days - 59);
     }
 }

@@ -247,7 +247,8 @@ impl PacketPlaneTask {
         }
         let changed = self.needs_update;
         if self.needs_update
-            || self.facts.minute != host_facts::minute_of_day(SystemTime::now(), offset_seconds)
+            || self.facts.local_minute
+                != host_facts::local_minute(SystemTime::now(), offset_seconds)
         {
             self.change(snapshot).await;
         }
@@ -302,7 +303,7 @@ impl PacketPlaneTask {
 
     /// Brings the maps to the snapshot, and learns the ways that it needs.
     async fn change(&mut self, snapshot: &StateSnapshot) {
-        self.facts.minute = host_facts::minute_of_day(SystemTime::now(), offset_seconds);
+        self.facts.local_minute = host_facts::local_minute(SystemTime::now(), offset_seconds);
         self.facts.unavailable = None;
         self.facts.has_peer = !snapshot.config.heartbeats.is_empty();
         self.tables_changed = true;

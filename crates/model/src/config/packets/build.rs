@@ -10,6 +10,7 @@ use super::types::{
 };
 use crate::config::inner_table::read_inner_table;
 use crate::config::replication::ReplicationScope;
+use crate::config::schedule::build_days;
 use crate::config::section::ConfigSection;
 use crate::config::value::ConfigValue;
 
@@ -74,6 +75,7 @@ fn build_packet_rule(section: &ConfigSection) -> PacketRule {
             Some(ConfigValue::DailyWindow(hours)) => Some(*hours),
             _ => None,
         },
+        days: build_days(when),
         tos: when.count("tos"),
         rate: when.count("rate"),
         pool: section.text("pool").unwrap_or_default().to_owned(),

@@ -118,6 +118,8 @@ pub struct PacketRule {
     pub client_port: Option<PortRange>,
     /// Daily time window, local time.
     pub hours: Option<DailyWindow>,
+    /// Days of the week as bits, Monday first, local time; with `hours`, those on which they begin.
+    pub days: u8,
     /// The traffic class (IPv6) or type of service (IPv4) byte.
     pub tos: Option<u8>,
     /// Matches at most this many new connections a second.

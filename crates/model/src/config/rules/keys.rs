@@ -228,8 +228,7 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             ValueKind::KeywordList(&DAYS),
             DefaultValue::Absent,
             "Days of the week, local time; with `hours`, those on which they begin.",
-        )
-        .proxy_only(),
+        ),
         // The whole byte: DSCP and ECN (RFC 2474 §3, RFC 3168 §5).
         KeySchema::new(
             "tos",
