@@ -10,7 +10,7 @@ help:
 	@echo "make bench  side by side with HAProxy, nginx and others (minutes)"
 	@echo "make docs   the documentation as a site with search, in target/site"
 	@echo "make prove  the long runs; writes docs/proof/ (hours)"
-	@echo "make package  a Debian package and a tarball with checksums, in target/package"
+	@echo "make package  deb, rpm, tarball, container image, SBOM and checksums, in target/package"
 	@echo "make lint   what the gate says about form; make fmt mends the formatting"
 	@echo "make setup  only installs what the others need"
 	@echo ".ci/run     the gate: all of it, as it must pass before a change lands"
