@@ -45,7 +45,6 @@ const QUOTED: &[AllowedFile] = &[
     allowed("crates/model/src/config/auth/verify_key_url.rs", 1),
     allowed("crates/model/src/config/decode/text_format.rs", 1),
     allowed("crates/model/src/config/heartbeat/verify/witness.rs", 2),
-    allowed("crates/probe/src/ldap.rs", 1),
     allowed("crates/probe/src/mysql.rs", 2),
     allowed("crates/probe/src/postgres.rs", 1),
     allowed("crates/probe/src/script.rs", 1),

@@ -134,9 +134,7 @@ fn patch_text(
 ) -> Result<String, PatchError> {
     // For a missing object this returns an error that lists similar names.
     let before = read_object_of(text, object)?;
-    let mut file: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        PatchError::Syntax(syntax_message(error.message()))
-    })?;
+    let mut file = parse_document(text)?;
     let lost = || PatchError::Form("a form that cannot be edited");
     match object {
         ConfigObject::Root => merge_into_table(file.as_table_mut(), keys, "", 0)?,
@@ -174,6 +172,12 @@ fn patch_text(
         }
     }
     Ok(file.to_string())
+}
+
+fn parse_document(text: &str) -> Result<DocumentMut, PatchError> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        PatchError::Syntax(syntax_message(error.message()))
+    })
 }
 
 /// Patches one element of a list and writes the list.

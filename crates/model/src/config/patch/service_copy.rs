@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value as Node};
+use toml_edit::{Array, Item, Table, TableLike, Value as Node};
 
 use super::json_to_toml::PatchError;
 use super::object_edit::has_object;
-use super::{ConfigObject, object_lines, read_object, replace_value};
-use crate::config::syntax_message::syntax_message;
+use super::{ConfigObject, object_lines, parse_document, read_object, replace_value};
 
 /// What the copy is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -197,9 +196,7 @@ fn copy_within(
     alone: bool,
     change: &impl Fn(&mut Item),
 ) -> Result<String, PatchError> {
-    let mut file: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        PatchError::Syntax(syntax_message(error.message()))
-    })?;
+    let mut file = parse_document(text)?;
     let (ConfigObject::Service(from) | ConfigObject::Pool(from)) = object else {
         return Err(PatchError::Form("an object that is neither a service nor a pool"));
     };
