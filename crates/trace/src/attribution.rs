@@ -15,7 +15,6 @@ mod arrival_line;
 mod base_round_trip;
 mod bursts;
 mod exchange;
-mod hidden;
 mod lag;
 mod link_estimate;
 mod loss_tracker;
@@ -27,6 +26,7 @@ mod scale_detection;
 mod sender_clock;
 mod transfer;
 mod turns;
+mod unattributed_time;
 mod window_lags;
 
 use crate::conversation::Conversation;
@@ -102,9 +102,9 @@ pub fn attribute_connection(
         transactions.extend(exchange::attribute_turn(&ground, turn));
     }
     ground.settle_thinks(&mut transactions);
-    hidden::hide_unseen(&mut transactions, conversation, &path);
+    unattributed_time::hide_unseen(&mut transactions, conversation, &path);
     exchange::add_pauses(&mut transactions);
-    hidden::release_pauses(&mut transactions, conversation);
+    unattributed_time::release_pauses(&mut transactions, conversation);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
         if !continued {
