@@ -50,7 +50,7 @@ pub struct DaemonEvent {
     pub at_ms: u64,
     pub level: EventLevel,
     /// Its kind, kebab-case, which scripts match on.
-    pub what: &'static str,
+    pub kind: &'static str,
     /// A sentence for people.
     pub text: String,
     /// Its fields, for programs.
@@ -209,7 +209,7 @@ impl EventLog {
         *self.lock_counts().entry(what).or_default() += 1;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let event = DaemonEvent { at_ms, level, what, text, about };
+        let event = DaemonEvent { at_ms, level, kind: what, text, about };
         if let Some(queue) = &self.shared.queue {
             let line = line(&event, self.shared.format, self.shared.journal);
             if let Err(TrySendError::Full(_)) = queue.try_send(EventLogMessage::Line(line)) {
@@ -268,7 +268,7 @@ fn line(event: &DaemonEvent, form: LogFormat, journal: bool) -> Vec<u8> {
     let prefix = if journal { priority } else { "" };
     let mut lines = event.text.split('\n');
     let first = lines.next().unwrap_or_default();
-    out.extend_from_slice(format!("{prefix}{word} {}: {first}\n", event.what).as_bytes());
+    out.extend_from_slice(format!("{prefix}{word} {}: {first}\n", event.kind).as_bytes());
     for more in lines {
         out.extend_from_slice(format!("{prefix}  {more}\n").as_bytes());
     }
@@ -324,7 +324,7 @@ mod tests {
         let event = DaemonEvent {
             at_ms: 0,
             level: EventLevel::Warning,
-            what: "w",
+            kind: "w",
             text: "a\nb".to_owned(),
             about: EventFields::new(),
         };
