@@ -1,6 +1,7 @@
 //! Finds a key of a table by its name, or by one that it had before.
 
-use super::schema::{KeySchema, Keyword, TableSchema};
+use super::schema::{KeySchema, Keyword, TableSchema, ValueKind};
+use super::suggestion::nearest_match;
 
 /// A key of a table, and its position among the keys.
 #[derive(Clone, Copy, Debug)]
@@ -43,4 +44,22 @@ impl TableSchema {
         let at = self.keys.iter().position(|key| key.former_names.contains(&name))?;
         Some(FoundKey { at, key: &self.keys[at] })
     }
+
+    /// The name of the key that an unknown one probably means: of the key that has, or had, the most similar name.
+    pub fn nearest_key(&self, unknown: &str) -> Option<&'static str> {
+        let keys = || self.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
+        let former = keys().flat_map(|key| key.former_names.iter().copied());
+        let near = nearest_match(unknown, keys().map(|key| key.name).chain(former))?;
+        let found = self.find(near).or_else(|| self.find_former(near))?;
+        Some(found.key.name)
+    }
+}
+
+/// The available word of a closed list that an unknown one probably means, by its name or a former one.
+pub fn nearest_word(words: &'static [Keyword], unknown: &str) -> Option<&'static str> {
+    let words = || words.iter().filter(|word| word.available);
+    let former = words().flat_map(|word| word.former_names.iter().copied());
+    let near = nearest_match(unknown, words().map(|word| word.name).chain(former))?;
+    let by_name = words().find(|word| word.name == near);
+    by_name.or_else(|| words().find(|word| word.is_named(near))).map(|word| word.name)
 }

@@ -7,7 +7,6 @@ use super::super::finding::FindingDetails;
 use super::super::key_lookup::FoundKey;
 use super::super::schema::{TableSchema, ValueKind};
 use super::super::source_text::SourceSpan;
-use super::super::suggestion::nearest_match;
 use super::{ConfigDecoder, truncate_for_message};
 
 impl ConfigDecoder<'_, '_, '_> {
@@ -64,8 +63,7 @@ impl ConfigDecoder<'_, '_, '_> {
             .iter()
             .filter(|key| !matches!(key.kind, ValueKind::Refused(_)))
             .map(|key| key.name);
-        let near =
-            if self.sink.wants_suggestions() { nearest_match(name, listed.clone()) } else { None };
+        let near = if self.sink.wants_suggestions() { table.nearest_key(name) } else { None };
         let trouble = FindingDetails::new(format!(
             "`{}` is not a key of {}",
             truncate_for_message(name),

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::super::finding::FindingDetails;
+use super::super::key_lookup::nearest_word;
 use super::super::schema::{Keyword, TextFormat, ValueKind};
 use super::super::status_range::StatusRange;
 use super::super::suggestion::nearest_match;
@@ -178,10 +179,7 @@ fn decode_keyword(
                 .with_expected(format!("one of the available: {}", describe_expected(kind))))
         }
         None => {
-            let near = nearest_match(
-                text,
-                words.iter().filter(|word| word.available).map(|word| word.name),
-            );
+            let near = nearest_word(words, text);
             Err(FindingDetails::new("not a word that fits here")
                 .with_expected(format!("one of {}", describe_expected(kind)))
                 .with_suggestion(near.map(|word| format!("\"{word}\""))))
