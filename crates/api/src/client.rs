@@ -359,7 +359,9 @@ impl ApiClient {
     ) -> Result<T, ApiError> {
         let path = call.path.clone();
         let text = call::call_text(&self.transport, call, ceiling, routes::JSON).await?;
-        serde_json::from_str(&text).map_err(|source| ApiError::Decode { path, source })
+        serde_json::from_str(&text).map_err(|source| {
+            ApiError::other_form(self.transport.to_string(), path, text.as_bytes(), source)
+        })
     }
 }
 
