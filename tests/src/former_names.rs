@@ -18,21 +18,25 @@ const EXEMPT: [&str; 5] = [
 ];
 
 /// Former names of one word that pages have in backticks with another meaning.
-const OTHERWISE: [&str; 16] = [
+const OTHERWISE: [&str; 20] = [
     "age",
     "answer",
     "answers",
     "available",
     "bound",
+    "cuts",
     "fast",
     "full",
     "gone",
+    "kept",
+    "left",
     "most",
     "return",
     "share",
     "time",
     "us",
     "volume",
+    "what",
     "whole",
     "promise",
 ];

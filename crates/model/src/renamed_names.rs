@@ -75,7 +75,7 @@ impl RenamedValue {
 
 const CAUSE: &str = "causes (access log, API, metrics, `x-steelyard-cause`)";
 
-pub const RENAMED_VALUES: [RenamedValue; 19] = [
+pub const RENAMED_VALUES: [RenamedValue; 20] = [
     RenamedValue::new(CAUSE, "drain-cut", "drain-timeout"),
     RenamedValue::new(CAUSE, "order-cut", "operator-cut"),
     RenamedValue::new(CAUSE, "server-cut", "response-truncated"),
@@ -99,6 +99,7 @@ pub const RENAMED_VALUES: [RenamedValue; 19] = [
     ),
     RenamedValue::new("`result` of `steelyard_capture_packets_total`", "kept", "recorded"),
     RenamedValue::new("history of SLOs (API, `report --since`)", "left", "aborted"),
+    RenamedValue::new("`outcome` of `steelyard_slo_operations_total`", "left", "aborted"),
     RenamedValue::new("`decision` of outlier detection (API)", "not-judged", "not-evaluated"),
     RenamedValue::new("`decision` of outlier detection (API)", "too-many-out", "limit-reached"),
     RenamedValue::new("reason of an ejection (API)", "cuts", "truncations"),

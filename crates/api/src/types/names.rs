@@ -56,7 +56,7 @@ pub struct NameStatus {
     pub first_choices: BTreeMap<String, u64>,
 }
 
-/// Queries over one transport. `received` = the sum of `fates` + `unaccounted`, which is what is being answered now.
+/// Queries over one transport. `received` = the sum of `outcomes` + `unaccounted`, which is what is being answered now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamesReport {

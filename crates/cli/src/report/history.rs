@@ -98,7 +98,7 @@ fn users(rows: &[&HistoryRow]) -> TextTable {
             count(number(row, "fast")).into(),
             count(number(row, "slow")).into(),
             count(number(row, "failed")).into(),
-            count(number(row, "left")).into(),
+            count(number(row, "aborted")).into(),
             count(sum(&["refused-by-server", "refused-by-balancer"])).into(),
             count(number(row, "timed-out")).into(),
             count(sum(&["aborted-by-client", "aborted-by-server", "aborted-by-balancer"])).into(),

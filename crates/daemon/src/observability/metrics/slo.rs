@@ -24,7 +24,7 @@ const ENDS: [OutcomeCounterRow; 5] = [
     OutcomeCounterRow::new("fast", SloOutcomeCounts::fast),
     OutcomeCounterRow::new("slow", SloOutcomeCounts::slow),
     OutcomeCounterRow::new("failed", SloOutcomeCounts::failed),
-    OutcomeCounterRow::new("left", SloOutcomeCounts::client_aborted),
+    OutcomeCounterRow::new("aborted", SloOutcomeCounts::client_aborted),
     OutcomeCounterRow::new("declined", SloOutcomeCounts::declined),
 ];
 

@@ -263,7 +263,7 @@ fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
     for line in [
         "steelyard_slo_operations_total{service=\"shop\",outcome=\"fast\"} 90",
         "steelyard_slo_operations_total{service=\"shop\",outcome=\"failed\"} 10",
-        "steelyard_slo_operations_total{service=\"shop\",outcome=\"left\"} 7",
+        "steelyard_slo_operations_total{service=\"shop\",outcome=\"aborted\"} 7",
         "steelyard_slo_tcp_errors_total{service=\"shop\",kind=\"timed-out\"} 10",
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"10.0.0.0/24\",outcome=\"failed\"} 10",
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"other\",outcome=\"fast\"} 70",
