@@ -84,7 +84,7 @@ pub use request::{
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use slo::{
-    BurnAlarm, BurnSpan, FailureCount, NetworkOperations, ObjectiveStatus, OperationCounts,
+    BurnAlarm, BurnSpan, FailedOperations, NetworkOperations, ObjectiveStatus, OperationCounts,
     ServiceObjectives, SloExplained, SloQuery, SloReport,
 };
 pub use slow::{

@@ -42,7 +42,7 @@ pub struct ServiceObjectives {
     /// What came to an end within the last hour.
     pub hour: OperationCounts,
     /// Why operations failed within the last hour, the most frequent first; `status-5xx`: a server's own answer.
-    pub causes: Vec<FailureCount>,
+    pub causes: Vec<FailedOperations>,
     /// Networks of clients of the last hour, those with the most bad operations first.
     pub networks: Vec<NetworkOperations>,
     /// Operations of the last hour of networks that are not counted separately.
@@ -144,7 +144,7 @@ pub struct OperationCounts {
 /// A cause of failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct FailureCount {
+pub struct FailedOperations {
     /// Its name, as in the log.
     pub cause: String,
     /// Failed operations.

@@ -85,7 +85,7 @@ export type Events = { "events": Array<Event> };
 
 export type Evidence = { "at-unix-ms": number; "check"?: (CheckEvidence | null); "source": Source; "text": string };
 
-export type FailureCount = { "cause": string; "count": number };
+export type FailedOperations = { "cause": string; "count": number };
 
 export type FailureTarget = { "count": number; "name": string };
 
@@ -265,7 +265,7 @@ export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool
 
 export type ServiceCounts = { "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "errors"?: ErrorCounts; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
 
-export type ServiceObjectives = { "causes": Array<FailureCount>; "hour": OperationCounts; "latency-ms"?: (number | null); "max-networks": number; "name": string; "networks": Array<NetworkOperations>; "objectives": Array<ObjectiveStatus>; "others": OperationCounts };
+export type ServiceObjectives = { "causes": Array<FailedOperations>; "hour": OperationCounts; "latency-ms"?: (number | null); "max-networks": number; "name": string; "networks": Array<NetworkOperations>; "objectives": Array<ObjectiveStatus>; "others": OperationCounts };
 
 export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "errors"?: ErrorCounts; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "slo"?: (SloReport | null); "statuses": Statuses; "tls"?: Array<NamedCount> };
 

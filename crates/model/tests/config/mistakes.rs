@@ -51,12 +51,6 @@ const KEYS: &[MistakeRow] = &[
     near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
     near(pool!("braker = 1\n"), "pool.p.braker", "is not a key of", "circuit-breaker"),
     near(pool!("jugde = true\n"), "pool.p.jugde", "is not a key of", "dynamic-weights"),
-    near(
-        pool!("agent = { kind = \"anwers\" }\n"),
-        "pool.p.agent.kind",
-        "not a word that fits",
-        "\"responses\"",
-    ),
     row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
     row(
         service!("rule = [{ pool = \"elsewhere\" }]\n"),

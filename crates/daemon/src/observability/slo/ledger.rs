@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::types::{FailureCount, NetworkOperations, ObjectiveStatus, ServiceObjectives};
+use api::types::{FailedOperations, NetworkOperations, ObjectiveStatus, ServiceObjectives};
 use model::cause::Cause;
 use model::config::ServiceObjective;
 use model::slo::burn_rate::{AlarmTransition, BURN_RULES, BurnRateAlarm, BurnSpans};
@@ -254,18 +254,20 @@ fn causes(view: &ServiceView) -> Vec<u64> {
 }
 
 /// Causes that count against an objective, with their counts.
-fn named_causes(hour: &TallySlice) -> Vec<FailureCount> {
+fn named_causes(hour: &TallySlice) -> Vec<FailedOperations> {
     let fails = |cause: &Cause| outcome::classify_cause(*cause).outcome == SloOutcome::Failed;
     let names = Cause::ALL.iter().map(|cause| fails(cause).then(|| cause.name()));
     let named = names.chain([Some(OWN_ANSWER)]).zip(&hour.causes);
     let counted = named.filter(|(_, count)| **count > 0);
     counted
-        .filter_map(|(name, count)| Some(FailureCount { cause: name?.to_owned(), count: *count }))
+        .filter_map(|(name, count)| {
+            Some(FailedOperations { cause: name?.to_owned(), count: *count })
+        })
         .collect()
 }
 
 /// The most frequent cause of the hour.
-fn worst_cause(hour: &TallySlice) -> Option<FailureCount> {
+fn worst_cause(hour: &TallySlice) -> Option<FailedOperations> {
     named_causes(hour).into_iter().max_by_key(|cause| cause.count)
 }
 
