@@ -60,7 +60,7 @@ fn check_history(records: Vec<HistoryRecord>, unreadable: u64) {
     for (since, until) in [(0, u64::MAX), (0, 3_600_000), (5, 5), (9, 1)] {
         let found = StoredRecords { records: records.clone(), unreadable };
         let told = build_history(found, since, until);
-        assert!(told.rows.iter().all(|row| row.line.len() == 60), "a line has sixty parts");
+        assert!(told.rows.iter().all(|row| row.points.len() == 60), "a line has sixty parts");
         assert!(told.rows.iter().all(|row| row.rates.values().all(|rate| rate.is_finite())));
     }
 }

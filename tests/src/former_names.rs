@@ -8,31 +8,35 @@ use model::renamed_names::RENAMED_VALUES;
 
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// Files that name former names on purpose: their list, history, and fields of the API, which kept theirs.
+/// Files that name former names on purpose: their list, history, and the contract, which has both names of fields.
 const EXEMPT: [&str; 5] = [
     "docs/reference/renamed.md",
-    "docs/reference/api.md",
+    "docs/reference/openapi.json",
     "CHANGELOG.md",
     "tests/compat/",
     "crates/convert/tests/data/",
 ];
 
 /// Former names of one word that pages have in backticks with another meaning.
-const OTHERWISE: [&str; 16] = [
+const OTHERWISE: [&str; 20] = [
     "age",
     "answer",
     "answers",
     "available",
     "bound",
+    "cuts",
     "fast",
     "full",
     "gone",
+    "kept",
+    "left",
     "most",
     "return",
     "share",
     "time",
     "us",
     "volume",
+    "what",
     "whole",
     "promise",
 ];
@@ -47,11 +51,15 @@ struct FormerText {
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let metrics = metric_names();
     let in_backticks = names_in_backticks();
+    let events = event_names();
     let mut out = Vec::new();
     for file in tree.files.iter().filter(|file| is_read_by_users(file)) {
-        let names = if file.path.ends_with(".md") { &in_backticks[..] } else { &[] };
+        let is_page = file.path.ends_with(".md");
+        let names = if is_page { &in_backticks[..] } else { &[] };
+        let events = if is_page { &[] } else { &events[..] };
         for (at, line) in file.text.lines().enumerate() {
             let found = metrics.iter().filter(|name| has_word(line, &name.text));
+            let found = found.chain(events.iter().filter(|name| has_word(line, &name.text)));
             let found = found.chain(names.iter().filter(|name| line.contains(&name.text)));
             for FormerText { text, now } in found {
                 let text = format!("{text} is a former name; write `{now}`");
@@ -76,6 +84,18 @@ fn metric_names() -> Vec<FormerText> {
             now: metric.name.to_owned(),
         })
         .collect()
+}
+
+/// Kinds of events, which alert rules and the dashboard have in values of labels.
+fn event_names() -> Vec<FormerText> {
+    let words = renamed_words();
+    let events = words.iter().filter(|word| word.path.ends_with("hook.on"));
+    let names = events.flat_map(|word| {
+        word.former_names
+            .iter()
+            .map(|former| FormerText { text: (*former).to_owned(), now: word.name.to_owned() })
+    });
+    names.collect()
 }
 
 fn names_in_backticks() -> Vec<FormerText> {

@@ -44,7 +44,7 @@ const ELSEWHERE: [&str; 11] = [
 ];
 /// Labels whose values only have a row after their first occurrence.
 const HAPPENED: [(&str, &str); 5] = [
-    ("steelyard_events_total", "what"),
+    ("steelyard_events_total", "kind"),
     ("steelyard_server_causes_total", "cause"),
     ("steelyard_server_errors_total", "origin"),
     ("steelyard_service_defects_total", "defect"),

@@ -58,7 +58,7 @@ fn what_counts_against_a_promise_is_reported_as_it_is_decided() {
         let end = match outcome {
             SloOutcome::Good => panic!("{} is no good end", cause.name()),
             SloOutcome::Failed => "failed",
-            SloOutcome::ClientAborted => "left",
+            SloOutcome::ClientAborted => "aborted",
             SloOutcome::Declined => "declined",
         };
         row(end, cause.name());

@@ -41,7 +41,7 @@ const PLANES: [PlaneUnit; 4] = [
         name: "packets",
         config: "[service.shop]\nlisten = \"10.61.0.10:80\"\nforward = \"mac\"\npool = \"web\"\n\
                  [pool.web]\nservers = [\"10.61.0.2:80\"]\n",
-        wrong: |status| text(&status["packets"], "broken"),
+        wrong: |status| text(&status["packets"], "problem"),
     },
     PlaneUnit {
         name: "links",
@@ -50,7 +50,7 @@ const PLANES: [PlaneUnit; 4] = [
         wrong: |status| {
             let bundle = &status["links"][0];
             // The shorter link's packets are held by a thread with a packet socket.
-            let held = bundle["links"][0]["held-us"].as_u64() > Some(0);
+            let held = bundle["links"][0]["added-delay-us"].as_u64() > Some(0);
             (bundle["state"] != "up" || !held).then(|| bundle.to_string())
         },
     },
@@ -59,7 +59,7 @@ const PLANES: [PlaneUnit; 4] = [
         config: "[uplink.one]\ninterface = \"eth0\"\nvia = \"10.61.0.2\"\nprobe = { echo = \"10.61.0.2\" }\n",
         wrong: |status| {
             let all = &status["uplinks"];
-            let good = all["troubles"].as_array().is_none_or(Vec::is_empty)
+            let good = all["problems"].as_array().is_none_or(Vec::is_empty)
                 && all["uplinks"][0]["state"] == "up";
             (!good).then(|| all.to_string())
         },

@@ -23,9 +23,10 @@ use transport::DaemonTransport;
 use crate::routes::{self, QueryParameter};
 use crate::types::{
     Applied, Audit, Capacity, CaptureAction, Captures, Event, Events, Generations, History,
-    LogPage, LogQuery, NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked,
-    RequestExplained, ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery,
-    Status, Stopping, Taken, TakeoverQuery, UndoResult, UsersExplained,
+    LogPage, LogQuery, NameExplained, NameQuery, PlanChange, RefusedRequests, Report,
+    RequestDescription, RequestExplained, ServerChanged, ServerOrder, ServersExplained,
+    SloExplained, SlowExplained, SlowQuery, Status, Stopping, TakeoverQuery, TakeoverResult,
+    UndoResult,
 };
 
 /// The default deadline of a call that reads.
@@ -111,7 +112,7 @@ impl ApiClient {
     /// How a request would be handled.
     pub async fn explain_request(
         &self,
-        query: &RequestAsked,
+        query: &RequestDescription,
     ) -> Result<RequestExplained, ApiError> {
         let body = serde_json::to_vec(query).map_err(ApiError::Encode)?;
         self.post(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
@@ -155,7 +156,7 @@ impl ApiClient {
     }
 
     /// SLO results, of one service or of all with an objective.
-    pub async fn explain_users(&self, service: Option<&str>) -> Result<UsersExplained, ApiError> {
+    pub async fn explain_users(&self, service: Option<&str>) -> Result<SloExplained, ApiError> {
         let pairs = [QueryParameter::new("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::EXPLAIN_USERS, &pairs)).await
     }
@@ -293,7 +294,7 @@ impl ApiClient {
     }
 
     /// Takes shared addresses over, hands them over, or lets priorities count again; without a group all of them.
-    pub async fn takeover(&self, wanted: &TakeoverQuery) -> Result<Taken, ApiError> {
+    pub async fn takeover(&self, wanted: &TakeoverQuery) -> Result<TakeoverResult, ApiError> {
         let order = wanted.order.map(|order| order.name().to_owned());
         let force = wanted.force.map(|force| force.to_string());
         let pairs = [
@@ -358,7 +359,9 @@ impl ApiClient {
     ) -> Result<T, ApiError> {
         let path = call.path.clone();
         let text = call::call_text(&self.transport, call, ceiling, routes::JSON).await?;
-        serde_json::from_str(&text).map_err(|source| ApiError::Decode { path, source })
+        serde_json::from_str(&text).map_err(|source| {
+            ApiError::other_form(self.transport.to_string(), path, text.as_bytes(), source)
+        })
     }
 }
 

@@ -50,11 +50,11 @@ pub const ROLLBACK: &str = "/v1/rollback";
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 /// GET: [`ServersExplained`](crate::types::ServersExplained). `name` may be `*`.
 pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
-/// POST of [`RequestAsked`](crate::types::RequestAsked): [`RequestExplained`](crate::types::RequestExplained).
+/// POST of [`RequestDescription`](crate::types::RequestDescription): [`RequestExplained`](crate::types::RequestExplained).
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
 /// GET with [`SlowQuery`](crate::types::SlowQuery): [`SlowExplained`](crate::types::SlowExplained).
 pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
-/// GET with [`UsersQuery`](crate::types::UsersQuery): [`UsersExplained`](crate::types::UsersExplained).
+/// GET with [`SloQuery`](crate::types::SloQuery): [`SloExplained`](crate::types::SloExplained).
 pub const EXPLAIN_USERS: &str = "/v1/explain/users";
 /// GET with [`NameQuery`](crate::types::NameQuery): [`NameExplained`](crate::types::NameExplained).
 pub const EXPLAIN_NAME: &str = "/v1/explain/name";
@@ -65,7 +65,7 @@ pub const EXPLAIN_TRACE: &str = "/v1/explain/trace";
 pub const EXPLAIN_CAPTURE: &str = "/v1/explain/capture";
 /// GET: [`Capacity`](crate::types::Capacity).
 pub const CAPACITY: &str = "/v1/capacity";
-/// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
+/// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`TakeoverResult`](crate::types::TakeoverResult).
 pub const TAKEOVER: &str = "/v1/takeover";
 /// PUT of [`LeaseOrder`](crate::types::LeaseOrder): [`Lease`](crate::types::Lease), or 409 while somebody else holds it.
 pub const LEASE: &str = "/v1/leases/{name}";
@@ -88,8 +88,8 @@ pub const EVENTS: &str = "/v1/events";
 pub const EVENTS_STREAM: &str = "/v1/events/stream";
 
 /// GET: state, rates and events as they change, as server-sent events: `state` and `change` with a
-/// [`Scene`](crate::types::Scene), `event` with an [`Event`](crate::types::Event), `lost` with a
-/// [`Lost`](crate::types::Lost).
+/// [`StateUpdate`](crate::types::StateUpdate), `event` with an [`Event`](crate::types::Event), `lost` with a
+/// [`LostUpdates`](crate::types::LostUpdates).
 pub const STREAM: &str = "/v1/stream";
 /// GET: who asks, and what they may: [`Me`](crate::types::Me).
 pub const ME: &str = "/v1/me";

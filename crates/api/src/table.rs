@@ -89,8 +89,8 @@ pub const ALL: &[ApiRoute] = &[
     get(
         routes::EXPLAIN_USERS,
         "SLOs: actual shares, error budgets and alarms.",
-        "UsersQuery",
-        Json("UsersExplained"),
+        "SloQuery",
+        Json("SloExplained"),
     ),
     get(
         routes::EXPLAIN_NAME,
@@ -117,7 +117,7 @@ pub const ALL: &[ApiRoute] = &[
     get(routes::ME, "Who the caller is, and its role.", "", Json("Me")),
     get(routes::OPENAPI, "This contract.", "", Text(routes::JSON)),
     ApiRoute {
-        body: Json("RequestAsked"),
+        body: Json("RequestDescription"),
         role: Role::View,
         ..post(
             routes::EXPLAIN_REQUEST,
@@ -152,7 +152,7 @@ pub const ALL: &[ApiRoute] = &[
             routes::TAKEOVER,
             "Takes virtual addresses over, hands them over, or returns to priorities.",
             "TakeoverQuery",
-            Json("Taken"),
+            Json("TakeoverResult"),
         )
     },
     ApiRoute {

@@ -28,10 +28,10 @@ pub mod refused;
 pub mod report;
 pub mod request;
 pub mod server;
+pub mod slo;
 pub mod slow;
 pub mod status;
 mod uplink;
-pub mod users;
 pub mod vrrp;
 
 pub use access::{Me, Role};
@@ -51,7 +51,7 @@ pub use counter::Counter;
 pub use error_counts::ErrorCounts;
 pub use event::{Event, Events, Level};
 pub use explain::{
-    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
+    ControllerExplained, EjectionExplained, OperatorWeight, ServerExplained, ServersExplained,
     WeightExplained,
 };
 pub use headroom::HeadroomReport;
@@ -59,16 +59,16 @@ pub use heartbeat::{
     BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
     WitnessStatus,
 };
-pub use history::{History, HistoryQuery, HistoryRow, Worst};
+pub use history::{History, HistoryQuery, HistoryRow, WorstRecord};
 pub use link::{BundleStatus, LinkStatus};
-pub use live::{Lost, Scene};
+pub use live::{LostUpdates, StateUpdate};
 pub use log::{LogCount, LogEntry, LogGroup, LogPage, LogQuery, LogScope};
 pub use mptcp::{EndpointStatus, MptcpConnection, MptcpStatus, Subflow};
 pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
 };
 pub use packets::{
-    FloodClient, HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface,
+    FloodClient, FlowSampleStatus, HeaderRemoval, Neighbour, PacketDisposition, PacketInterface,
     PacketOutcome, PacketServer, PacketService, PacketsReport, PacketsStatus,
 };
 pub use port::PortReport;
@@ -79,25 +79,25 @@ pub use report::{
     Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,
 };
 pub use request::{
-    AffinityReport, Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleReport,
-    RuleTaken,
+    AffinityReport, MatchingRule, PoolShare, RequestDescription, RequestExplained, RuleMismatch,
+    RuleReport, ServerCandidate,
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
+pub use slo::{
+    BurnAlarm, BurnSpan, FailedOperations, NetworkOperations, ObjectiveStatus, OperationCounts,
+    ServiceObjectives, SloExplained, SloQuery, SloReport,
+};
 pub use slow::{
     FailureTarget, HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowExample,
     SlowExplained, SlowFailure, SlowGroup, SlowOwner, SlowPackets, SlowQuery, SlowReason,
     SlowService,
 };
 pub use status::{
-    BreakerStatus, Draining, Evidence, Keeps, PlannedMaintenance, PoolStatus, Seen, ServerStatus,
-    ServiceState, ServiceStatus, Source, Status,
+    BreakerStatus, CheckEvidence, Draining, Evidence, PlannedMaintenance, PoolStatus, ServerStatus,
+    ServiceState, ServiceStatus, Source, Status, StickyClients,
 };
 pub use uplink::{UplinkStatus, UplinksStatus};
-pub use users::{
-    BurnAlarm, BurnSpan, UsersCause, UsersCounts, UsersExplained, UsersNetwork, UsersPromise,
-    UsersQuery, UsersReport, UsersService,
-};
 pub use vrrp::{
-    Lease, LeaseOrder, MemberChange, MemberReport, MemberStatus, Taken, TakeoverOrder,
-    TakeoverQuery,
+    Lease, LeaseOrder, MemberChange, MemberReport, MemberStatus, TakeoverOrder, TakeoverQuery,
+    TakeoverResult,
 };

@@ -64,10 +64,10 @@ fn a_service_has_its_counts_beside_its_name() {
         counts: ServiceCounts::default(),
         rules: Vec::new(),
         affinity: None,
-        users: None,
+        slo: None,
     };
     let value = serde_json::to_value(&report).unwrap();
-    assert_eq!(value["requests"]["answered-by-us"], json!({"total": 0, "rate": 0.0}));
+    assert_eq!(value["requests"]["local-replies"], json!({"total": 0, "rate": 0.0}));
     assert_eq!(value["connections"]["unaccounted"], json!(0));
     assert_eq!(serde_json::from_value::<ServiceReport>(value).unwrap(), report);
 }

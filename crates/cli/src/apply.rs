@@ -87,5 +87,5 @@ pub fn print_applied(applied: &Applied, json: bool) -> Result<CommandOutcome, Co
         print_findings(&applied.warnings, 0);
         screen::print(&rendering::render_applied(applied))?;
     }
-    Ok(outcome_with_unsaved(&applied.unkept))
+    Ok(outcome_with_unsaved(&applied.unsaved))
 }

@@ -115,7 +115,7 @@ async fn show(name: Option<&str>, contact: &DaemonArgs) -> Result<CommandOutcome
     if contact.json {
         print_json(found)?;
     } else {
-        let Capture { file, about, at_unix_ms, bytes, .. } = found;
+        let Capture { file, reason: about, at_unix_ms, bytes, .. } = found;
         let head = format!("{}, {} bytes\n{about}\n", moment(*at_unix_ms), count(*bytes));
         screen::print(&format!("{head}{file}\n\n  steelyard explain trace {file}\n"))?;
     }
@@ -125,7 +125,7 @@ async fn show(name: Option<&str>, contact: &DaemonArgs) -> Result<CommandOutcome
 fn render(captures: &Captures, width: usize, paint: Paint) -> String {
     let mut rules = TextTable::new(&[left("RULE"), left("STATE")]);
     for rule in &captures.rules {
-        let state = match (rule.taking, rule.waits_ms) {
+        let state = match (rule.recording, rule.pause_remaining_ms) {
             (true, _) => "taking".to_owned(),
             (false, 0) => "ready".to_owned(),
             (false, waits) => format!("waits {} s", waits.div_ceil(1_000)),
@@ -139,10 +139,17 @@ fn render(captures: &Captures, width: usize, paint: Paint) -> String {
             one.name.as_str().into(),
             moment(one.at_unix_ms).into(),
             count(one.bytes).into(),
-            one.about.as_str().into(),
+            one.reason.as_str().into(),
         ]);
     }
-    let Captures { packets_kept, packets_evicted, packets_dropped, made, failed, .. } = captures;
+    let Captures {
+        packets_recorded: packets_kept,
+        packets_evicted,
+        packets_dropped,
+        written: made,
+        failed,
+        ..
+    } = captures;
     let mut text = rules.render(width, paint);
     if !captures.captures.is_empty() {
         text.push('\n');
@@ -156,7 +163,7 @@ fn render(captures: &Captures, width: usize, paint: Paint) -> String {
         count(*made),
         count(*failed)
     ));
-    if let Some(trouble) = &captures.trouble {
+    if let Some(trouble) = &captures.problem {
         text.push_str(&format!("{trouble}\n"));
     }
     text
@@ -170,21 +177,24 @@ mod tests {
 
     #[test]
     fn rules_and_files_are_shown() {
-        let rule =
-            |name: &str, taking, waits_ms| CaptureRule { name: name.into(), taking, waits_ms };
+        let rule = |name: &str, taking, waits_ms| CaptureRule {
+            name: name.into(),
+            recording: taking,
+            pause_remaining_ms: waits_ms,
+        };
         let one = Capture {
             name: "slow-0".into(),
             rule: "slow".into(),
             at_unix_ms: 0,
             file: "/x/slow-0.pcapng".into(),
             bytes: 4_200,
-            about: "slow: an exchange took 1.2s, above 500ms".into(),
+            reason: "slow: an exchange took 1.2s, above 500ms".into(),
         };
         let all = Captures {
             rules: vec![rule("slow", false, 59_001), rule("lossy", true, 9), rule("odd", false, 0)],
             captures: vec![one],
-            packets_kept: 1_000,
-            made: 1,
+            packets_recorded: 1_000,
+            written: 1,
             ..Captures::default()
         };
         let text = render(&all, 120, Paint::fixed(false));

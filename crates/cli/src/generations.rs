@@ -55,7 +55,7 @@ fn render(stored: &Generations, width: usize, paint: Paint) -> String {
             } else {
                 number.into()
             },
-            moment(generation.when_unix_ms).into(),
+            moment(generation.at_unix_ms).into(),
             digest.into(),
             generation.who.as_str().into(),
             from.into(),
@@ -74,7 +74,7 @@ mod tests {
     fn the_active_generation_is_marked() {
         let one = |generation, current| Generation {
             generation,
-            when_unix_ms: 1_772_283_909_000,
+            at_unix_ms: 1_772_283_909_000,
             who: "uid 0".into(),
             from: "/etc/steelyard/steelyard.toml".into(),
             digest: "0123456789abcdef".into(),

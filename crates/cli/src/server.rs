@@ -214,7 +214,7 @@ async fn send_order(
     if !changed.servers.is_empty() && !json {
         screen::print(&describe_window(&order.action))?;
     }
-    let end = outcome_with_unsaved(&changed.unkept);
+    let end = outcome_with_unsaved(&changed.unsaved);
     let Some(last) = failures.pop() else { return Ok(end) };
     for failure in failures {
         finish(json, Err(failure.into()));
@@ -281,11 +281,11 @@ async fn order_each(client: &ApiClient, to: &ServerSelectors, order: &ServerOrde
                 done.servers.extend(changed.servers);
                 done.saved = changed.saved.or(done.saved);
                 let new: Vec<String> = changed
-                    .unkept
+                    .unsaved
                     .into_iter()
-                    .filter(|change| !done.unkept.contains(change))
+                    .filter(|change| !done.unsaved.contains(change))
                     .collect();
-                done.unkept.extend(new);
+                done.unsaved.extend(new);
             }
             Err(error) => {
                 let refused = error.is_refusal();

@@ -40,7 +40,7 @@ async fn watch_events(args: &WatchArgs) -> Result<CommandOutcome, CommandError> 
     let on: Vec<String> = args.on.iter().map(|kind| current_kind(kind)).collect();
     check_kinds(&on)?;
     let client = args.contact.client()?;
-    let wanted = |event: &Event| on.is_empty() || on.contains(&event.what);
+    let wanted = |event: &Event| on.is_empty() || on.contains(&event.kind);
     let show = |event: &Event| -> Result<(), CommandError> {
         if wanted(event) {
             screen::print(&render_event(event, args.contact.json)?)?;
@@ -96,5 +96,5 @@ fn render_event(event: &Event, json: bool) -> Result<String, CommandError> {
         Level::Error => "error",
     };
     let text = plain(&event.text);
-    Ok(format!("{} {level} {}: {text}\n", moment(event.at_unix_ms), event.what))
+    Ok(format!("{} {level} {}: {text}\n", moment(event.at_unix_ms), event.kind))
 }

@@ -86,7 +86,7 @@ fn status() -> Value {
         "pools": [{"name": "web", "balance": "least-request", "servers": [{
             "name": "a", "address": "127.0.0.1:80", "resolved": "127.0.0.1:80", "state": "up", "admin": "enabled",
             "weight": 1, "configured-weight": 1, "since-unix-ms": 7_000, "in-flight": 0, "connections": 0,
-            "cap": null, "a-key-of-tomorrow": true,
+            "max-connections": null, "a-key-of-tomorrow": true,
             "reason": {"source": "probe", "text": "tcp connected in 1 ms", "at-unix-ms": 9_000}
         }]}]
     })

@@ -66,7 +66,7 @@ fn once_kills_revives_and_drains_and_no_request_fails() {
     assert!(summary["answered"].as_u64().unwrap() > 4_000, "{summary:#}");
 
     let events = summary["events"].as_array().unwrap();
-    let kinds: Vec<&str> = events.iter().map(|event| event["what"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["killed", "revived", "drained"]);
     assert!(events.iter().all(|event| event["effect-ms"].is_u64()), "{summary:#}");
     assert!(events[1]["requests-after"].as_u64().unwrap() > 0, "it works again: {summary:#}");

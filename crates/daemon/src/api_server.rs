@@ -14,6 +14,7 @@ mod content_security_policy;
 mod context;
 pub mod control_socket;
 mod difference;
+mod earlier_fields;
 mod event_stream;
 pub mod idempotency;
 pub mod lease_server;

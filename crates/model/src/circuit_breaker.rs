@@ -26,7 +26,6 @@ pub fn breaker_clock_ms(now: MonotonicTime) -> u64 {
 /// What a breaker bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "Bound")]
 pub enum BreakerResource {
     /// Open connections to the pool's servers, idle ones included.
     Connections,

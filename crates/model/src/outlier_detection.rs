@@ -162,7 +162,7 @@ impl OutlierDetector {
         for observation in &seen {
             let Some(state) = self.servers.get_mut(&observation.id) else { continue };
             let sum = whole.evaluate_server(terms, observation, state);
-            if let OutlierDecision::Ejected(_) = sum.verdict {
+            if let OutlierDecision::Ejected(_) = sum.decision {
                 let time = state.eject(terms, now, draw());
                 whole.remove_ejected(sum.own);
                 orders.push(OutlierAction::Eject { id: observation.id, time, sum: sum.clone() });
@@ -263,18 +263,18 @@ impl OutlierPoolTotals {
             observation.eligibility != ServerEligibility::Excluded && state.ejected.is_none();
         let mut sum = OutlierEvaluation {
             own,
-            in_a_row: observation.consecutive_failures,
+            consecutive_failures: observation.consecutive_failures,
             others: if counted { self.counts.minus(own) } else { self.counts },
             others_failing: self.failing - u32::from(observation.consecutive_failures > 0),
-            out: self.out,
-            of: self.servers,
-            allowed: self.servers * u32::from(terms.share) / 100,
-            times: state.ejections,
-            verdict: OutlierDecision::Good,
+            unavailable: self.out,
+            servers: self.servers,
+            max_unavailable: self.servers * u32::from(terms.share) / 100,
+            ejections: state.ejections,
+            decision: OutlierDecision::Good,
         };
         let may =
             observation.eligibility == ServerEligibility::Available && state.ejected.is_none();
-        sum.verdict = if may { sum.decide(terms) } else { OutlierDecision::NotJudged };
+        sum.decision = if may { sum.decide(terms) } else { OutlierDecision::NotEvaluated };
         sum
     }
 
@@ -293,11 +293,9 @@ impl OutlierServer {
         tally: OutlierCounts,
     ) {
         // Counters that decreased belong to another server with the same number.
-        if self
-            .samples
-            .back()
-            .is_some_and(|last| tally.good + tally.bad < last.counts.good + last.counts.bad)
-        {
+        if self.samples.back().is_some_and(|last| {
+            tally.successes + tally.failures < last.counts.successes + last.counts.failures
+        }) {
             self.samples.clear();
         }
         self.samples.push_back(OutlierSample { at: now, counts: tally });
@@ -329,7 +327,7 @@ impl OutlierServer {
     fn store_evaluation(&mut self, now: MonotonicTime, sum: OutlierEvaluation) {
         if self.ejected.is_some() {
             // The evaluation of its ejection stays visible.
-            if matches!(sum.verdict, OutlierDecision::Ejected(_)) {
+            if matches!(sum.decision, OutlierDecision::Ejected(_)) {
                 self.evaluation = Some(sum);
             }
             return;

@@ -34,7 +34,8 @@ pub const RENAMED_METRICS: [RenamedMetric; 52] = [
     RenamedMetric::new("steelyard_affinity_hits", "steelyard_affinity_found"),
     RenamedMetric::new("steelyard_agent_problems", "steelyard_agent_trouble"),
     RenamedMetric::new("steelyard_buffered_bytes", "steelyard_held_bytes"),
-    RenamedMetric::new("steelyard_dns_connections", "steelyard_names_connections"),
+    RenamedMetric::new("steelyard_dns_connections", "steelyard_names_connections")
+        .with_label("result", "what"),
     RenamedMetric::new("steelyard_dns_connections_open", "steelyard_names_connections_open"),
     RenamedMetric::new("steelyard_dns_listening", "steelyard_names_listening"),
     RenamedMetric::new("steelyard_dns_name_candidates_up", "steelyard_names_up"),
@@ -57,7 +58,8 @@ pub const RENAMED_METRICS: [RenamedMetric; 52] = [
         "steelyard_flow_samples_handshakes_unfinished",
         "steelyard_packet_insight_unfinished",
     ),
-    RenamedMetric::new("steelyard_flow_samples_missed", "steelyard_packet_insight_missed"),
+    RenamedMetric::new("steelyard_flow_samples_missed", "steelyard_packet_insight_missed")
+        .with_label("reason", "why"),
     RenamedMetric::new("steelyard_flow_samples_one_in", "steelyard_packet_insight_sample"),
     RenamedMetric::new("steelyard_flow_samples_refused", "steelyard_packet_insight_refused"),
     RenamedMetric::new("steelyard_flow_samples_repairs", "steelyard_packet_insight_repairs"),
@@ -70,13 +72,15 @@ pub const RENAMED_METRICS: [RenamedMetric; 52] = [
     RenamedMetric::new("steelyard_flow_samples_watched", "steelyard_packet_insight_watched"),
     RenamedMetric::new("steelyard_link_up", "steelyard_link_alive"),
     RenamedMetric::new("steelyard_pool_retry_backoffs", "steelyard_pool_backed_off"),
-    RenamedMetric::new("steelyard_replication_unsent", "steelyard_replication_untold"),
+    RenamedMetric::new("steelyard_replication_unsent", "steelyard_replication_untold")
+        .with_label("reason", "why"),
     RenamedMetric::new("steelyard_rule_response_bytes", "steelyard_rule_answer_bytes"),
     RenamedMetric::new("steelyard_server_outlier_failures", "steelyard_server_judged_bad"),
     RenamedMetric::new("steelyard_server_outlier_successes", "steelyard_server_judged_good"),
     RenamedMetric::new("steelyard_server_outlier_truncations", "steelyard_server_judged_cut"),
     RenamedMetric::new("steelyard_server_responses", "steelyard_server_answers"),
-    RenamedMetric::new("steelyard_server_responses_repaired", "steelyard_server_mended_answers"),
+    RenamedMetric::new("steelyard_server_responses_repaired", "steelyard_server_mended_answers")
+        .with_label("kind", "what"),
     RenamedMetric::new(
         "steelyard_service_auth_cache_evictions",
         "steelyard_service_auth_answers_evicted",

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use crate::config::renamed_keys::{renamed_keys, renamed_words};
+use crate::renamed_fields::RENAMED_FIELDS;
 use crate::renamed_flags::RENAMED_FLAGS;
+use crate::renamed_labels::RENAMED_LABELS;
 use crate::renamed_metrics::RENAMED_METRICS;
 
 /// The page, in Markdown.
@@ -33,12 +35,22 @@ pub fn render_renamed_names() -> String {
     for RenamedValue { place, former_name, name } in RENAMED_VALUES {
         let _ = writeln!(text, "| {place} | `{former_name}` | `{name}` |");
     }
+    text.push_str(FIELDS);
+    for field in RENAMED_FIELDS {
+        let _ =
+            writeln!(text, "| `{}` | `{}` | `{}` |", field.owner, field.former_name, field.name);
+    }
     text.push_str(METRICS);
     for metric in RENAMED_METRICS {
         let label = metric.label.map_or(String::new(), |label| {
             format!("`{}` is `{}` now", label.former_name, label.name)
         });
         let _ = writeln!(text, "| `{}` | `{}` | {label} |", metric.former_name, metric.name);
+    }
+    text.push_str(LABELS);
+    for label in RENAMED_LABELS {
+        let _ =
+            writeln!(text, "| `{}` | `{}` | `{}` |", label.metric, label.former_name, label.name);
     }
     text
 }
@@ -63,7 +75,7 @@ impl RenamedValue {
 
 const CAUSE: &str = "causes (access log, API, metrics, `x-steelyard-cause`)";
 
-pub const RENAMED_VALUES: [RenamedValue; 10] = [
+pub const RENAMED_VALUES: [RenamedValue; 20] = [
     RenamedValue::new(CAUSE, "drain-cut", "drain-timeout"),
     RenamedValue::new(CAUSE, "order-cut", "operator-cut"),
     RenamedValue::new(CAUSE, "server-cut", "response-truncated"),
@@ -78,6 +90,20 @@ pub const RENAMED_VALUES: [RenamedValue; 10] = [
     ),
     RenamedValue::new("API, `side` of a cause", "us", "balancer"),
     RenamedValue::new("`side` of `steelyard_service_causes_total`", "us", "balancer"),
+    RenamedValue::new("TCP errors (API, metrics, history)", "refused-by-us", "refused-by-balancer"),
+    RenamedValue::new("TCP errors (API, metrics, history)", "aborted-by-us", "aborted-by-balancer"),
+    RenamedValue::new(
+        "`outcome` of `steelyard_service_ended_total`",
+        "answered-by-us",
+        "local-reply",
+    ),
+    RenamedValue::new("`result` of `steelyard_capture_packets_total`", "kept", "recorded"),
+    RenamedValue::new("history of SLOs (API, `report --since`)", "left", "aborted"),
+    RenamedValue::new("`outcome` of `steelyard_slo_operations_total`", "left", "aborted"),
+    RenamedValue::new("`decision` of outlier detection (API)", "not-judged", "not-evaluated"),
+    RenamedValue::new("`decision` of outlier detection (API)", "too-many-out", "limit-reached"),
+    RenamedValue::new("reason of an ejection (API)", "cuts", "truncations"),
+    RenamedValue::new("lines of the daemon's log in JSON", "what", "kind"),
 ];
 
 const WORDS: &str = "
@@ -109,8 +135,29 @@ These have the new name alone. What filters or counts them by the earlier name n
 |---|---|---|
 ";
 
+const FIELDS: &str = "
+## Fields of the API
+
+A response has the new names alone. With the parameter `earlier-names=true` in the query, a response in JSON has each
+renamed field under both names: `GET /v1/status?earlier-names=true`. The next minor version has the new names alone. No
+field of a request was renamed.
+
+| type | earlier name | name |
+|---|---|---|
+";
+
+const LABELS: &str = "
+## Labels of metrics
+
+The rows of these metrics have the label under both names, with the same value. The next minor version has the new name
+alone.
+
+| metric | earlier label | label |
+|---|---|---|
+";
+
 const KEYS: &str = "\
-# Renamed keys, options, events and metrics
+# Renamed keys, options, events, fields and metrics
 
 Written from the schema and the lists of names; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
 

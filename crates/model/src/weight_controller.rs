@@ -57,7 +57,6 @@ const FREE_FLOOR: f64 = 0.05;
 
 /// The measurements of one server in the last interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename = "Reading")]
 pub struct WeightInput {
     /// The weight set in the file or by an operator, above 0.
     pub configured: u16,
@@ -73,7 +72,6 @@ pub struct WeightInput {
 
 /// The state of a server between two intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename = "WeighLevel")]
 pub struct WeightState {
     /// The weight before rounding.
     pub level: f64,
@@ -109,10 +107,10 @@ impl From<WeightTarget> for (u16, f64) {
 
 /// The calculation of one server's weight, for explanations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename = "Row")]
 pub struct WeightCalculation {
     /// The input.
-    pub reading: WeightInput,
+    #[serde(alias = "reading")]
+    pub input: WeightInput,
     /// The weight of a server with average load.
     pub base: f64,
     /// Free capacity by exchanges in flight, exchanges started, latency, load; 1 is average.
@@ -122,11 +120,14 @@ pub struct WeightCalculation {
     /// The target weight.
     pub target: f64,
     /// The previously published weight.
-    pub before: u16,
+    #[serde(alias = "before")]
+    pub previous: u16,
     /// The rounded level, which is published if the change of all weights is large enough.
-    pub wanted: u16,
+    #[serde(alias = "wanted")]
+    pub rounded: u16,
     /// The state for the next interval.
-    pub kept: WeightState,
+    #[serde(alias = "kept")]
+    pub state: WeightState,
 }
 
 /// The weights of a pool's servers.
@@ -175,14 +176,14 @@ pub fn compute_weights(
             let before = kept.published;
             let wanted = kept.published;
             WeightCalculation {
-                reading: *reading,
+                input: *reading,
                 base,
                 ratios,
                 factor,
                 target,
-                before,
-                wanted,
-                kept,
+                previous: before,
+                rounded: wanted,
+                state: kept,
             }
         })
         .collect();
@@ -190,13 +191,13 @@ pub fn compute_weights(
     for row in &mut rows {
         let scaled = row.target * bases / targets.max(f64::MIN_POSITIVE);
         row.target = scaled.clamp(1.0, f64::from(settings.bound));
-        row.kept = step_toward(settings, row.kept, row.target);
-        row.wanted = round_weight(row.kept.level, settings.bound);
+        row.state = step_toward(settings, row.state, row.target);
+        row.rounded = round_weight(row.state.level, settings.bound);
     }
     let change = weight_change_percent(&rows);
     let publish = change > f64::from(settings.sensitivity);
     if publish {
-        rows.iter_mut().for_each(|row| row.kept.published = row.wanted);
+        rows.iter_mut().for_each(|row| row.state.published = row.rounded);
     }
     WeightAssignment { rows, change, publish }
 }
@@ -290,8 +291,8 @@ fn first_gain(settings: &WeightControllerConfig) -> f64 {
 
 /// Percent of the published sum by which the wanted weights differ.
 fn weight_change_percent(rows: &[WeightCalculation]) -> f64 {
-    let published: u64 = rows.iter().map(|row| u64::from(row.before)).sum();
-    let moved: u64 = rows.iter().map(|row| u64::from(row.wanted.abs_diff(row.before))).sum();
+    let published: u64 = rows.iter().map(|row| u64::from(row.previous)).sum();
+    let moved: u64 = rows.iter().map(|row| u64::from(row.rounded.abs_diff(row.previous))).sum();
     moved as f64 * 100.0 / published.max(1) as f64
 }
 

@@ -47,7 +47,7 @@ fn servers_alike_have_half_the_bound() {
     let alike = [fresh(reading(1, 8.0, 100.0)); 3];
     let judgement = compute_weights(&DEFAULT, &alike);
     for row in &judgement.rows {
-        assert_eq!((row.wanted, row.kept.published), (10, 10));
+        assert_eq!((row.rounded, row.state.published), (10, 10));
         assert_eq!(row.ratios, [1.0; 4]);
         assert!(close(row.target, 10.0));
     }
@@ -60,7 +60,7 @@ fn configured_weights_are_what_is_compared_with() {
     let judgement = compute_weights(&DEFAULT, &fitting);
     assert!(close(judgement.rows[0].base, 10.0) && close(judgement.rows[1].base, 10.0 / 3.0));
     assert!(judgement.rows.iter().all(|row| close(row.factor, 1.0)), "{judgement:?}");
-    assert_eq!(judgement.rows.iter().map(|row| row.wanted).collect::<Vec<_>>(), [10, 3]);
+    assert_eq!(judgement.rows.iter().map(|row| row.rounded).collect::<Vec<_>>(), [10, 3]);
 }
 
 // Rows: I10
@@ -80,14 +80,14 @@ fn rows_of_the_arithmetic() {
     let root = (10.0f64 / 19.0).sqrt();
     let targets = 10.0 * (root + 2.0);
     assert!(close(busy.target, 10.0 * root * 20.0 / targets));
-    assert!(close(busy.kept.level, 7.0), "a step is three tenths of the weight at most");
-    assert!(close(idle.kept.level, 13.0), "{idle:?}");
+    assert!(close(busy.state.level, 7.0), "a step is three tenths of the weight at most");
+    assert!(close(idle.state.level, 13.0), "{idle:?}");
     let closer = compute_weights(
         &says(100, 0, 0, 0),
         &[fresh(reading(1, 9.0, 0.0)), fresh(reading(1, 7.0, 0.0))],
     );
     let row = &closer.rows[0];
-    assert!(close(row.kept.level, 10.0 + (row.target - 10.0) / 1.5), "two thirds of the way");
+    assert!(close(row.state.level, 10.0 + (row.target - 10.0) / 1.5), "two thirds of the way");
 
     let latency = |millis: f64| WeightInput {
         configured: 1,
@@ -120,7 +120,7 @@ fn what_is_not_known_is_average() {
     };
     let unknown = WeightInput { configured: 1, ..WeightInput::default() };
     let rows = compute_weights(&says(0, 0, 50, 50), &[fresh(known), fresh(unknown)]).rows;
-    assert!(rows.iter().all(|row| row.wanted == 10), "{rows:?}");
+    assert!(rows.iter().all(|row| row.rounded == 10), "{rows:?}");
 }
 
 // Rows: I11
@@ -158,7 +158,7 @@ fn what_is_not_published_does_not_add_up() {
         });
         let judgement = compute_weights(&settings, &servers);
         assert!(!judgement.publish, "{judgement:?}");
-        judgement.rows.iter().enumerate().for_each(|(at, row)| states[at] = Some(row.kept));
+        judgement.rows.iter().enumerate().for_each(|(at, row)| states[at] = Some(row.state));
     }
 }
 
@@ -199,9 +199,9 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
             })
             .collect();
         for row in compute_weights(&says(25, 25, 25, 25), &servers).rows {
-            assert!((1..=20).contains(&row.wanted), "{row:?}");
-            assert!(row.kept.level.is_finite() && row.kept.step.is_finite(), "{row:?}");
-            assert!((0.0..=40.0).contains(&row.kept.gain), "{row:?}");
+            assert!((1..=20).contains(&row.rounded), "{row:?}");
+            assert!(row.state.level.is_finite() && row.state.step.is_finite(), "{row:?}");
+            assert!((0.0..=40.0).contains(&row.state.gain), "{row:?}");
         }
     }
 }
@@ -264,8 +264,8 @@ impl FluidPool {
             .collect();
         let judgement = compute_weights(settings, &servers);
         for (at, row) in judgement.rows.iter().enumerate() {
-            self.previous[at] = Some(row.kept);
-            self.weights[at] = row.kept.published;
+            self.previous[at] = Some(row.state);
+            self.weights[at] = row.state.published;
         }
     }
 

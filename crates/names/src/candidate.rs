@@ -55,7 +55,7 @@ pub fn name_candidates(
                 port: 0,
                 weight: it.weight,
                 up: it.weight > 0,
-                reason: if it.weight > 0 { "nobody judges it" } else { "its weight is 0" }
+                reason: if it.weight > 0 { "it has no health check" } else { "its weight is 0" }
                     .to_owned(),
             };
             list.iter().map(one).collect()

@@ -12,7 +12,7 @@ use super::source::TypeIndex;
 /// The file from which names in the table are resolved first.
 const WITHIN: &str = "crates/api/src/types/status.rs";
 /// Types of data in streams.
-const STREAMED: [&str; 3] = ["Scene", "Event", "Lost"];
+const STREAMED: [&str; 3] = ["StateUpdate", "Event", "LostUpdates"];
 
 /// Builds the document.
 ///

@@ -16,7 +16,8 @@ Written from the routes' own types, as [openapi.json](openapi.json) is; a test k
 (`UPDATE_EXPECT=1 cargo test -p tests --test pages`). How to use the API is on the page
 [changing the configuration over the API](../api.md); tokens and roles are on the page about [the web page](../page.md).
 
-A refusal is a [`Problem`](#problem) as `application/problem+json` (RFC 9457). Over the Unix socket no token is needed.
+A refusal is a [`Problem`](#problem) as `application/problem+json` (RFC 9457). Over the Unix socket no token is needed. With
+`?earlier-names=true` a response in JSON has renamed fields under their [earlier names](renamed.md#fields-of-the-api) too.
 ";
 
 /// The text of `api.md`.

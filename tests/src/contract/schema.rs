@@ -31,6 +31,8 @@ struct SerdeAttributes {
     skipped_if: bool,
     /// The type that is written in its place.
     into: Option<String>,
+    /// An earlier name.
+    alias: Option<String>,
 }
 
 impl<'s> SchemaSet<'s> {
@@ -104,7 +106,11 @@ impl<'s> SchemaSet<'s> {
             if !(told.defaulted || own.defaulted || own.skipped_if || is_option(&field.ty)) {
                 required.push(json!(name));
             }
-            properties.insert(name, with_doc(schema, &field.attrs));
+            let mut schema = with_doc(schema, &field.attrs);
+            if let Some(earlier) = own.alias {
+                schema["x-earlier-name"] = json!(earlier);
+            }
+            properties.insert(name, schema);
         }
         let mut object = json!({ "type": "object", "properties": properties });
         if !required.is_empty() {
@@ -279,8 +285,8 @@ fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
                 "into" => told.into = Some(value),
                 // What is read has the form of what is written.
                 "from" => {}
-                // A former name is read, and not written.
-                "alias" => {}
+                // Read, and written where a request asks for it.
+                "alias" => told.alias = Some(value),
                 other => return Err(meta.error(format!("serde's `{other}` is not known here"))),
             }
             Ok(())

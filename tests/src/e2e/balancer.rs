@@ -150,7 +150,7 @@ impl TestBalancer {
 
     /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
-        self.events().events.iter().filter(|event| event.what == what).count()
+        self.events().events.iter().filter(|event| event.kind == what).count()
     }
 
     /// The metrics in Prometheus' text format.

@@ -130,7 +130,7 @@ impl CliEnvironment {
 
     /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
-        self.events().events.iter().filter(|event| event.what == what).count()
+        self.events().events.iter().filter(|event| event.kind == what).count()
     }
 
     /// The number of exchanges and connections that ended with this cause.

@@ -174,7 +174,7 @@ impl PacketBalancer {
         assert!(old.wait().success(), "{}", old.output());
         wait::until("the next one has the plane", || {
             let packets = self.try_status().and_then(|status| status.packets);
-            packets.is_some_and(|one| one.adopted && one.broken.is_none())
+            packets.is_some_and(|one| one.adopted && one.problem.is_none())
         });
     }
 
@@ -295,7 +295,7 @@ impl PacketBalancer {
     pub fn count_events(&self, what: &str) -> usize {
         let events = self.runtime.block_on(self.api.events());
         let events = events.unwrap_or_else(|error| panic!("no events: {error}")).events;
-        events.iter().filter(|event| event.what == what).count()
+        events.iter().filter(|event| event.kind == what).count()
     }
 
     /// Waits until every server of every pool is up, the programs are attached to the interfaces, and every neighbour

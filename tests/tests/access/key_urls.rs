@@ -47,7 +47,7 @@ fn has_alarm(balancer: &TestBalancer, words: &str) -> bool {
 
 /// Whether an event of this kind has these words.
 fn has_event(balancer: &TestBalancer, what: &str, words: &str) -> bool {
-    balancer.events().events.iter().any(|event| event.what == what && event.text.contains(words))
+    balancer.events().events.iter().any(|event| event.kind == what && event.text.contains(words))
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
     let metrics = balancer.metrics();
     let expiry = "steelyard_certificate_expiry_seconds{service=\"shop\"";
     assert!(metrics.contains(expiry), "{metrics}");
-    let issued = "steelyard_acme_orders_total{name=\"shop.example\",end=\"issued\"}";
+    let issued =
+        "steelyard_acme_orders_total{name=\"shop.example\",result=\"issued\",end=\"issued\"}";
     let count = metrics.lines().find_map(|line| line.strip_prefix(issued)?.trim().parse().ok());
     assert!(count.is_some_and(|count: u64| count >= 2), "{metrics}");
     // A challenge path without a pending order is routed like any other request.
@@ -70,7 +71,7 @@ fn by_a_handshake_that_only_the_authority_gets() {
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
     // A deleted certificate file is reported, and the certificate stays active.
     std::fs::remove_file(&shown(&balancer)[0].file).unwrap();
-    wait::until("the file is missed", || shown(&balancer)[0].trouble.is_some());
+    wait::until("the file is missed", || shown(&balancer)[0].problem.is_some());
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
     wait::until("it was asked over TLS", || {
         let said = pebble.output();

@@ -18,7 +18,7 @@ fn fails(balancer: &TestBalancer, words: &[&str]) {
     wait::until("the failure is told", || {
         let has = |text: &str| words.iter().all(|word| text.contains(word));
         let events = balancer.events().events;
-        let told = events.iter().any(|event| event.what == "acme-failed" && has(&event.text));
+        let told = events.iter().any(|event| event.kind == "acme-failed" && has(&event.text));
         told && balancer.status().warnings.iter().any(|warning| has(warning))
     });
 }

@@ -81,7 +81,7 @@ fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
     let metrics = balancer.metrics();
     let counted = metrics
         .lines()
-        .find(|line| line.contains("steelyard_api_refused_total{why=\"malformed\"}"));
+        .find(|line| line.contains("steelyard_api_refused_total{reason=\"malformed\","));
     assert!(counted.is_some_and(|line| line.ends_with(" 18")), "{counted:?}");
     // Well-formed requests still succeed.
     for got in over_both(&socket, tcp, &behind) {

@@ -52,11 +52,11 @@ fn rest() {
     let process = place.start();
     let used = |place: &CliEnvironment| {
         let row = place.report().ports.into_iter().next();
-        row.map_or((0, 0, PORTS as u32), |row| (row.in_use, row.resting, row.left))
+        row.map_or((0, 0, PORTS as u32), |row| (row.in_use, row.time_wait, row.free))
     };
     let alarms = |place: &CliEnvironment| {
         let events = place.events().events.into_iter();
-        let of = events.filter(|it| it.what == "alarm-on" && it.text.contains("source ports"));
+        let of = events.filter(|it| it.kind == "alarm-on" && it.text.contains("source ports"));
         of.map(|it| it.text).collect::<Vec<_>>()
     };
     // Leaves a few ports. A server that closes at the same moment leaves a port free, so that another connection may be
@@ -184,7 +184,7 @@ fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
 
 fn warnings(place: &CliEnvironment) -> Vec<String> {
     let events = place.events().events.into_iter();
-    events.filter(|it| it.what == "source-ports-low").map(|it| it.text).collect()
+    events.filter(|it| it.kind == "source-ports-low").map(|it| it.text).collect()
 }
 
 /// With every port in use, the status warns, and the report and the metrics show the ports.
@@ -195,7 +195,7 @@ fn is_shown(place: &CliEnvironment, metrics: SocketAddr) {
         assert_eq!(of.len(), 2, "one at 80 %, one at 95 %: {of:?}");
     }
     let report = place.report();
-    let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.left)).collect();
+    let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.free)).collect();
     assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
     assert!(place.run_verb_ok(&["report"]).stdout.contains(SOURCES[0]), "shown to people too");
     let scraped = HttpClient::connect(metrics).get("/metrics").text();

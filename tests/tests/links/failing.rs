@@ -179,7 +179,7 @@ fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
     // The daemon holds the shorter link's packets; without a daemon they are sent at once.
     let delays = [NEAR, Duration::from_millis(6)];
     let Some(mut world) = LinkTopology::open(&delays, "policy = \"round-robin\"") else { return };
-    wait::until("packets are held", || world.status(Client).links[0].held_us > 0);
+    wait::until("packets are held", || world.status(Client).links[0].added_delay_us > 0);
     world.kill9(Client);
     stream(&world, "cubic", Duration::from_millis(200), || ());
     world.start(Client);

@@ -62,7 +62,7 @@ fn what_holding_a_packet_costs() {
     let Some(mut world) = LinkTopology::open(&[NEAR, FAR], BOTH) else { return };
     let held = |world: &LinkTopology| world.status(Client).counts["held"];
     tests::e2e::wait::until("packets of the shorter link are held", || {
-        world.status(Client).links[0].held_us > 0
+        world.status(Client).links[0].added_delay_us > 0
     });
     stream(&world, "cubic", Duration::from_millis(200), || ());
     // Packets that a link receives together are held together. The shorter link's frame count is therefore the number

@@ -131,7 +131,7 @@ fn how_much_longer_a_link_is_was_measured_and_is_held() {
     assert!(shown.contains("gso_max_segs 16"), "{shown}");
     tests::e2e::wait::until("packets of the shorter link are held", || {
         let status = world.status(Client);
-        let held: Vec<u64> = status.links.iter().map(|link| link.held_us).collect();
+        let held: Vec<u64> = status.links.iter().map(|link| link.added_delay_us).collect();
         (7_500..9_500).contains(&held[0])
             && held[1] == 0
             && (7_500..9_500).contains(&status.skew_us)

@@ -10,6 +10,7 @@
 mod configuration;
 mod daemon;
 mod files;
+mod ordinary_user;
 mod raw_text;
 mod remote;
 mod usage;

@@ -82,7 +82,7 @@ fn endpoints_stand_as_configured_and_go_with_the_daemon() {
     world.lines.server.ip("mptcp endpoint add 10.41.1.2 signal\n").unwrap();
     wait::until("both are shown", || {
         let shown = world.server().endpoints;
-        shown.iter().filter(|one| one.ours).count() == 1 && shown.len() == 2
+        shown.iter().filter(|one| one.managed).count() == 1 && shown.len() == 2
     });
     let shown = world.verb(&["status"]).stdout;
     assert!(shown.contains("MPTCP ENDPOINT") && shown.contains("somebody else"), "{shown}");

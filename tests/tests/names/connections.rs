@@ -45,12 +45,12 @@ fn queries_on_one_connection_are_answered_in_their_turn_in_whatever_pieces() {
     // A truncated query ends at the idle timeout and is counted.
     stream.write_all(&query(1)[..9]).unwrap();
     assert_eq!(answer(&mut stream), None);
-    let metric = "steelyard_dns_connections_total{what=\"ended-idle\"} 1";
+    let metric = "steelyard_dns_connections_total{result=\"ended-idle\"} 1";
     wait::until("the end is counted", || metrics(&world).contains(metric));
     let mut long = connect(&world);
     long.write_all(&[0xff, 0xff, 0, 0]).unwrap();
     assert_eq!(answer(&mut long), None);
-    let metric = "steelyard_dns_connections_total{what=\"ended-long-message\"} 1";
+    let metric = "steelyard_dns_connections_total{result=\"ended-long-message\"} 1";
     wait::until("the end is counted", || metrics(&world).contains(metric));
 }
 
@@ -71,7 +71,7 @@ fn one_client_has_a_quarter_of_the_connections() {
     // Ignored: the connection is closed at once, perhaps before the query is sent.
     let _ = third.write_all(&query(8));
     assert_eq!(answer(&mut third), None);
-    let metric = "steelyard_dns_connections_total{what=\"refused-client\"} 1";
+    let metric = "steelyard_dns_connections_total{result=\"refused-client\"} 1";
     wait::until("it is counted", || metrics(&world).contains(metric));
     held.pop();
     wait::until("another one is taken", || {

@@ -57,7 +57,7 @@ fn a_server_that_dies_is_gone_from_answers_within_a_time_to_live() {
             .unwrap()
             .names
             .iter()
-            .any(|it| it.name == "www.gslb.example" && it.fallen)
+            .any(|it| it.name == "www.gslb.example" && it.fallback)
     });
     assert!(world.dig(&["www.gslb.example", "A", "+short"]).starts_with("127.0.0.1"));
 }

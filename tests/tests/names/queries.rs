@@ -137,15 +137,15 @@ fn what_is_shown_adds_up() {
     world.dig(&["www.example", "A", "+tcp"]);
     let status = world.balancer.status().names.unwrap();
     assert_eq!(status.listen.len(), 1);
-    assert!(status.listen[0].trouble.is_none() && status.zones == ["gslb.example"]);
+    assert!(status.listen[0].problem.is_none() && status.zones == ["gslb.example"]);
     let www = status.names.iter().find(|name| name.name == "www.gslb.example").unwrap();
-    assert_eq!((www.up, www.candidates, www.fallen), (2, 2, false));
+    assert_eq!((www.up, www.candidates, www.fallback), (2, 2, false));
     let report = world.balancer.report();
     for transport in &report.names {
-        let sum: u64 = transport.fates.values().sum();
+        let sum: u64 = transport.outcomes.values().sum();
         assert_eq!((transport.received, transport.unaccounted), (sum, 0), "{transport:?}");
     }
-    assert!(report.names[0].fates["no-name"] >= 1 && report.names[1].fates["refused"] == 1);
+    assert!(report.names[0].outcomes["no-name"] >= 1 && report.names[1].outcomes["refused"] == 1);
     let text = world.steelyard(&["status"]);
     assert!(text.contains("NAMES AT") && text.contains("2 of 2 may be given"), "{text}");
     assert!(world.steelyard(&["report"]).contains("DNS QUERIES"));

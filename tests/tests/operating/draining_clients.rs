@@ -53,7 +53,7 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
             assert_eq!(by(&ask(front, "")), other(&own), "who is new goes elsewhere");
         }
         let server = server(&place, &own);
-        let keeps = server.keeps.unwrap();
+        let keeps = server.sticky_clients.unwrap();
         assert_eq!(server.state, ServerState::Drain);
         assert!(keeps.until_unix_ms > place.status().now_unix_ms + 3_000_000, "{keeps:?}");
     };
@@ -70,7 +70,7 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
     place.run_verb_ok(&["server", "quiesce", &who, "--for", "1s"]);
     wait::until("the limit", || server(&place, &own).reason.text.starts_with("drained by"));
     let moved = ask(front, &kept);
-    assert_eq!((by(&moved).as_str(), server(&place, &own).keeps), (other(&own), None));
+    assert_eq!((by(&moved).as_str(), server(&place, &own).sticky_clients), (other(&own), None));
     assert!(moved.field("set-cookie").is_some(), "it belongs there now");
     let audit = place.run_verb_ok(&["audit"]).stdout;
     assert!(audit.contains("quiesce for 3600s") && audit.contains("quiesce for 1s"), "{audit}");
@@ -94,13 +94,16 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
         // Each request restarts the client's timeout.
         assert_eq!(by(&ask(front, "")), own);
         let server = server(&place, &own);
-        server.keeps.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
+        server.sticky_clients.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
             && server.reason.text.ends_with("; 1 is left")
     });
     assert_eq!(from("127.0.0.9", front), other(&own), "who is new goes elsewhere");
     assert_eq!(by(&ask(front, "")), own);
     wait::until("it is over", || server(&place, &own).reason.text.starts_with("drained by"));
-    assert_eq!((by(&ask(front, "")).as_str(), server(&place, &own).keeps), (other(&own), None));
+    assert_eq!(
+        (by(&ask(front, "")).as_str(), server(&place, &own).sticky_clients),
+        (other(&own), None)
+    );
     let audit = place.run_verb_ok(&["audit"]).stdout;
     assert!(audit.contains("last-client-gone"), "{audit}");
     place.run_verb_ok(&["server", "enable", &who]);

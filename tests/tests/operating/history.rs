@@ -20,7 +20,7 @@ fn what_was_before_a_kill_is_reported_after_it() {
         let history: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
         let rows = history["rows"].as_array().unwrap().clone();
         let shop = rows.into_iter().find(|row| row["name"] == "service/shop");
-        shop.map_or(0, |row| row["numbers"]["requests"].as_u64().unwrap())
+        shop.map_or(0, |row| row["values"]["requests"].as_u64().unwrap())
     };
     wait::until("a record is kept", || {
         place.run_verb(&["report", "--since", "1h"]).stdout.contains("SERVICE")

@@ -88,23 +88,24 @@ fn what_runs_short_is_reported_once_and_once_that_it_does_not() {
     let held: Vec<_> = (0..9).map(|_| client()).collect();
     let about = |what: &str| {
         let events = place.events().events;
-        let of = events.into_iter().filter(|event| event.what == what);
+        let of = events.into_iter().filter(|event| event.kind == what);
         of.filter(|event| event.about["of"] == "shop").count()
     };
     wait::until("nine of ten", || about("alarm-on") == 1);
     let shop = |report: &Report| {
-        report.headroom.iter().find(|one| one.of == "shop").map(|one| (one.used, one.limit))
+        report.headroom.iter().find(|one| one.subject == "shop").map(|one| (one.used, one.limit))
     };
     wait::until("the headroom says so", || shop(&place.report()) == Some((9, 10)));
     let report = place.report();
-    assert_eq!(report.headroom[0].of, "shop", "the fullest first: {:?}", report.headroom);
+    assert_eq!(report.headroom[0].subject, "shop", "the fullest first: {:?}", report.headroom);
     assert!(report.headroom.iter().any(|one| one.resource == "file descriptors"));
     let scraped = curl_text(&[
         "--unix-socket",
         &place.dir().join("sock").display().to_string(),
         "http://steelyard/v1/metrics",
     ]);
-    let row = "steelyard_headroom_used_ratios{resource=\"connections\",of=\"shop\"} 0.9";
+    let row =
+        "steelyard_headroom_used_ratios{resource=\"connections\",subject=\"shop\",of=\"shop\"} 0.9";
     assert!(scraped.lines().any(|line| line == row), "{scraped}");
     drop(held);
     wait::until("none of ten", || about("alarm-off") == 1);

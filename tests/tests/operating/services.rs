@@ -138,7 +138,7 @@ fn of_thousands_of_addresses_the_first_are_taken_and_it_is_reported() {
     wait::until("as many as `max`", || names(&place).len() == 1 + 256);
     wait::until("it is told", || place.count_events("source-clamped") == 1);
     let events = place.events().events;
-    let clamped = events.iter().find(|event| event.what == "source-clamped").unwrap();
+    let clamped = events.iter().find(|event| event.kind == "source-clamped").unwrap();
     assert!(clamped.text.contains(&format!("{} servers more", MANY - 256)), "{clamped:?}");
     assert!(names(&place).contains(&"127.9.0.0:7".to_owned()));
 }

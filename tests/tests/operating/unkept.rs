@@ -28,7 +28,7 @@ fn who_orders_hears_that_the_disk_did_not_take_it() {
     assert!(said.stderr.contains("warning: what is said of servers is not kept"), "{said:?}");
     let said = place.run_verb(&["server", "drain", "web/a", "--json"]);
     let answer: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!((said.code, answer["unkept"].as_array().unwrap().len()), (4, 2), "{said:?}");
+    assert_eq!((said.code, answer["unsaved"].as_array().unwrap().len()), (4, 2), "{said:?}");
     let text = std::fs::read_to_string(place.file()).unwrap();
     let next =
         place.dir().write("next.toml", format!("{text}[pool.more]\nservers = [\"127.0.0.1:1\"]\n"));

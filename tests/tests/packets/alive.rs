@@ -119,7 +119,7 @@ fn the_daemon_is_ready_when_packets_are_forwarded() {
     plane.start();
     wait::until("ready is told", || plane.daemon_output().contains("info ready:"));
     let status = plane.status().packets.unwrap();
-    assert!(status.broken.is_none(), "{status:?}");
+    assert!(status.problem.is_none(), "{status:?}");
     assert!(status.interfaces.iter().all(|one| one.mode.is_some()), "{status:?}");
     // The time-out is shorter than a SYN retransmission, so the first SYN must be answered.
     let connected = plane.site.client.run_inside(|| {

@@ -13,7 +13,7 @@ fn history_value(plane: &PacketBalancer, row: &str, what: &str) -> u64 {
     let history: Value = serde_json::from_str(&said.stdout).unwrap();
     let rows = history["rows"].as_array().unwrap();
     let found = rows.iter().find(|one| one["name"] == row);
-    found.and_then(|one| one["numbers"][what].as_u64()).unwrap_or(0)
+    found.and_then(|one| one["values"][what].as_u64()).unwrap_or(0)
 }
 
 #[test]

@@ -33,15 +33,15 @@ fn a_client_that_sticks_stays_over_a_kill_until_the_limit() {
     wait::until("its client is counted", || {
         assert_eq!(plane.curl(IpVersion::V4, 4), only(&own), "{}", plane.daemon_output());
         let server = server(&plane, &own);
-        server.keeps.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
+        server.sticky_clients.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
     });
     plane.kill9();
     assert_eq!(plane.curl(IpVersion::V4, 4), only(&own), "while no daemon lives");
     plane.start();
-    assert!(server(&plane, &own).keeps.is_some(), "{:?}", server(&plane, &own));
+    assert!(server(&plane, &own).sticky_clients.is_some(), "{:?}", server(&plane, &own));
     wait::until("it is counted again", || {
         assert_eq!(plane.curl(IpVersion::V4, 4), only(&own), "{}", plane.daemon_output());
-        server(&plane, &own).keeps.is_some_and(|keeps| keeps.clients == Some(1))
+        server(&plane, &own).sticky_clients.is_some_and(|keeps| keeps.clients == Some(1))
     });
     order(&plane, "1s");
     wait::until("the limit", || server(&plane, &own).reason.text.starts_with("drained by"));

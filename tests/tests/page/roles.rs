@@ -125,7 +125,7 @@ fn wrong_tokens_are_refused_counted_and_slowed_down() {
     assert!(slowed.field("retry-after").is_some());
     let counted = balancer.metrics();
     for why in ["token", "rate"] {
-        let row = format!("steelyard_api_refused_total{{why=\"{why}\"}} ");
+        let row = format!("steelyard_api_refused_total{{reason=\"{why}\",why=\"{why}\"}} ");
         let count = counted.lines().find_map(|line| line.strip_prefix(&row));
         assert!(count.is_some_and(|count| count != "0"), "{why}: {count:?}");
     }

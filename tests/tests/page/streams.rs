@@ -1,7 +1,7 @@
 //! Streams of state and rates: a reader's first event, and the events after a change.
 
 use api::routes;
-use api::types::{Role, Scene, ServerAction};
+use api::types::{Role, ServerAction, StateUpdate};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -64,10 +64,10 @@ fn a_reader_gets_everything_first_and_then_what_differs() {
     let document: Value = serde_json::from_str(api::page::OPENAPI).unwrap();
     let mut stream = EventStreamReader::open(&door, &view);
     let (kind, first) = stream.next();
-    assert_eq!((kind.as_str(), breaches(&document, "Scene", &first)), ("state", Vec::new()));
+    assert_eq!((kind.as_str(), breaches(&document, "StateUpdate", &first)), ("state", Vec::new()));
     assert_eq!(first["status"]["pools"][0]["servers"].as_array().unwrap().len(), 3);
     balancer.order_server("b", ServerAction::Drain);
-    let mut seen = serde_json::from_value::<Scene>(first).unwrap().sequence;
+    let mut seen = serde_json::from_value::<StateUpdate>(first).unwrap().sequence;
     let mut changed = false;
     let mut told = false;
     while !(changed && told) {
@@ -78,8 +78,11 @@ fn a_reader_gets_everything_first_and_then_what_differs() {
                 data["about"]["server"] == "b" || data["text"].as_str().unwrap().contains("web/b");
             continue;
         }
-        assert_eq!((kind.as_str(), breaches(&document, "Scene", &data)), ("change", Vec::new()));
-        let scene: Scene = serde_json::from_value(data).unwrap();
+        assert_eq!(
+            (kind.as_str(), breaches(&document, "StateUpdate", &data)),
+            ("change", Vec::new())
+        );
+        let scene: StateUpdate = serde_json::from_value(data).unwrap();
         assert_eq!(scene.sequence, seen + 1);
         seen = scene.sequence;
         let servers = scene.status.pools.iter().flat_map(|pool| &pool.servers);

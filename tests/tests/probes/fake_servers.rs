@@ -150,5 +150,5 @@ pub fn events(balancer: &TestBalancer, what: &str) -> Vec<Event> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let api = api::ApiClient::new(balancer.dir().join("sock"));
     let events = runtime.block_on(api.events()).unwrap();
-    events.events.into_iter().filter(|event| event.what == what).collect()
+    events.events.into_iter().filter(|event| event.kind == what).collect()
 }

@@ -47,8 +47,8 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
     let _again = place.start();
     let after = server(&place);
     assert_eq!((after.state, after.since_unix_ms), (ServerState::Down, since), "{after:?}");
-    let seen = after.reason.seen.unwrap();
-    assert!(!seen.good && seen.probe.unwrap().starts_with("redis at 127.0.0.1:"));
+    let seen = after.reason.check.unwrap();
+    assert!(!seen.passed && seen.probe.unwrap().starts_with("redis at 127.0.0.1:"));
     assert_eq!(after.reason.source, Source::Probe);
 }
 
@@ -70,9 +70,9 @@ fn a_server_that_flaps_does_not_flap_its_pool() {
     let mut last = 0;
     wait::until("five bad probes", || {
         let reason = balancer.server("a").reason;
-        let seen = reason.seen.unwrap();
-        assert!(seen.good || seen.in_a_row < 3, "good and bad take turns");
-        bad += usize::from(!seen.good && reason.at_unix_ms != last);
+        let seen = reason.check.unwrap();
+        assert!(seen.passed || seen.consecutive < 3, "good and bad take turns");
+        bad += usize::from(!seen.passed && reason.at_unix_ms != last);
         last = reason.at_unix_ms;
         bad >= 5
     });
@@ -84,7 +84,7 @@ fn nothing_is_shown_as_good_that_nobody_has_seen() {
     let origins = [origin("a")];
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
     let server = balancer.server("a");
-    assert!(server.assumed && server.reason.seen.is_none(), "{server:?}");
+    assert!(server.assumed && server.reason.check.is_none(), "{server:?}");
     assert_eq!(server.reason.source, Source::Configuration);
     assert_eq!(balancer.client().get("/").status(), 200);
     wait::until("clients' connections are evidence", || {

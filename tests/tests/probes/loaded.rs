@@ -104,9 +104,9 @@ fn the_weight_controller_takes_weight_from_who_says_that_it_is_loaded() {
     wait::until("a weighs at most half of b", || weights().0 * 2 <= weights().1);
     let a = answered_by_a(&balancer);
     assert!(a < 150, "{a} of 400");
-    let row = &explained(&balancer)[0]["weight"]["judge"];
+    let row = &explained(&balancer)[0]["weight"]["controller"];
     assert_eq!(row["proportions"], serde_json::json!([0, 0, 0, 100]), "{row}");
-    assert!(row["row"]["ratios"][3].as_f64().unwrap() < 1.0, "{row}");
+    assert!(row["calculation"]["ratios"][3].as_f64().unwrap() < 1.0, "{row}");
 }
 
 #[test]

@@ -98,8 +98,11 @@ impl ProbedServers {
             missing.is_empty()
         });
         for server in all() {
-            let seen = server.reason.seen.as_ref().unwrap();
-            assert!(!seen.good && seen.in_a_row >= 1 && seen.took_us.is_some(), "{server:?}");
+            let seen = server.reason.check.as_ref().unwrap();
+            assert!(
+                !seen.passed && seen.consecutive >= 1 && seen.duration_us.is_some(),
+                "{server:?}"
+            );
             assert!(seen.probe.as_ref().unwrap().contains(" at 127.0.0.1:"), "{server:?}");
         }
     }

@@ -84,7 +84,7 @@ fn what_may_be_repeated_is_answered_by_another_server() {
         }
     }
     let total = balancer.report_when_idle().total;
-    assert_eq!((total.requests.answered.total, total.requests.answered_by_us.total), (16, 0));
+    assert_eq!((total.requests.answered.total, total.requests.local_replies.total), (16, 0));
     assert!(total.retried.total + total.replayed.total >= 8, "{total:?}");
 }
 

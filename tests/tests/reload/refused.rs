@@ -147,7 +147,7 @@ fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
         process.signal(Signal::HUP);
         wait::until("the refusal is told", || place.count_events("reload-failed") == number);
         let events = place.events().events;
-        let told = events.iter().rfind(|event| event.what == "reload-failed").unwrap();
+        let told = events.iter().rfind(|event| event.kind == "reload-failed").unwrap();
         assert!(told.text.contains(&word), "{told:?}");
         let applied = place.run_verb(&["apply", &place.file().display().to_string()]);
         assert_eq!(applied.code, 1, "{applied:?}");

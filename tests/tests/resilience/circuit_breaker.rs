@@ -20,7 +20,7 @@ fn web(balancer: &TestBalancer) -> PoolStatus {
 }
 
 fn breaker(balancer: &TestBalancer, bound: BreakerResource) -> BreakerStatus {
-    web(balancer).breakers.into_iter().find(|it| it.bound == bound).unwrap()
+    web(balancer).circuit_breakers.into_iter().find(|it| it.resource == bound).unwrap()
 }
 
 /// `count` clients whose requests the servers hold.

@@ -227,7 +227,10 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
     let report = balancer.report();
     let shop = report.services.iter().find(|service| service.name == "shop").unwrap();
     let affinity = shop.affinity.unwrap();
-    assert_eq!((affinity.held, affinity.put, affinity.evicted, affinity.found), (20, 20, 0, 60));
+    assert_eq!(
+        (affinity.entries, affinity.assignments, affinity.evicted, affinity.hits),
+        (20, 20, 0, 60)
+    );
 }
 
 #[test]

@@ -42,5 +42,5 @@ fn three_thousand_rules_come_and_go_under_load_and_no_request_fails() {
     }
     let report = balancer.report();
     let kept = report.services[0].rules.iter().find(|rule| rule.name == "kept").unwrap();
-    assert_eq!((kept.place, kept.hits), (3_000, 1), "its count stayed through four changes");
+    assert_eq!((kept.position, kept.hits), (3_000, 1), "its count stayed through four changes");
 }

@@ -99,8 +99,8 @@ fn every_action_is_carried_out_and_counted() {
     let of = |name: &str| rules.iter().find(|rule| rule.name == name).unwrap();
     assert_eq!((of("denied").hits, of("moved").hits, of("closed").hits), (4, 1, 1));
     assert_eq!((of("api").hits, of("api").mirrored, of("few").hits), (1, 1, 101));
-    assert!(of("few").limited > 0 && of("few").limit_held == 2);
-    assert_eq!((of("empty").hits, of("empty").passed_over, of("cookie").hits), (0, 1, 1));
+    assert!(of("few").rate_limited > 0 && of("few").rate_limit_entries == 2);
+    assert_eq!((of("empty").hits, of("empty").skipped, of("cookie").hits), (0, 1, 1));
     assert!(of("api").last_unix_ms.is_some() && of("empty").last_unix_ms.is_none());
     let metrics = curl_text(&[
         "--unix-socket".to_owned(),
@@ -133,9 +133,9 @@ fn the_program_explains_which_rule_takes_a_request() {
         (&"api".into(), &"/x?y".into()),
         "{api}"
     );
-    assert_eq!(api["passed"][0]["because"], "path /admin/* does not hold", "{api}");
+    assert_eq!(api["unmatched-rules"][0]["reason"], "path /admin/* does not hold", "{api}");
     assert_eq!(
-        (&api["pools"][0]["name"], &api["servers"][0]["may"]),
+        (&api["pools"][0]["name"], &api["servers"][0]["available"]),
         (&"api".into(), &true.into())
     );
     let (_, denied) = explain(&["--url", "/x/../admin/y"]);
@@ -144,7 +144,8 @@ fn the_program_explains_which_rule_takes_a_request() {
     assert!(inside["rule"].is_null() && inside["pools"][0]["name"] == "web", "{inside}");
     let (_, passed) = explain(&["--url", "/", "--header", "cookie: empty=1"]);
     assert_eq!(passed["rule"]["name"], "cookie", "{passed}");
-    let why = passed["passed"].as_array().unwrap().last().unwrap()["because"].as_str().unwrap();
+    let why =
+        passed["unmatched-rules"].as_array().unwrap().last().unwrap()["reason"].as_str().unwrap();
     assert!(why.contains("no server of its pool"), "{why}");
     assert_eq!(explain(&["--url", "/a b"]).0, Some(1));
     let hits: u64 = balancer.report().services[0].rules.iter().map(|rule| rule.hits).sum();

@@ -26,10 +26,10 @@ fn captures(place: &CliEnvironment) -> Captures {
 fn captured(place: &CliEnvironment, rule: &str) -> (PathBuf, String) {
     wait::until_some(&format!("a capture by {rule}"), || {
         let found = captures(place);
-        assert_eq!(found.trouble, None);
+        assert_eq!(found.problem, None);
         let of_rule =
-            found.captures.into_iter().find(|one| one.rule == rule && !one.about.is_empty())?;
-        Some((of_rule.file.into(), of_rule.about))
+            found.captures.into_iter().find(|one| one.rule == rule && !one.reason.is_empty())?;
+        Some((of_rule.file.into(), of_rule.reason))
     })
 }
 
@@ -79,7 +79,7 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     }
     wait::until("packets are kept", || {
         assert_eq!(ask(&mut other, "/100"), 200);
-        captures(&place).packets_kept > 0
+        captures(&place).packets_recorded > 0
     });
     assert!(captures(&place).captures.is_empty(), "nothing was slow yet");
     let mut client = HttpClient::connect(front);
@@ -169,11 +169,11 @@ fn what_keeping_a_packet_costs() {
     let mut client = HttpClient::connect(setup.fronts()[0]);
     wait::until("packets are kept", || {
         client.get("/");
-        captures(&place).packets_kept > 0
+        captures(&place).packets_recorded > 0
     });
     let requests = if is_long() { 200_000 } else { 500 };
     let pid = process.pid();
-    let before = captures(&place).packets_kept;
+    let before = captures(&place).packets_recorded;
     let began = ran(pid, "capture").unwrap();
     let load = load::start(load::paced(
         load::get_plan(setup.fronts()[0], "/", 8),
@@ -182,9 +182,10 @@ fn what_keeping_a_packet_costs() {
     ));
     assert_eq!(load.wait().answered, requests);
     wait::until("the last packets are kept", || {
-        captures(&place).packets_kept + captures(&place).packets_dropped >= before + 4 * requests
+        captures(&place).packets_recorded + captures(&place).packets_dropped
+            >= before + 4 * requests
     });
-    let kept = captures(&place).packets_kept - before;
+    let kept = captures(&place).packets_recorded - before;
     let nanos = ran(pid, "capture").unwrap() - began;
     assert!(kept > 0);
     figure(format_args!(

@@ -25,6 +25,7 @@ fn former_public_names_are_found() {
         ("docs/a.md", "the event `member-doubled`"),
         ("docs/a.md", "the cause `whole-timeout`"),
         ("packaging/a.yml", "expr: steelyard_link_alive == 0"),
+        ("packaging/a.yml", "expr: steelyard_events_total{kind=~\"a|audit-not-kept\"}"),
         ("docs/a.md", "see `steelyard_server_answers_total`"),
     ] {
         finds(former_names::offences, &[(path, text)], "is a former name", &good);

@@ -58,7 +58,7 @@ fn a_bad_pair_is_kept_out() {
         assert_eq!(ours.curl(balancer.front(), "shop.example", &more), "200");
     };
     let trouble = |says: &str| {
-        wait::until(says, || shown(&balancer).trouble.is_some_and(|why| why.contains(says)));
+        wait::until(says, || shown(&balancer).problem.is_some_and(|why| why.contains(says)));
         serves();
     };
     let (chain, _) = ours.authority.sign(&certificate_for(&["shop.example"]));
@@ -75,7 +75,7 @@ fn a_bad_pair_is_kept_out() {
     ours.pair("shop.pem", &["shop.example", "new.example"]);
     wait::until("mended", || {
         let shown = shown(&balancer);
-        shown.trouble.is_none() && shown.names.len() == 2
+        shown.problem.is_none() && shown.names.len() == 2
     });
     serves();
 }

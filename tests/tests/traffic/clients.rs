@@ -176,7 +176,7 @@ fn ab_and_wrk_before_two_nginx_see_no_failure() {
     // At the end of its run, wrk leaves responses unread.
     let requests = balancer.report_when_settled().total.requests;
     assert!(requests.answered.total >= 3_000 + run.requests, "{requests:?}");
-    assert_eq!((requests.unaccounted, requests.answered_by_us.total), (0, 0));
+    assert_eq!((requests.unaccounted, requests.local_replies.total), (0, 0));
     assert!(requests.aborted.total <= 16, "{requests:?}");
 }
 

@@ -30,7 +30,7 @@ fn a_pool_takes_faults_of_its_servers_that_it_allows_and_counts_them() {
             );
         }
         let counted = format!(
-            "steelyard_server_responses_repaired_total{{pool=\"web\",server=\"a\",what=\"{what}\"}} 2"
+            "steelyard_server_responses_repaired_total{{pool=\"web\",server=\"a\",kind=\"{what}\"}} 2"
         );
         wait::until(&counted, || lenient.metrics().contains(&counted));
     }

@@ -126,9 +126,9 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     client.send("POST /body HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
     assert_eq!(client.read_answer().status(), 400);
     let kept = wait::until_some("all of them", || {
-        Some(balancer.refused()).filter(|kept| kept.beyond_share == 7)
+        Some(balancer.refused()).filter(|kept| kept.over_client_limit == 7)
     });
-    assert_eq!((kept.requests.len(), kept.share, kept.pushed_out), (64, 64, 0));
+    assert_eq!((kept.requests.len(), kept.max_per_client, kept.evicted), (64, 64, 0));
     // A request is recorded a moment after its response, so the order of neighbours may vary.
     let find = |target: &str| {
         kept.requests.iter().find(|kept| kept.target.as_deref() == Some(target)).unwrap()
@@ -146,7 +146,8 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     let json = balancer.cli_output(&["report", "refused", "--json"]);
     assert!(json.contains("\"defect\": \"bad-chunk-size\"") && !json.contains("s3cret"), "{json}");
     let metrics = balancer.metrics();
-    let lost = "steelyard_refused_requests_lost_total{why=\"client-share\"} 7";
+    let lost =
+        "steelyard_refused_requests_lost_total{reason=\"client-share\",why=\"client-share\"} 7";
     assert!(metrics.contains(lost), "{metrics}");
 }
 
@@ -194,7 +195,7 @@ fn the_reports_sums_add_up_whatever_happened() {
     let report = balancer.report_when_settled();
     let total = &report.total.requests;
     assert_eq!(total.requests.total, 16, "{total:?}");
-    let ends = (total.answered.total, total.answered_by_us.total, total.aborted.total);
+    let ends = (total.answered.total, total.local_replies.total, total.aborted.total);
     assert_eq!((ends, total.unaccounted), ((10, 2, 4), 0), "{report:?}");
     let connections = &report.total.connections;
     assert_eq!((connections.accepted.total, connections.unaccounted), (6, 0));

@@ -223,7 +223,7 @@ fn health_checks_reach_unix_sockets() {
         let balancer = TestBalancer::start(&setup);
         wait::until("up", || balancer.server("a").state == ServerState::Up);
         let reason = balancer.server("a").reason;
-        let asked = reason.seen.and_then(|seen| seen.probe).unwrap_or_default();
+        let asked = reason.check.and_then(|seen| seen.probe).unwrap_or_default();
         assert!(asked.contains(&server.address()), "{asked}");
         drop(server);
         wait::until("down, with the reason", || {

@@ -111,7 +111,7 @@ fn metrics_are_the_new_processs_as_soon_as_it_has_taken_over() {
     let rest = |place: &CliEnvironment| place.status().draining.into_iter().next();
     wait::until("what the old one has is shown", || {
         rest(&place)
-            .is_some_and(|it| it.what == format!("process {}", old.pid()) && it.connections > 0)
+            .is_some_and(|it| it.subject == format!("process {}", old.pid()) && it.connections > 0)
     });
     drop(lasting);
     assert!(old.wait().success(), "{}", old.output());

@@ -43,7 +43,7 @@ fn own_connections_take_uplinks_by_weight_and_stay() {
     let Some(world) = UplinkTopology::open(BOTH) else { return };
     let to = serve(&world.server, V4.into());
     stays(&world, &world.host, to);
-    assert!(world.one("one", "ipv4").own >= 100);
+    assert!(world.one("one", "ipv4").originated >= 100);
     let shown = world.verb(&["status"]).stdout;
     assert!(shown.contains("UPLINK") && shown.contains("198.51.100.1 answers"), "{shown}");
 }

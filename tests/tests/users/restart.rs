@@ -27,7 +27,7 @@ fn a_budget_survives_the_process() {
         let text = place.run_verb_ok(&["report", "--since", "1m", "--json"]).stdout;
         let history: api::types::History = serde_json::from_str(&text).unwrap();
         let row = history.rows.iter().find(|row| row.name == "users/shop");
-        row.is_some_and(|row| (row.numbers["failed"], row.numbers["fast"]) == (20, 20))
+        row.is_some_and(|row| (row.values["failed"], row.values["fast"]) == (20, 20))
     });
     process.signal(rustix::process::Signal::KILL);
     process.wait();
@@ -35,7 +35,7 @@ fn a_budget_survives_the_process() {
     let users = when(&place, "what was before", |users| promise(users, "availability").bad == 20);
     let available = promise(&users, "availability");
     assert_eq!((available.operations, users.hour.failed), (40, 0));
-    assert!((available.budget_left_percent + 9_900.0).abs() < 1e-6, "{available:?}");
+    assert!((available.budget_remaining_percent + 9_900.0).abs() < 1e-6, "{available:?}");
     wait::until("the alarm stands again", || {
         event_text(&place, "budget-burning", "availability", "1h").is_some()
     });

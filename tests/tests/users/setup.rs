@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use api::types::{UsersExplained, UsersPromise, UsersService};
+use api::types::{ObjectiveStatus, ServiceObjectives, SloExplained};
 use tests::e2e::cli_environment::CliEnvironment;
 use tests::e2e::client::HttpClient;
 use tests::e2e::http::{ExpectedBody, HttpReader};
@@ -46,11 +46,11 @@ pub fn ask(place: &CliEnvironment, many: usize, target: &str, status: u16) {
 }
 
 /// The report on user experience for `shop`.
-pub fn explained(place: &CliEnvironment) -> UsersService {
+pub fn explained(place: &CliEnvironment) -> ServiceObjectives {
     // There is no report before the history has been read.
     wait::until_some("users are told of", || {
         let said = place.run_verb_ok(&["explain", "users", "shop", "--json"]);
-        let found: UsersExplained = serde_json::from_str(&said.stdout).unwrap();
+        let found: SloExplained = serde_json::from_str(&said.stdout).unwrap();
         found.services.into_iter().next()
     })
 }
@@ -59,13 +59,13 @@ pub fn explained(place: &CliEnvironment) -> UsersService {
 pub fn when(
     place: &CliEnvironment,
     what: &str,
-    so: impl Fn(&UsersService) -> bool,
-) -> UsersService {
+    so: impl Fn(&ServiceObjectives) -> bool,
+) -> ServiceObjectives {
     wait::until_some(what, || Some(explained(place)).filter(&so))
 }
 
-pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
-    users.promises.iter().find(|it| it.what == what).unwrap_or_else(|| panic!("{users:?}"))
+pub fn promise<'u>(users: &'u ServiceObjectives, what: &str) -> &'u ObjectiveStatus {
+    users.objectives.iter().find(|it| it.kind == what).unwrap_or_else(|| panic!("{users:?}"))
 }
 
 /// The text of the first event of this kind about an alarm of an objective.
@@ -73,7 +73,7 @@ pub fn event_text(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -
     let events = place.events().events;
     let about = |event: &&api::types::Event| {
         let has = |key: &str, value: &str| event.about.get(key).is_some_and(|it| it == value);
-        event.what == kind && has("objective", what) && has("alarm", alarm)
+        event.kind == kind && has("objective", what) && has("alarm", alarm)
     };
     events.iter().find(about).map(|event| event.text.clone())
 }

@@ -64,7 +64,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
         when(&place, "all is counted", |users| promise(users, "availability").operations == 366);
     let available = promise(&users, "availability");
     assert_eq!((available.bad, available.alarms[0].since_unix_ms), (30, None));
-    assert!(available.budget_left_percent < 0.0, "of 366 three may fail: {available:?}");
+    assert!(available.budget_remaining_percent < 0.0, "of 366 three may fail: {available:?}");
 }
 
 /// Clients that reset the connection while they wait for a response, and one that sends a malformed request.
@@ -80,11 +80,11 @@ fn leave(place: &CliEnvironment) {
     let mut mad = HttpClient::connect(front);
     mad.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
     assert_eq!(mad.read_answer().status(), 400);
-    let users = when(place, "those that left", |users| users.hour.left == 13);
+    let users = when(place, "those that left", |users| users.hour.aborted == 13);
     assert_eq!(users.hour.tcp_errors.get("aborted-by-client"), Some(&12), "{users:?}");
     let available = promise(&users, "availability");
     assert_eq!((available.operations, available.bad), (20, 0), "they count neither way");
-    assert_eq!(available.budget_left_percent, 100.0);
+    assert_eq!(available.budget_remaining_percent, 100.0);
     assert_eq!((place.count_events("budget-burning"), users.causes.len()), (0, 0));
 }
 
@@ -107,8 +107,8 @@ fn shown(place: &CliEnvironment) {
     assert!(status.lines().any(alarm), "{status}");
     assert!(status.contains("shop: availability"), "{status}");
     let report = place.report();
-    let users = report.services[0].users.as_ref().unwrap();
-    assert_eq!((users.failed.total, users.left.total), (30, 13));
+    let users = report.services[0].slo.as_ref().unwrap();
+    assert_eq!((users.failed.total, users.aborted.total), (30, 13));
     assert!(place.run_verb_ok(&["report"]).stdout.contains("SLO OF"));
     let scrape = place.run_verb_ok(&["report", "--json"]).stdout;
     assert!(scrape.contains("refused-by-server"), "{scrape}");
@@ -131,7 +131,7 @@ fn a_connection_of_bytes_is_an_operation() {
     }
     let users = when(&place, "refused connections", |users| users.hour.failed == 12);
     assert_eq!(users.hour.tcp_errors.get("refused-by-server"), Some(&12), "{users:?}");
-    assert_eq!((users.promises.len(), users.fast_ms), (1, None), "speed is not promised");
+    assert_eq!((users.objectives.len(), users.latency_ms), (1, None), "speed is not promised");
     wait::until("the alarm", || {
         event_text(&place, "budget-burning", "availability", "6h").is_some()
     });

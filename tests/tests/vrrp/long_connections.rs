@@ -64,7 +64,7 @@ fn outlive(name: &str, port: u16) {
     go_on(&mut talks, "another one, to a member whose daemon was killed before");
     let gone = |world: &mut VrrpTopology| world.unplug_power(Second);
     crash(world, (port, &mut talks), "the machine is gone", gone);
-    assert_eq!(replication(world, First).unwrap().untold.len(), 0);
+    assert_eq!(replication(world, First).unwrap().unsent.len(), 0);
 }
 
 /// The second server runs as a separate process.

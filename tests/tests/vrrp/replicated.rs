@@ -307,7 +307,7 @@ fn connections_outlive_the_member_that_began_them() {
     }
     go_on(&mut talks, "a crash of the member that had them all");
     let counts = replication(world, First).unwrap();
-    assert_eq!(counts.untold.len(), 0, "{counts:?}");
+    assert_eq!(counts.unsent.len(), 0, "{counts:?}");
     reported(world);
 }
 
@@ -321,7 +321,10 @@ fn reported(world: &mut VrrpTopology) {
     }
     let peer = &report.peers[0];
     let counts = &peer.replication.as_ref().unwrap().counts;
-    assert!(peer.beats["received"] > 0 && counts["sent"] > 0 && counts["applied"] > 0, "{peer:?}");
+    assert!(
+        peer.heartbeats["received"] > 0 && counts["sent"] > 0 && counts["applied"] > 0,
+        "{peer:?}"
+    );
     let text = world.verb(First, &["report"]).stdout;
     for word in ["SHARED BY GROUP", "CHANGES OF", "records: applied"] {
         assert!(text.contains(word), "{word}: {text}");

@@ -163,7 +163,7 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
         std::fs::remove_file(links.join(name)).unwrap();
     }
     wait::until("both programs are back", || pinned() == whole);
-    world.wait_for_output(First, "kernel-restored: the dead man's gate was taken off eth0");
+    world.wait_for_output(First, "kernel-restored: the fencing program was removed from eth0");
     world
         .namespace(First)
         .write_sysctls(&[SysctlSetting { path: "net/ipv4/conf/eth0/arp_ignore", value: "0" }])

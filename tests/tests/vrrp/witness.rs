@@ -179,8 +179,8 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     // The members reach each other, but not the witness.
     split(&world, false);
     states(&world, "active", "standby");
-    assert_eq!(witness(&world, First).unwrap().held, 0);
-    assert_eq!(witness(&world, First).unwrap().lent, 2);
+    assert_eq!(witness(&world, First).unwrap().leases_held, 0);
+    assert_eq!(witness(&world, First).unwrap().votes_lent, 2);
     // The order is carried out as soon as the other member has given up.
     let said = world.verb(Second, &["takeover"]);
     assert!(said.code == 1 && said.stderr.contains("as soon as"), "{said:?}");

@@ -83,10 +83,14 @@ pub enum ApiError {
         expected: &'static str,
     },
     /// The response does not have the form of the route.
-    #[error(
-        "the answer to {path} cannot be read: {source}; do the daemon and this program have the same version?"
-    )]
-    Decode { path: String, source: serde_json::Error },
+    #[error("{}", describe_other_form(.place, .path, .daemon.as_deref(), .source))]
+    Decode {
+        place: String,
+        path: String,
+        /// The daemon's version, if the response tells it.
+        daemon: Option<String>,
+        source: serde_json::Error,
+    },
     /// The response is not text.
     #[error("the answer to {path} is not UTF-8")]
     NotText { path: String },
@@ -104,7 +108,43 @@ pub enum ApiError {
     Refused(Box<Problem>),
 }
 
+/// A response of another form than this program reads, with the version of the program to use.
+fn describe_other_form(
+    place: &str,
+    path: &str,
+    daemon: Option<&str>,
+    source: &serde_json::Error,
+) -> String {
+    let text = source.to_string();
+    let fact = text.split(" at line ").next().unwrap_or_default();
+    let own = env!("CARGO_PKG_VERSION");
+    let version = daemon.filter(|version| *version != own);
+    let remedy = match version {
+        Some(version) => {
+            format!("that daemon is steelyard {version}: use the program of that version")
+        }
+        None => "use the program of the daemon's version, which `GET /v1/status` tells".to_owned(),
+    };
+    format!(
+        "the answer of the daemon at {place} to {path} has another form than steelyard {own} reads ({fact}); {remedy}"
+    )
+}
+
 impl ApiError {
+    /// A response that is not what the route's type reads.
+    pub(super) fn other_form(
+        place: String,
+        path: String,
+        body: &[u8],
+        source: serde_json::Error,
+    ) -> ApiError {
+        let value: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+        let version = value.as_ref().and_then(|value| value["version"].as_str());
+        // A version is short; a longer text is not one.
+        let daemon = version.filter(|text| text.len() <= 64).map(str::to_owned);
+        ApiError::Decode { place, path, daemon, source }
+    }
+
     /// Whether the daemon itself refused, rather than failed to answer.
     pub fn is_refusal(&self) -> bool {
         matches!(self, ApiError::Refused(_))

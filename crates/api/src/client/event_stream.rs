@@ -39,8 +39,9 @@ pub(super) async fn follow(
         while let Some(end) = held.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = held.drain(..=end).collect();
             let Some(json) = line.strip_prefix(b"data: ") else { continue };
-            let event = serde_json::from_slice(json)
-                .map_err(|source| ApiError::Decode { path: path.clone(), source })?;
+            let event = serde_json::from_slice(json).map_err(|source| {
+                ApiError::other_form(way.to_string(), path.clone(), json, source)
+            })?;
             if !each(event) {
                 return Ok(());
             }

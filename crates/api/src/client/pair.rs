@@ -133,7 +133,12 @@ pub async fn apply(
         }
     };
     match ours.apply_new().await {
-        Ok(here) => Ok(PairApplied { here, peer, place: there.address(), own: made.local_paths }),
+        Ok(local) => Ok(PairApplied {
+            local,
+            peer,
+            peer_address: there.address(),
+            local_keys: made.local_paths,
+        }),
         Err(failed) => Err(theirs.roll_back(&peer, here.address(), failed).await),
     }
 }

@@ -1,6 +1,6 @@
 //! The record of orders: who changed what, when, by which way, from what to what.
 //!
-//! It tells what was ordered; what happened by itself is told by events.
+//! It has commands; what happened by itself is an event.
 
 use serde::{Deserialize, Serialize};
 

@@ -41,7 +41,8 @@ pub struct CapacityService {
     /// How it forwards.
     pub forward: String,
     /// What it carries now.
-    pub carries: CapacityDemand,
+    #[serde(alias = "carries")]
+    pub demand: CapacityDemand,
     /// Limits, the one that will be met first first.
     pub limits: Vec<CapacityLimit>,
 }
@@ -61,11 +62,14 @@ pub struct CapacityDemand {
     /// Bytes of an answer, head included.
     pub response_bytes: f64,
     /// Requests of a client's connection.
-    pub per_connection: f64,
+    #[serde(alias = "per-connection")]
+    pub requests_per_connection: f64,
     /// Requests of a connection to a server.
-    pub per_server_connection: f64,
+    #[serde(alias = "per-server-connection")]
+    pub requests_per_server_connection: f64,
     /// How long a client's connection lasts.
-    pub life_ms: f64,
+    #[serde(alias = "life-ms")]
+    pub connection_duration_ms: f64,
 }
 
 /// A limit.
@@ -81,7 +85,9 @@ pub struct CapacityLimit {
     /// How much of it is used now.
     pub used_percent: f64,
     /// The arithmetic.
-    pub because: String,
+    #[serde(alias = "because")]
+    pub reason: String,
     /// What raises it.
-    pub change: String,
+    #[serde(alias = "change")]
+    pub advice: String,
 }

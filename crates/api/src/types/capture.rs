@@ -12,15 +12,18 @@ pub struct Captures {
     pub captures: Vec<Capture>,
     /// Why nothing is captured; absent: it is, or no rule is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    #[serde(alias = "trouble")]
+    pub problem: Option<String>,
     /// Packets recorded in memory since the start.
-    pub packets_kept: u64,
+    #[serde(alias = "packets-kept")]
+    pub packets_recorded: u64,
     /// Of those, such as went for later ones.
     pub packets_evicted: u64,
     /// Packets that the kernel could not hand over in time.
     pub packets_dropped: u64,
     /// Captures written down since the start.
-    pub made: u64,
+    #[serde(alias = "made")]
+    pub written: u64,
     /// Captures that were called for and not made.
     pub failed: u64,
 }
@@ -32,9 +35,11 @@ pub struct CaptureRule {
     /// Its name.
     pub name: String,
     /// Packets are taken by it now.
-    pub taking: bool,
+    #[serde(alias = "taking")]
+    pub recording: bool,
     /// It waits so long still before it holds again; 0: it is ready.
-    pub waits_ms: u64,
+    #[serde(alias = "waits-ms")]
+    pub pause_remaining_ms: u64,
 }
 
 /// A capture on disk.
@@ -52,7 +57,8 @@ pub struct Capture {
     /// Bytes.
     pub bytes: u64,
     /// Why it was made, and of what.
-    pub about: String,
+    #[serde(alias = "about")]
+    pub reason: String,
 }
 
 /// Query of `POST /v1/captures/{name}`.

@@ -1,6 +1,6 @@
 //! A certificate that a service shows: what it proves, until when, and whether its file is active.
 //!
-//! Nothing of a key is told.
+//! Nothing of a key is in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,5 +21,6 @@ pub struct CertificateStatus {
     /// Since when it is active.
     pub since_unix_ms: u64,
     /// Why what the file holds now is not active; absent: it is.
-    pub trouble: Option<String>,
+    #[serde(alias = "trouble")]
+    pub problem: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Changes of the configuration: planned, applied, kept, and the end of the daemon.
+//! Changes of the configuration: planned, applied, stored, and the end of the daemon.
 //!
 //! The configuration itself travels as TOML text. What differs is worked out by `model::config::diff`, not here.
 
@@ -46,7 +46,7 @@ pub struct ObjectQuery {
 pub struct ConfigQuery {
     /// The text as it was written, comments and all, instead of every active value.
     pub written: bool,
-    /// That of a kept generation, as it was written; absent: the active one.
+    /// That of a stored generation, as it was written; absent: the active one.
     pub generation: Option<u64>,
 }
 
@@ -73,9 +73,11 @@ pub struct Drift {
     /// The file was written since it was read.
     pub edited: bool,
     /// The difference is stored beside the file: it survives a restart.
-    pub kept: bool,
+    #[serde(alias = "kept")]
+    pub saved: bool,
     /// Why the file cannot be compared.
-    pub trouble: Option<String>,
+    #[serde(alias = "trouble")]
+    pub problem: Option<String>,
 }
 
 /// Answer of `POST /v1/plan`: what `apply` would do. Nothing was done.
@@ -135,7 +137,7 @@ pub struct Changed {
 pub struct KeyChange {
     /// Its path in the object: `timeout.idle`.
     pub key: String,
-    /// Its active value, where it can be told.
+    /// Its active value, where that can be shown.
     pub from: Option<String>,
     /// Its value afterwards, if it can be shown.
     pub to: Option<String>,
@@ -175,7 +177,8 @@ pub struct Applied {
     pub changed: bool,
     /// Of a rollback: the generation whose text it has again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u64>,
+    #[serde(alias = "repeats")]
+    pub restored_generation: Option<u64>,
     /// Whether every worker acts on it already; if not, it will.
     pub confirmed: bool,
     /// What was touched, each a whole sentence.
@@ -189,7 +192,8 @@ pub struct Applied {
     pub saved: Option<String>,
     /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unkept: Vec<String>,
+    #[serde(alias = "unkept")]
+    pub unsaved: Vec<String>,
 }
 
 /// A change of both members of a pair, as the program prints it.
@@ -197,13 +201,16 @@ pub struct Applied {
 #[serde(rename_all = "kebab-case")]
 pub struct PairApplied {
     /// This member.
-    pub here: Applied,
+    #[serde(alias = "here")]
+    pub local: Applied,
     /// The other one.
     pub peer: Applied,
     /// Where that is.
-    pub place: String,
+    #[serde(alias = "place")]
+    pub peer_address: String,
     /// Places of the change that are this member's own, so that the other one has nothing of them.
-    pub own: Vec<String>,
+    #[serde(alias = "own")]
+    pub local_keys: Vec<String>,
 }
 
 /// Answer of `GET /v1/generations`, newest first.
@@ -221,7 +228,8 @@ pub struct Generation {
     /// Its number.
     pub generation: u64,
     /// When it was applied.
-    pub when_unix_ms: u64,
+    #[serde(alias = "when-unix-ms")]
+    pub at_unix_ms: u64,
     /// Who applied it: `uid 0`, `SIGHUP`, `start`.
     pub who: String,
     /// Where its text came from: a file, or `rollback to 4`.

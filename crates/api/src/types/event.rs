@@ -1,6 +1,6 @@
 //! What happened, for those who watch.
 //!
-//! Events repeat nothing that `status` would not also tell; who missed some reads `status`.
+//! `status` has the result of every event; a reader who missed some reads `status`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ pub struct Event {
     /// How grave.
     pub level: Level,
     /// Its kind, kebab-case: what scripts look for.
-    pub what: String,
+    #[serde(alias = "what")]
+    pub kind: String,
     /// A sentence for people.
     pub text: String,
     /// What it is about, for programs: `pool`, `server`, `state`.

@@ -16,8 +16,9 @@ pub struct ServersExplained {
     pub pool: String,
     /// Its policy.
     pub balance: String,
-    /// Whose turn it is in the pool, in a sentence.
-    pub turn: String,
+    /// How the pool selects among its servers now, in a sentence.
+    #[serde(alias = "turn")]
+    pub selection: String,
     /// When this was made.
     pub now_unix_ms: u64,
     /// The requested servers.
@@ -33,7 +34,8 @@ pub struct ServerExplained {
     /// `priority 1`, `backup`, `last resort`.
     pub rank: String,
     /// Whether new work may come to it now.
-    pub takes_work: bool,
+    #[serde(alias = "takes-work")]
+    pub available: bool,
     /// Its part of the weights of all that take work, percent.
     pub share_percent: f64,
     /// How its weight came about.
@@ -44,7 +46,8 @@ pub struct ServerExplained {
     /// What its last good probe took, milliseconds.
     pub probe_ms: Option<f64>,
     /// Its mean time to the first byte, milliseconds; only while the policy looks at it.
-    pub answer_ms: Option<f64>,
+    #[serde(alias = "answer-ms")]
+    pub first_byte_ms: Option<f64>,
     /// The load that it reports, 0–1.
     pub load: Option<f64>,
     /// By which way it reports it.
@@ -56,7 +59,8 @@ pub struct ServerExplained {
 #[serde(rename_all = "kebab-case")]
 pub struct EjectionExplained {
     /// What was counted and what it comes to; while it is out, at its ejection.
-    pub sum: OutlierEvaluation,
+    #[serde(alias = "sum")]
+    pub evaluation: OutlierEvaluation,
     /// The same in a sentence.
     pub text: String,
     /// Failures in a row that put it out.
@@ -66,11 +70,13 @@ pub struct EjectionExplained {
     /// The rate of cut answers that does, percent.
     pub cut_rate_percent: u8,
     /// Answers below which the rate of failures proves nothing.
-    pub volume: u32,
+    #[serde(alias = "volume")]
+    pub min_requests: u32,
     /// What the rates look back on, milliseconds.
     pub interval_ms: u64,
     /// Servers of the pool that may be out, percent.
-    pub share_percent: u8,
+    #[serde(alias = "share-percent")]
+    pub max_percent: u8,
     /// It is out until then.
     pub until_unix_ms: Option<u64>,
     /// When this was looked at last.
@@ -86,13 +92,16 @@ pub struct WeightExplained {
     /// The weight that an operator set, and who set it.
     pub operator: Option<OperatorWeight>,
     /// The numbers of the weight controller; absent if the pool has none, or before its first decision about this server.
-    pub judge: Option<JudgeExplained>,
+    #[serde(alias = "judge")]
+    pub controller: Option<ControllerExplained>,
     /// The weight of the weight controller; absent if the pool has none.
-    pub judged: Option<u16>,
+    #[serde(alias = "judged")]
+    pub controller_weight: Option<u16>,
     /// Percent of its share that slow start lets it have.
     pub slow_start_percent: u16,
     /// What workers use.
-    pub in_force: u16,
+    #[serde(alias = "in-force")]
+    pub active: u16,
 }
 
 /// A weight that an operator set.
@@ -107,12 +116,13 @@ pub struct OperatorWeight {
     pub at_unix_ms: u64,
 }
 
-/// The judge's arithmetic for one server.
+/// The weight controller's arithmetic for one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct JudgeExplained {
+pub struct ControllerExplained {
     /// What went in and what came out.
-    pub row: WeightCalculation,
+    #[serde(alias = "row")]
+    pub calculation: WeightCalculation,
     /// The say of exchanges in flight, exchanges begun, latency and load, percent.
     pub proportions: [u8; 4],
     /// The change of all weights of the pool, percent of their sum.

@@ -9,7 +9,8 @@ pub struct HeadroomReport {
     /// What is limited: `connections`, `file descriptors`, `flows`, `source ports`.
     pub resource: String,
     /// Whose it is: a service, a server, the process, a source and a destination.
-    pub of: String,
+    #[serde(alias = "of")]
+    pub subject: String,
     /// In use.
     pub used: u64,
     /// The most.

@@ -44,7 +44,7 @@ pub struct HeartbeatStatus {
     pub groups: Vec<PeerGroup>,
     /// What was counted, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Connections and sticky clients that both tell each other; absent where there are none to tell.
+    /// Connections and sticky clients that both replicate; absent where there is nothing to replicate.
     pub replication: Option<ReplicationStatus>,
     /// The witness: no member is active without the witness or the peer; absent if none is configured.
     #[serde(default)]
@@ -56,7 +56,8 @@ pub struct HeartbeatStatus {
 #[serde(rename_all = "kebab-case")]
 pub struct WitnessStatus {
     /// Its address.
-    pub at: String,
+    #[serde(alias = "at")]
+    pub address: String,
     /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
     pub state: String,
     /// Its last response, as text.
@@ -64,9 +65,11 @@ pub struct WitnessStatus {
     /// Since when it answers or not.
     pub since_unix_ms: u64,
     /// Leases of it that are ours now.
-    pub held: u64,
+    #[serde(alias = "held")]
+    pub leases_held: u64,
     /// Groups for which the other member has lent us its vote now.
-    pub lent: u64,
+    #[serde(alias = "lent")]
+    pub votes_lent: u64,
     /// Leases `given` and `refused`, and questions that were `unanswered`.
     pub counts: BTreeMap<String, u64>,
 }
@@ -78,14 +81,15 @@ pub struct PeerReport {
     /// The other member's name.
     pub peer: String,
     /// Beats `sent`, `not-sent` and `received`, of all paths, and `introductions` and `peer-processes`, since the start.
-    pub beats: BTreeMap<String, u64>,
+    #[serde(alias = "beats")]
+    pub heartbeats: BTreeMap<String, u64>,
     /// Refused packets of all paths, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Records of connections and sticky clients; absent where there are none to tell.
+    /// Records of connections and sticky clients; absent where there is nothing to replicate.
     pub replication: Option<ReplicationStatus>,
 }
 
-/// What both members tell each other of connections and sticky clients.
+/// The replication of connections and sticky clients between both members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReplicationStatus {
@@ -100,7 +104,8 @@ pub struct ReplicationStatus {
     /// Records that were not applied, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// Entries that could not be replicated, by reason.
-    pub untold: BTreeMap<String, u64>,
+    #[serde(alias = "untold")]
+    pub unsent: BTreeMap<String, u64>,
 }
 
 /// A way between both members.

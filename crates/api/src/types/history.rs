@@ -41,27 +41,31 @@ pub struct HistoryRow {
     /// `service/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
     /// Counts added up, levels at their highest.
-    pub numbers: BTreeMap<String, u64>,
+    #[serde(alias = "numbers")]
+    pub values: BTreeMap<String, u64>,
     /// Counts a second, over the time that is covered.
     pub rates: BTreeMap<String, f64>,
     /// What `line` shows: `requests a second`, `share of time up`.
-    pub line_of: String,
+    #[serde(alias = "line-of")]
+    pub points_unit: String,
     /// The time in equal parts: its value in each; absent where nothing is known.
-    pub line: Vec<Option<f64>>,
+    #[serde(alias = "line")]
+    pub points: Vec<Option<f64>>,
     /// Records with the most trouble, the worst first; none where there was no trouble.
-    pub worst: Vec<Worst>,
+    pub worst: Vec<WorstRecord>,
 }
 
 /// A record with much trouble.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Worst {
+pub struct WorstRecord {
     /// Its end.
     pub at_unix_ms: u64,
     /// Its length.
     pub span_ms: u64,
     /// What was bad: `failed`.
-    pub what: String,
+    #[serde(alias = "what")]
+    pub kind: String,
     /// How much.
     pub count: u64,
 }

@@ -51,7 +51,8 @@ pub struct LinkStatus {
     #[serde(default)]
     pub capacity: Option<u64>,
     /// How long its packets are held, so that longer links are as far, microseconds.
-    pub held_us: u64,
+    #[serde(alias = "held-us")]
+    pub added_delay_us: u64,
     /// Packets given to it.
     pub packets: u64,
     /// Bytes of their frames.

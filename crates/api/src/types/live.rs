@@ -13,7 +13,7 @@ use super::status::Status;
 /// Data of `state` and `change`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Scene {
+pub struct StateUpdate {
     /// Grows by one with each update; a `change` builds on the one before.
     pub sequence: u64,
     /// Until the next update, milliseconds; silence of several times this means that what is shown is old.
@@ -27,7 +27,7 @@ pub struct Scene {
 /// Data of `lost`: the reader was too slow, and what follows is a `state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Lost {
+pub struct LostUpdates {
     /// Updates that were not sent.
     pub updates: u64,
     /// Events that were not sent; `GET /v1/events` has the latest.

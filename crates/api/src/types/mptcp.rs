@@ -15,7 +15,8 @@ pub struct MptcpStatus {
     /// The first of them.
     pub connections: Vec<MptcpConnection>,
     /// Why no endpoint stands.
-    pub trouble: Option<String>,
+    #[serde(alias = "trouble")]
+    pub problem: Option<String>,
 }
 
 /// An endpoint.
@@ -33,7 +34,8 @@ pub struct EndpointStatus {
     /// Used only while nothing else is.
     pub backup: bool,
     /// This daemon set it.
-    pub ours: bool,
+    #[serde(alias = "ours")]
+    pub managed: bool,
 }
 
 /// A connection of Multipath TCP.

@@ -25,7 +25,8 @@ pub struct NameListener {
     pub address: SocketAddr,
     /// Why it is not had; absent: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<String>,
+    #[serde(alias = "trouble")]
+    pub problem: Option<String>,
 }
 
 /// A name.
@@ -45,14 +46,17 @@ pub struct NameStatus {
     /// How many there are.
     pub candidates: u64,
     /// None is up: the fallback counts.
-    pub fallen: bool,
+    #[serde(alias = "fallen")]
+    pub fallback: bool,
     /// Answers with addresses since the start.
-    pub answers: u64,
+    #[serde(alias = "answers")]
+    pub responses: u64,
     /// How often each candidate came first in one.
-    pub given: BTreeMap<String, u64>,
+    #[serde(alias = "given")]
+    pub first_choices: BTreeMap<String, u64>,
 }
 
-/// Queries over one transport. `received` = the sum of `fates` + `unaccounted`, which is what is being answered now.
+/// Queries over one transport. `received` = the sum of `outcomes` + `unaccounted`, which is what is being answered now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamesReport {
@@ -61,7 +65,8 @@ pub struct NamesReport {
     /// Since the start.
     pub received: u64,
     /// What they came to; only what happened.
-    pub fates: BTreeMap<String, u64>,
+    #[serde(alias = "fates")]
+    pub outcomes: BTreeMap<String, u64>,
     /// What is missing.
     pub unaccounted: u64,
 }
@@ -114,7 +119,8 @@ pub struct NameCandidate {
     /// Whether it may be given.
     pub up: bool,
     /// Why.
-    pub why: String,
+    #[serde(alias = "why")]
+    pub reason: String,
     /// Its part of the answers to this client, as the first address.
     pub share_percent: f64,
 }

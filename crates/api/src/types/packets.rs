@@ -11,7 +11,8 @@ use super::counter::Counter;
 #[serde(rename_all = "kebab-case")]
 pub struct PacketsStatus {
     /// Why nothing is forwarded at all; absent: it is.
-    pub broken: Option<String>,
+    #[serde(alias = "broken")]
+    pub problem: Option<String>,
     /// The configuration that the tables carry out.
     #[serde(default)]
     pub generation: u64,
@@ -21,7 +22,8 @@ pub struct PacketsStatus {
     pub memory_bytes: u64,
     /// What is watched of connections.
     #[serde(default)]
-    pub insight: PacketInsight,
+    #[serde(alias = "insight")]
+    pub flow_samples: FlowSampleStatus,
     /// Where packets are taken.
     pub interfaces: Vec<PacketInterface>,
     /// Next hops of servers.
@@ -31,13 +33,15 @@ pub struct PacketsStatus {
 /// What is watched of connections, for `explain slow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct PacketInsight {
+pub struct FlowSampleStatus {
     /// One connection in so many is watched; absent: none is.
-    pub sample: Option<u32>,
+    #[serde(alias = "sample")]
+    pub one_in: Option<u32>,
     /// Connections watched now.
     pub watched: usize,
     /// Connections that were begun to be watched, since the tables were made.
-    pub begun: u64,
+    #[serde(alias = "begun")]
+    pub started: u64,
     /// Drawn and not watched: the table was full.
     pub full: u64,
     /// Idle ones that gave way to others.
@@ -98,7 +102,7 @@ pub struct PacketsReport {
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PacketEnd {
+pub enum PacketDisposition {
     /// Sent on, to a server or to a client.
     Forwarded,
     /// Handed to this host.
@@ -118,7 +122,8 @@ pub struct PacketOutcome {
     pub name: String,
     /// What became of them.
     #[serde(default)]
-    pub end: PacketEnd,
+    #[serde(alias = "end")]
+    pub disposition: PacketDisposition,
     /// What the name means, in a sentence.
     #[serde(default)]
     pub meaning: String,

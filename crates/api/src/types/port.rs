@@ -16,7 +16,9 @@ pub struct PortReport {
     pub in_use: u32,
     /// Of those in TIME_WAIT, as counted at most a few seconds ago: their connections are closed, and no other may have them yet.
     #[serde(default)]
-    pub resting: u32,
+    #[serde(alias = "resting")]
+    pub time_wait: u32,
     /// Ports left.
-    pub left: u32,
+    #[serde(alias = "left")]
+    pub free: u32,
 }

@@ -22,13 +22,17 @@ pub struct RefusedRequests {
     /// The newest first.
     pub requests: Vec<RefusedRequest>,
     /// The most that are stored, over all services.
-    pub room: u32,
+    #[serde(alias = "room")]
+    pub max_requests: u32,
     /// Of those, how many of one client: an IPv4 address, or a /64 of IPv6.
-    pub share: u32,
+    #[serde(alias = "share")]
+    pub max_per_client: u32,
     /// Requests since the daemon's start that were displaced by newer ones.
-    pub pushed_out: u64,
+    #[serde(alias = "pushed-out")]
+    pub evicted: u64,
     /// Those that are not, because their client had its share.
-    pub beyond_share: u64,
+    #[serde(alias = "beyond-share")]
+    pub over_client_limit: u64,
 }
 
 /// One of them.

@@ -80,9 +80,10 @@ pub struct ServiceReport {
     /// What it remembers of clients; absent: nothing.
     #[serde(default)]
     pub affinity: Option<super::request::AffinityReport>,
-    /// What its users met; absent: nothing is promised to them.
+    /// Operations by outcome for its SLO; absent: it has no objective.
     #[serde(default)]
-    pub users: Option<super::users::UsersReport>,
+    #[serde(alias = "users")]
+    pub slo: Option<super::slo::SloReport>,
 }
 
 /// What is counted of a service, or of all together.
@@ -154,7 +155,7 @@ impl AddAssign for Connections {
     }
 }
 
-/// Requests. `requests` = `answered` + `answered-by-us` + `aborted` + `in-flight` + `unaccounted`; `upgraded` is part
+/// Requests. `requests` = `answered` + `local-replies` + `aborted` + `in-flight` + `unaccounted`; `upgraded` is part
 /// of them: a tunnel is under way until it ends, and then ends like any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -164,7 +165,8 @@ pub struct Requests {
     /// Ended with a server's whole answer, or `tcp` connections closed in order.
     pub answered: Counter,
     /// Ended with an answer of the balancer's own.
-    pub answered_by_us: Counter,
+    #[serde(alias = "answered-by-us")]
+    pub local_replies: Counter,
     /// Ended without a whole answer.
     pub aborted: Counter,
     /// Of the requests, those that became tunnels.
@@ -180,14 +182,14 @@ impl Requests {
     pub fn new(
         requests: Counter,
         answered: Counter,
-        answered_by_us: Counter,
+        local_replies: Counter,
         aborted: Counter,
         upgraded: Counter,
         in_flight: u64,
     ) -> Self {
-        let ends = [answered.total, answered_by_us.total, aborted.total, in_flight];
+        let ends = [answered.total, local_replies.total, aborted.total, in_flight];
         let unaccounted = remainder(requests.total, &ends);
-        Requests { requests, answered, answered_by_us, aborted, upgraded, in_flight, unaccounted }
+        Requests { requests, answered, local_replies, aborted, upgraded, in_flight, unaccounted }
     }
 }
 
@@ -195,7 +197,7 @@ impl AddAssign for Requests {
     fn add_assign(&mut self, other: Requests) {
         self.requests += other.requests;
         self.answered += other.answered;
-        self.answered_by_us += other.answered_by_us;
+        self.local_replies += other.local_replies;
         self.aborted += other.aborted;
         self.upgraded += other.upgraded;
         self.in_flight += other.in_flight;
@@ -365,7 +367,8 @@ pub struct Process {
     pub resident_bytes: u64,
     /// Of those, bytes buffered for slow receivers.
     #[serde(default)]
-    pub held_bytes: u64,
+    #[serde(alias = "held-bytes")]
+    pub buffered_bytes: u64,
     /// Bytes that wait in pipes of the kernel for receivers that do not take them.
     #[serde(default)]
     pub piped_bytes: u64,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Body of `POST /v1/explain/request`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct RequestAsked {
+pub struct RequestDescription {
     /// The method; empty: `GET`.
     pub method: String,
     /// `http://host:port/path?query`, `https://…`, or a path; for a `tcp` service `tcp://host:port`.
@@ -34,7 +34,8 @@ pub struct RequestExplained {
     /// The service.
     pub service: String,
     /// Why this one.
-    pub because: String,
+    #[serde(alias = "because")]
+    pub reason: String,
     /// The client that a trusted proxy names in a field, and why it is that one; absent: the peer of the connection.
     #[serde(default)]
     pub client: Option<String>,
@@ -44,48 +45,56 @@ pub struct RequestExplained {
     #[serde(default)]
     pub readings: Vec<String>,
     /// Rules that do not match, in their order, the first 100.
-    pub passed: Vec<RulePassed>,
+    #[serde(alias = "passed")]
+    pub unmatched_rules: Vec<RuleMismatch>,
     /// Further ones.
-    pub passed_unlisted: u64,
+    #[serde(alias = "passed-unlisted")]
+    pub unmatched_unlisted: u64,
     /// Names of the edits that are made, in order. Those of answers are made only where the answer meets their condition.
     #[serde(default)]
     pub edits: Vec<String>,
     /// The rule that takes it; absent: none, so the service's pool.
-    pub rule: Option<RuleTaken>,
+    pub rule: Option<MatchingRule>,
     /// What becomes of it where no pool takes it: an answer of the balancer's own, in a sentence.
-    pub ends: Option<String>,
+    #[serde(alias = "ends")]
+    pub local_reply: Option<String>,
     /// Pools that may take it, with the percentage that each gets.
     pub pools: Vec<PoolShare>,
     /// The server of this client's sticky session, in a sentence; absent: none.
-    pub kept: Option<String>,
+    #[serde(alias = "kept")]
+    pub sticky_server: Option<String>,
     /// The pool's servers.
-    pub servers: Vec<Candidate>,
+    pub servers: Vec<ServerCandidate>,
 }
 
 /// A rule that does not take it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct RulePassed {
+pub struct RuleMismatch {
     /// Its place, from 1.
-    pub place: u64,
+    #[serde(alias = "place")]
+    pub position: u64,
     /// Its name.
     pub name: String,
     /// What does not hold.
-    pub because: String,
+    #[serde(alias = "because")]
+    pub reason: String,
 }
 
 /// A rule that takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct RuleTaken {
+pub struct MatchingRule {
     /// Its place, from 1.
-    pub place: u64,
+    #[serde(alias = "place")]
+    pub position: u64,
     /// Its name.
     pub name: String,
     /// Its conditions as text.
     pub when: String,
     /// Its action as text.
-    pub does: String,
+    #[serde(alias = "does")]
+    pub action: String,
     /// The target that the server gets; absent: as it came.
     pub target: Option<String>,
     /// Where a copy goes.
@@ -107,7 +116,7 @@ pub struct PoolShare {
 /// A server that may get it, or why not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Candidate {
+pub struct ServerCandidate {
     /// Its pool.
     pub pool: String,
     /// Its name.
@@ -117,9 +126,11 @@ pub struct Candidate {
     /// Its state.
     pub state: ServerState,
     /// Whether it may be chosen now.
-    pub may: bool,
+    #[serde(alias = "may")]
+    pub available: bool,
     /// Why, or why not.
-    pub because: String,
+    #[serde(alias = "because")]
+    pub reason: String,
 }
 
 /// What a rule has counted.
@@ -127,13 +138,15 @@ pub struct Candidate {
 #[serde(rename_all = "kebab-case")]
 pub struct RuleReport {
     /// Its place, from 1.
-    pub place: u64,
+    #[serde(alias = "place")]
+    pub position: u64,
     /// Its name.
     pub name: String,
     /// Its conditions as text.
     pub when: String,
     /// Its action as text.
-    pub does: String,
+    #[serde(alias = "does")]
+    pub action: String,
     /// Requests or connections that it took.
     pub hits: u64,
     /// When it last did; absent: never.
@@ -141,9 +154,11 @@ pub struct RuleReport {
     /// Of what it took, under way now.
     pub in_flight: u32,
     /// Of what it took, refused because of its rate limit.
-    pub limited: u64,
+    #[serde(alias = "limited")]
+    pub rate_limited: u64,
     /// Matches that were skipped because no server of its pool was available.
-    pub passed_over: u64,
+    #[serde(alias = "passed-over")]
+    pub skipped: u64,
     /// Copies sent.
     pub mirrored: u64,
     /// Copies not sent.
@@ -151,9 +166,11 @@ pub struct RuleReport {
     /// Bytes of answers to what it took.
     pub bytes: u64,
     /// Clients that its rate limit remembers.
-    pub limit_held: u64,
+    #[serde(alias = "limit-held")]
+    pub rate_limit_entries: u64,
     /// Clients that its rate limit had to forget too early.
-    pub limit_evicted: u64,
+    #[serde(alias = "limit-evicted")]
+    pub rate_limit_evictions: u64,
 }
 
 /// What a service remembers of clients.
@@ -161,13 +178,17 @@ pub struct RuleReport {
 #[serde(rename_all = "kebab-case")]
 pub struct AffinityReport {
     /// Clients that are remembered.
-    pub held: u64,
+    #[serde(alias = "held")]
+    pub entries: u64,
     /// At most so many.
-    pub most: u64,
+    #[serde(alias = "most")]
+    pub max_entries: u64,
     /// Lookups that found the client's server.
-    pub found: u64,
+    #[serde(alias = "found")]
+    pub hits: u64,
     /// How often one was put to a server.
-    pub put: u64,
+    #[serde(alias = "put")]
+    pub assignments: u64,
     /// How often one had to be forgotten before its time.
     pub evicted: u64,
 }

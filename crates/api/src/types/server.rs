@@ -87,7 +87,8 @@ pub struct ServerChanged {
     pub saved: Option<String>,
     /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unkept: Vec<String>,
+    #[serde(alias = "unkept")]
+    pub unsaved: Vec<String>,
 }
 
 /// What became of a selected server.

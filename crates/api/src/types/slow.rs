@@ -53,7 +53,8 @@ pub struct SlowService {
     /// The service.
     pub name: String,
     /// An exchange that takes so long or longer counts as slow now and is measured, milliseconds.
-    pub bound_ms: f64,
+    #[serde(alias = "bound-ms")]
+    pub threshold_ms: f64,
     /// Exchanges that match the query: counted, or estimated if the query selects clients or servers.
     pub exchanges: f64,
     /// How many of them were measured.
@@ -67,7 +68,8 @@ pub struct SlowService {
     /// Measured exchanges that stand for those.
     pub measured: usize,
     /// Each of the slowest took at least this long, milliseconds.
-    pub quickest_ms: f64,
+    #[serde(alias = "quickest-ms")]
+    pub min_ms: f64,
     /// All of their time, seconds.
     pub seconds: f64,
     /// Whose time it was; every owner, their seconds sum to `seconds`.
@@ -222,13 +224,15 @@ pub struct SlowPackets {
     /// Both directions of its connections come through here.
     pub both_directions: bool,
     /// What cannot be seen of its connections from here.
-    pub unseen: Vec<String>,
+    #[serde(alias = "unseen")]
+    pub limitations: Vec<String>,
     /// One connection in so many is watched; absent: none is.
     pub sample: Option<u32>,
     /// Watched connections that had packets in that time.
     pub watched: usize,
     /// Those of them that began in it.
-    pub begun: usize,
+    #[serde(alias = "begun")]
+    pub started: usize,
     /// Those whose first packets were not seen.
     pub late: usize,
     /// Those of whose windows no more than 'closed' can be read: their scale was not seen.
@@ -269,7 +273,8 @@ pub struct Handshakes {
     /// From the answer to its acknowledgement: the way to the client and back.
     pub client_part: Option<HandshakeTimes>,
     /// From the SYN to the client's acknowledgement.
-    pub whole: Option<HandshakeTimes>,
+    #[serde(alias = "whole")]
+    pub total: Option<HandshakeTimes>,
     /// Not done because the SYN was not answered.
     pub unanswered: usize,
     /// Not done because the answer was not acknowledged.
@@ -291,7 +296,8 @@ pub struct HandshakeTimes {
     /// Nineteen of twenty took no longer.
     pub p95_ms: f64,
     /// The longest.
-    pub longest_ms: f64,
+    #[serde(alias = "longest-ms")]
+    pub max_ms: f64,
 }
 
 /// What one side sent and announced.

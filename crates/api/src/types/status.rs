@@ -18,8 +18,8 @@ use super::link::BundleStatus;
 use super::mptcp::MptcpStatus;
 use super::names::NamesStatus;
 use super::packets::PacketsStatus;
+use super::slo::ObjectiveStatus;
 use super::uplink::UplinksStatus;
-use super::users::UsersPromise;
 use super::vrrp::MemberStatus;
 
 /// Answer of `GET /v1/status`.
@@ -61,7 +61,7 @@ pub struct Status {
     /// Addresses that this machine shares with others, by group.
     #[serde(default)]
     pub vrrp: Vec<MemberStatus>,
-    /// What this machine and another one that shares them tell each other.
+    /// The heartbeats between this machine and others that share them.
     #[serde(default)]
     pub heartbeats: Vec<HeartbeatStatus>,
     /// Bundles of links, by name.
@@ -114,9 +114,10 @@ pub struct ServiceStatus {
     /// The certificates that it shows; none without TLS.
     #[serde(default)]
     pub certificates: Vec<CertificateStatus>,
-    /// What its users are promised, and what is left of it; none without an objective.
+    /// Its objectives, with the error budget that is left; none without an objective.
     #[serde(default)]
-    pub promises: Vec<UsersPromise>,
+    #[serde(alias = "promises")]
+    pub objectives: Vec<ObjectiveStatus>,
 }
 
 /// What a service can do for its clients.
@@ -166,7 +167,8 @@ pub struct PoolStatus {
     pub shedding_since_unix_ms: Option<u64>,
     /// Its circuit breakers that have a limit.
     #[serde(default)]
-    pub breakers: Vec<BreakerStatus>,
+    #[serde(alias = "breakers")]
+    pub circuit_breakers: Vec<BreakerStatus>,
 }
 
 /// A circuit breaker.
@@ -174,7 +176,8 @@ pub struct PoolStatus {
 #[serde(rename_all = "kebab-case")]
 pub struct BreakerStatus {
     /// What it bounds.
-    pub bound: BreakerResource,
+    #[serde(alias = "bound")]
+    pub resource: BreakerResource,
     /// It refuses: the last refusal was less than a second ago.
     pub open: bool,
     /// Since when; where it never opened since the daemon started.
@@ -214,7 +217,8 @@ pub struct ServerStatus {
     /// Open connections, including idle ones.
     pub connections: u32,
     /// The most connections it may have; absent: no cap.
-    pub cap: Option<u32>,
+    #[serde(alias = "cap")]
+    pub max_connections: Option<u32>,
     /// Errors of attempts at it.
     #[serde(default)]
     pub errors: ErrorCounts,
@@ -223,7 +227,8 @@ pub struct ServerStatus {
     pub assumed: bool,
     /// While it drains: clients with a sticky session that may still come; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keeps: Option<Keeps>,
+    #[serde(alias = "keeps")]
+    pub sticky_clients: Option<StickyClients>,
     /// Its maintenance, which has begun or is to come; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<PlannedMaintenance>,
@@ -246,7 +251,7 @@ pub struct PlannedMaintenance {
 /// Clients that a draining server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Keeps {
+pub struct StickyClients {
     /// Until when they may come.
     pub until_unix_ms: u64,
     /// How many are remembered to be its own, all services together; absent: they were not counted yet.
@@ -267,23 +272,28 @@ pub struct Evidence {
     pub at_unix_ms: u64,
     /// The same part by part; absent: there was no check, by a command or an assumption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    #[serde(alias = "seen")]
+    pub check: Option<CheckEvidence>,
 }
 
 /// What was seen of a server, by whom and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Seen {
+pub struct CheckEvidence {
     /// The probe: `http GET /healthz at 10.0.0.11:8080`; absent: clients' connections.
     pub probe: Option<String>,
     /// What it saw: `http GET /healthz 200`.
-    pub saw: String,
+    #[serde(alias = "saw")]
+    pub result: String,
     /// Duration in microseconds; absent: not measured.
-    pub took_us: Option<u64>,
+    #[serde(alias = "took-us")]
+    pub duration_us: Option<u64>,
     /// It speaks for the server.
-    pub good: bool,
+    #[serde(alias = "good")]
+    pub passed: bool,
     /// So many of the same kind, good or bad, came in a row.
-    pub in_a_row: u32,
+    #[serde(alias = "in-a-row")]
+    pub consecutive: u32,
 }
 
 /// Where evidence comes from.
@@ -309,7 +319,8 @@ pub enum Source {
 #[serde(rename_all = "kebab-case")]
 pub struct Draining {
     /// What: `service shop on 203.0.113.10:80`, `server web/a`, `the process`.
-    pub what: String,
+    #[serde(alias = "what")]
+    pub subject: String,
     /// Why: `removed by generation 7`.
     pub reason: String,
     /// Since when.

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub struct UplinksStatus {
     /// The priority of the first of our routing rules; they have the origin 115.
-    pub rule: u32,
+    #[serde(alias = "rule")]
+    pub rule_priority: u32,
     /// One for each family of each uplink, by name.
     pub uplinks: Vec<UplinkStatus>,
     /// What does not stand of rules, routes and programs, in sentences.
-    pub troubles: Vec<String>,
+    #[serde(alias = "troubles")]
+    pub problems: Vec<String>,
 }
 
 /// An uplink in one family.
@@ -49,7 +51,8 @@ pub struct UplinkStatus {
     /// The mark of its packets.
     pub mark: u32,
     /// Connections that this machine began by it, of both families.
-    pub own: u64,
+    #[serde(alias = "own")]
+    pub originated: u64,
     /// Connections that were forwarded by it, of both families.
     pub forwarded: u64,
     /// Of those, connections that came from an uplink that was down.

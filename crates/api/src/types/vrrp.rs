@@ -26,9 +26,11 @@ pub struct MemberStatus {
     /// The priority that it has now; an order may have raised it.
     pub priority: u8,
     /// Who else was heard to be active last.
-    pub heard: Option<IpAddr>,
+    #[serde(alias = "heard")]
+    pub active_peer: Option<IpAddr>,
     /// And with which priority.
-    pub heard_priority: Option<u8>,
+    #[serde(alias = "heard-priority")]
+    pub active_peer_priority: Option<u8>,
     /// The last changes, oldest first.
     pub changes: Vec<MemberChange>,
     /// What was counted, by name.
@@ -102,7 +104,7 @@ pub struct TakeoverQuery {
 /// What changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Taken {
+pub struct TakeoverResult {
     /// Groups that changed; of all groups those that needed nothing are left out.
     pub groups: Vec<String>,
 }

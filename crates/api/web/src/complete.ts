@@ -1,6 +1,6 @@
 // What may be written at a place of a configuration's text: keys of the table around it, words of a key, headers.
 // It knows no key itself: the daemon says which there are.
-import type { KeyTable } from "./contract";
+import type { ReferenceTable } from "./contract";
 import { editor as labels } from "./strings";
 
 export interface Choice { word: string; note: string }
@@ -9,7 +9,7 @@ export interface Offer { from: number; choices: Choice[] }
 /** Choices that are offered at once. */
 const MOST = 60;
 
-export function offer(text: string, caret: number, tables: KeyTable[]): Offer {
+export function offer(text: string, caret: number, tables: ReferenceTable[]): Offer {
   const before = text.slice(0, caret);
   const line = before.slice(before.lastIndexOf("\n") + 1);
   if (/^\s*#/.test(line)) return { from: caret, choices: [] };
@@ -31,7 +31,7 @@ export function offer(text: string, caret: number, tables: KeyTable[]): Offer {
   return { from, choices: matching(words.map((word) => ({ word, note: key.doc })), typed) };
 }
 
-function headers(typed: string, caret: number, tables: KeyTable[]): Offer {
+function headers(typed: string, caret: number, tables: ReferenceTable[]): Offer {
   const all = tables.map((table) => ({ word: table.list ? `[[${table.path}]]` : `[${table.path}]`, note: "" }));
   return { from: caret - typed.length, choices: matching(all, typed) };
 }

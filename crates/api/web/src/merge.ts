@@ -1,9 +1,9 @@
 // Puts a change into what is known: objects of a list are replaced by name, everything else is taken as it comes.
-import type { Scene } from "./contract";
+import type { StateUpdate } from "./contract";
 
 type Named = { name: string };
 
-export function merged(known: Scene, change: Scene): Scene {
+export function merged(known: StateUpdate, change: StateUpdate): StateUpdate {
   return {
     ...change,
     status: {

@@ -1,6 +1,6 @@
 // What the page knows: the latest scene, events, who asks, and the last minutes of rates. Views read it and redraw.
 import { useEffect, useState } from "preact/hooks";
-import type { Event, Me, Scene, ServiceReport, Report } from "./contract";
+import type { Event, Me, StateUpdate, ServiceReport, Report } from "./contract";
 
 /** Points of each line that are kept: a quarter of an hour at one a second. */
 const POINTS = 900;
@@ -26,7 +26,7 @@ export interface Lines {
 }
 
 export interface Known {
-  scene: Scene | null;
+  scene: StateUpdate | null;
   /** When the latest update came, by the browser's clock. */
   heard: number;
   link: Link;
@@ -73,7 +73,7 @@ export function useKnown(): Known {
 }
 
 /** Takes a new scene, and its rates into the lines. */
-export function take(scene: Scene): void {
+export function take(scene: StateUpdate): void {
   known.scene = scene;
   known.heard = Date.now();
   known.link = { is: "live" };

@@ -1,6 +1,6 @@
 // Holds the stream open: reads it, notices silence, comes again by itself. What is in it goes to the store.
 import { Explained, Refused, explanation, look, send } from "./api";
-import type { Event, Events, Lost, Me, Scene } from "./contract";
+import type { Event, Events, LostUpdates, Me, StateUpdate } from "./contract";
 import { merged } from "./merge";
 import { addEvents, known, take, tell } from "./store";
 import { failures } from "./strings";
@@ -98,8 +98,8 @@ function frame(text: string): void {
     if (line.startsWith("event: ")) kind = line.slice(7);
     else if (line.startsWith("data: ")) data += line.slice(6);
   }
-  if (kind === "state") take(JSON.parse(data) as Scene);
-  else if (kind === "change" && known.scene) take(merged(known.scene, JSON.parse(data) as Scene));
+  if (kind === "state") take(JSON.parse(data) as StateUpdate);
+  else if (kind === "change" && known.scene) take(merged(known.scene, JSON.parse(data) as StateUpdate));
   else if (kind === "event") addEvents([JSON.parse(data) as Event]);
-  else if (kind === "lost") known.lost += (JSON.parse(data) as Lost).updates;
+  else if (kind === "lost") known.lost += (JSON.parse(data) as LostUpdates).updates;
 }

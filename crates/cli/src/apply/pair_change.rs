@@ -25,18 +25,18 @@ pub fn print_pair_applied(
         print_json(&done)?;
         return Ok(CommandOutcome::Done);
     }
-    print_findings(&done.here.warnings, 0);
+    print_findings(&done.local.warnings, 0);
     print_findings(&done.peer.warnings, 0);
     let mut out = format!(
         "here: {}{}: {}",
-        render_applied(&done.here),
-        done.place,
+        render_applied(&done.local),
+        done.peer_address,
         render_applied(&done.peer)
     );
-    if !done.own.is_empty() {
+    if !done.local_keys.is_empty() {
         out.push_str(&format!(
             "this member's own, and only here: {}\n",
-            plain(&done.own.join(", "))
+            plain(&done.local_keys.join(", "))
         ));
     }
     screen::print(&out)?;

@@ -10,7 +10,7 @@ pub fn render_applied(applied: &Applied) -> String {
     if !applied.changed {
         return format!("nothing differs: generation {generation} stays active\n");
     }
-    let repeats = applied.repeats.map(|older| format!(": what generation {older} was"));
+    let repeats = applied.restored_generation.map(|older| format!(": what generation {older} was"));
     let mut out = format!("generation {generation} is active{}\n", repeats.unwrap_or_default());
     for effect in &applied.effects {
         out.push_str(&format!("  {}\n", plain(effect)));
@@ -40,7 +40,7 @@ mod tests {
         applied.effects = vec!["service shop stops listening on 127.0.0.1:80".into()];
         let text = "generation 7 is active\n  service shop stops listening on 127.0.0.1:80\n";
         assert_eq!(render_applied(&applied), text);
-        applied.repeats = Some(5);
+        applied.restored_generation = Some(5);
         let head = "generation 7 is active: what generation 5 was\n";
         assert!(render_applied(&applied).starts_with(head));
         applied.confirmed = false;

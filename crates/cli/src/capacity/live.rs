@@ -65,7 +65,7 @@ fn render(capacity: &Capacity, width: usize, paint: Paint) -> String {
 }
 
 fn render_service(service: &CapacityService, width: usize, paint: Paint) -> String {
-    let now = &service.carries;
+    let now = &service.demand;
     let name = paint.text(Colour::Strong, &service.name);
     let mut out = format!(
         "{name} ({}): {} requests/s, {} connections/s now; ",
@@ -77,7 +77,7 @@ fn render_service(service: &CapacityService, width: usize, paint: Paint) -> Stri
         format!(
             "measured: requests of {:.0} B, responses of {:.0} B, {:.1} requests per connection, {:.1} per connection to a \
              server\n",
-            now.request_bytes, now.response_bytes, now.per_connection, now.per_server_connection
+            now.request_bytes, now.response_bytes, now.requests_per_connection, now.requests_per_server_connection
         )
     } else {
         "no traffic yet: the forecast uses typical values\n".to_owned()
@@ -101,12 +101,12 @@ fn render_service(service: &CapacityService, width: usize, paint: Paint) -> Stri
             used,
             rate(limit.requests_per_second).into(),
             rate(limit.connections_per_second).into(),
-            limit.because.clone().into(),
+            limit.reason.clone().into(),
         ]);
     }
     out.push_str(&table.render(width, paint));
     if let Some(first) = service.limits.first() {
-        out.push_str(&format!("first: {}; to raise it: {}\n", first.kind, first.change));
+        out.push_str(&format!("first: {}; to raise it: {}\n", first.kind, first.advice));
     }
     out
 }
@@ -130,23 +130,23 @@ mod tests {
             services: vec![CapacityService {
                 name: "shop".into(),
                 forward: "http".into(),
-                carries: CapacityDemand {
+                demand: CapacityDemand {
                     measured,
                     requests_per_second: 900.0,
                     connections_per_second: 9.0,
                     request_bytes: 300.0,
                     response_bytes: 2_000.0,
-                    per_connection: 100.0,
-                    per_server_connection: 50.0,
-                    life_ms: 2_000.0,
+                    requests_per_connection: 100.0,
+                    requests_per_server_connection: 50.0,
+                    connection_duration_ms: 2_000.0,
                 },
                 limits: vec![CapacityLimit {
                     kind: "ports".into(),
                     requests_per_second: 1_000.0,
                     connections_per_second: 10.0,
                     used_percent: 90.0,
-                    because: "few".into(),
-                    change: "add addresses".into(),
+                    reason: "few".into(),
+                    advice: "add addresses".into(),
                 }],
             }],
         }

@@ -220,7 +220,7 @@ fn link(status: LinkStatus) -> LinkFacts {
         master: master_of(&status.interface),
         interface: status.interface,
         loss: status.loss,
-        hold_time: Duration::from_micros(status.held_us),
+        hold_time: Duration::from_micros(status.added_delay_us),
         reverse_path_filter: own.map(|own| own.max(all)),
         rate: None,
         capacity: status.capacity,

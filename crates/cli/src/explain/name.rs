@@ -76,9 +76,9 @@ fn render_explanation(explained: &NameExplained, width: usize, paint: Paint) -> 
         right("SHARE"),
         left("STATE"),
     ]);
-    for NameCandidate { name, addresses, weight, up, why, share_percent } in candidates {
+    for NameCandidate { name, addresses, weight, up, reason, share_percent } in candidates {
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let state = if *up { why.clone() } else { format!("not given: {why}") };
+        let state = if *up { reason.clone() } else { format!("not given: {reason}") };
         table.row(vec![
             name.as_str().into(),
             addresses.join("\n").into(),
@@ -114,7 +114,7 @@ mod tests {
                 addresses: vec!["10.0.0.2".parse().unwrap()],
                 weight: 3,
                 up: false,
-                why: "down".into(),
+                reason: "down".into(),
                 share_percent: 0.0,
             }],
         };

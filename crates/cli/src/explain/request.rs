@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use api::types::{RequestAsked, RequestExplained};
+use api::types::{RequestDescription, RequestExplained};
 
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
@@ -50,7 +50,7 @@ pub fn run(args: &ExplainRequestArgs) -> ExitCode {
 }
 
 async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError> {
-    let query = RequestAsked {
+    let query = RequestDescription {
         method: args.method.clone(),
         url: args.url.clone(),
         headers: args.headers.clone(),
@@ -68,7 +68,7 @@ async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError>
 }
 
 fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) -> String {
-    let mut out = format!("service  {}: {}\n", explained.service, plain(&explained.because));
+    let mut out = format!("service  {}: {}\n", explained.service, plain(&explained.reason));
     if let Some(client) = &explained.client {
         out.push_str(&format!("client   {}\n", plain(client)));
     }
@@ -85,9 +85,9 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
         Some(rule) => {
             out.push_str(&format!(
                 "rule     {} {}: {}\n",
-                rule.place,
+                rule.position,
                 rule.name,
-                plain(&rule.does)
+                plain(&rule.action)
             ));
             out.push_str(&format!("when     {}\n", plain(&rule.when)));
             if let Some(target) = &rule.target {
@@ -99,7 +99,7 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
         }
         None => out.push_str("rule     none: the service's pool\n"),
     }
-    if let Some(ends) = &explained.ends {
+    if let Some(ends) = &explained.local_reply {
         out.push_str(&format!("ends     {}\n", plain(ends)));
     }
     for pool in &explained.pools {
@@ -108,7 +108,7 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
             pool.name, pool.percent, pool.balance
         ));
     }
-    if let Some(sticky) = &explained.kept {
+    if let Some(sticky) = &explained.sticky_server {
         out.push_str(&format!("kept     {}\n", plain(sticky)));
     }
     for table in render_tables(explained) {
@@ -124,15 +124,15 @@ fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) 
 /// The rules that do not take it, and the servers that may.
 fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
     let mut passed = TextTable::new(&[left("NOT RULE"), left("BECAUSE")]);
-    for rule in &explained.passed {
+    for rule in &explained.unmatched_rules {
         passed.row(vec![
-            format!("{} {}", rule.place, rule.name).into(),
-            rule.because.as_str().into(),
+            format!("{} {}", rule.position, rule.name).into(),
+            rule.reason.as_str().into(),
         ]);
     }
-    if explained.passed_unlisted > 0 {
+    if explained.unmatched_unlisted > 0 {
         passed.row(vec![
-            format!("and {} more", explained.passed_unlisted).into(),
+            format!("and {} more", explained.unmatched_unlisted).into(),
             String::new().into(),
         ]);
     }
@@ -143,8 +143,8 @@ fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
         servers.row(vec![
             format!("{}/{}", one.pool, one.name).into(),
             address.into(),
-            if one.may { "yes" } else { "no" }.into(),
-            one.because.as_str().into(),
+            if one.available { "yes" } else { "no" }.into(),
+            one.reason.as_str().into(),
         ]);
     }
     [passed, servers]
@@ -152,7 +152,7 @@ fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
 
 #[cfg(test)]
 mod tests {
-    use api::types::{PoolShare, RulePassed, RuleTaken};
+    use api::types::{MatchingRule, PoolShare, RuleMismatch};
 
     use super::*;
 
@@ -161,28 +161,28 @@ mod tests {
         let explained = RequestExplained {
             generation: 3,
             service: "shop".into(),
-            because: "it listens on port 80".into(),
+            reason: "it listens on port 80".into(),
             client: Some("203.0.113.9 by x-forwarded-for: its address".into()),
             path: "/api/x".into(),
             readings: vec!["/api/x".into(), "/api;v/x".into()],
-            passed: vec![RulePassed {
-                place: 1,
+            unmatched_rules: vec![RuleMismatch {
+                position: 1,
                 name: "old".into(),
-                because: "path /old does not hold".into(),
+                reason: "path /old does not hold".into(),
             }],
-            passed_unlisted: 7,
+            unmatched_unlisted: 7,
             edits: vec!["mobile".into(), "edit-2".into()],
-            rule: Some(RuleTaken {
-                place: 9,
+            rule: Some(MatchingRule {
+                position: 9,
                 name: "api".into(),
                 when: "path /api/*".into(),
-                does: "pool api".into(),
+                action: "pool api".into(),
                 target: Some("/x".into()),
                 mirror: None,
             }),
-            ends: None,
+            local_reply: None,
             pools: vec![PoolShare { name: "api".into(), percent: 100.0, balance: "random".into() }],
-            kept: None,
+            sticky_server: None,
             servers: Vec::new(),
         };
         let text = render_explanation(&explained, 100, Paint::fixed(false));

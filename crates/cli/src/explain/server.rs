@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use api::types::{
-    EjectionExplained, JudgeExplained, Seen, ServerExplained, ServersExplained, Source,
-    WeightExplained,
+    CheckEvidence, ControllerExplained, EjectionExplained, ServerExplained, ServersExplained,
+    Source, WeightExplained,
 };
 
 use crate::common_args::{DaemonArgs, block_on};
@@ -70,20 +70,20 @@ fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> Stri
         right("LOAD"),
     ]);
     for server in &explained.servers {
-        let row = server.weight.judge.as_ref().map(|judge| &judge.row);
+        let row = server.weight.controller.as_ref().map(|judge| &judge.calculation);
         let text = |number: Option<f64>, unit: &str, digits: usize| {
             number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}{unit}"))
         };
-        let active = row.map_or(f64::from(server.server.in_flight), |row| row.reading.active);
+        let active = row.map_or(f64::from(server.server.in_flight), |row| row.input.active);
         table.row(vec![
             format!("{}/{}", explained.pool, server.server.name).into(),
             server.server.state.name().into(),
             server.rank.as_str().into(),
-            server.weight.in_force.to_string().into(),
-            row.map_or_else(|| "-".to_owned(), |row| row.wanted.to_string()).into(),
+            server.weight.active.to_string().into(),
+            row.map_or_else(|| "-".to_owned(), |row| row.rounded.to_string()).into(),
             format!("{:.1}%", server.share_percent).into(),
             format!("{active:.1}").into(),
-            text(row.map(|row| row.reading.new), "", 0).into(),
+            text(row.map(|row| row.input.new), "", 0).into(),
             text(server.probe_ms, " ms", 1).into(),
             text(server.load.map(|load| load * 100.0), "%", 0).into(),
         ]);
@@ -92,7 +92,7 @@ fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> Stri
         "{}: {}; {}\n{}",
         explained.pool,
         explained.balance,
-        explained.turn,
+        explained.selection,
         table.render(width, paint)
     )
 }
@@ -116,15 +116,15 @@ fn render_server(explained: &ServersExplained, entry: &ServerExplained) -> Strin
             age(server.reason.at_unix_ms)
         ),
     ];
-    lines.extend(server.reason.seen.as_ref().map(describe_probe));
-    lines.push(format!("  choice   {}; {}", entry.rank, explained.turn));
-    lines.push(if entry.takes_work {
+    lines.extend(server.reason.check.as_ref().map(describe_probe));
+    lines.push(format!("  choice   {}; {}", entry.rank, explained.selection));
+    lines.push(if entry.available {
         format!("  share    {:.1} % by weight", entry.share_percent)
     } else {
         "  share    none now: not available".to_owned()
     });
     let mut policy = format!("  policy   {}", explained.balance);
-    if let Some(answer) = entry.answer_ms {
+    if let Some(answer) = entry.first_byte_ms {
         policy.push_str(&format!(", responds in {answer:.1} ms on average"));
     }
     if let (Some(load), Some(source)) = (entry.load, &entry.load_source) {
@@ -135,7 +135,10 @@ fn render_server(explained: &ServersExplained, entry: &ServerExplained) -> Strin
         "  load     {} in flight, {} connections open{}",
         count(u64::from(server.in_flight)),
         count(u64::from(server.connections)),
-        server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
+        server
+            .max_connections
+            .map(|cap| format!(", of at most {}", count(u64::from(cap))))
+            .unwrap_or_default()
     ));
     lines.extend(describe_weight(&entry.weight, age));
     lines.extend(
@@ -146,15 +149,15 @@ fn render_server(explained: &ServersExplained, entry: &ServerExplained) -> Strin
 }
 
 /// The probe, its result, its duration, and how often it had that result.
-fn describe_probe(seen: &Seen) -> String {
+fn describe_probe(seen: &CheckEvidence) -> String {
     let whose = seen.probe.as_deref().unwrap_or("clients' connections");
-    let took = seen.took_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();
-    let kind = if seen.good { "good" } else { "bad" };
+    let took = seen.duration_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();
+    let kind = if seen.passed { "good" } else { "bad" };
     let whose = plain(whose);
-    let saw = plain(&seen.saw);
+    let saw = plain(&seen.result);
     format!(
         "  check    by {whose}: {saw}{took}; {} {kind} in a row",
-        count(u64::from(seen.in_a_row))
+        count(u64::from(seen.consecutive))
     )
 }
 
@@ -170,7 +173,7 @@ fn source_label(source: Source) -> &'static str {
 }
 
 fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> {
-    let mut lines = vec![format!("  weight   {} effective", weight.in_force)];
+    let mut lines = vec![format!("  weight   {} effective", weight.active)];
     lines.push(format!("    {} in the file", weight.configured));
     if let Some(word) = &weight.operator {
         lines.push(format!(
@@ -180,10 +183,10 @@ fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec
             age(word.at_unix_ms)
         ));
     }
-    if let Some(judge) = &weight.judge {
+    if let Some(judge) = &weight.controller {
         lines.extend(describe_weight_calculation(judge, &age));
     }
-    if let Some(computed) = weight.judged {
+    if let Some(computed) = weight.controller_weight {
         lines.push(format!("    {computed} by the weight controller"));
     }
     if weight.slow_start_percent < 100 {
@@ -208,24 +211,24 @@ fn describe_ejection(ejection: &EjectionExplained, now: u64) -> [String; 2] {
             ejection.failures,
             span(ejection.interval_ms),
             ejection.rate_percent,
-            ejection.volume,
+            ejection.min_requests,
             ejection.cut_rate_percent,
-            ejection.share_percent
+            ejection.max_percent
         ),
     ]
 }
 
 fn describe_weight_calculation(
-    judge: &JudgeExplained,
+    judge: &ControllerExplained,
     age: &impl Fn(u64) -> String,
 ) -> Vec<String> {
-    let row = &judge.row;
+    let row = &judge.calculation;
     let unknown = || "not known".to_owned();
     let values = [
-        ("in flight", format!("{:.1}", row.reading.active)),
-        ("begun", format!("{:.0}", row.reading.new)),
-        ("probe", row.reading.latency_ms.map_or_else(unknown, |value| format!("{value:.1} ms"))),
-        ("load", row.reading.load.map_or_else(unknown, |value| format!("{:.0} %", value * 100.0))),
+        ("in flight", format!("{:.1}", row.input.active)),
+        ("begun", format!("{:.0}", row.input.new)),
+        ("probe", row.input.latency_ms.map_or_else(unknown, |value| format!("{value:.1} ms"))),
+        ("load", row.input.load.map_or_else(unknown, |value| format!("{:.0} %", value * 100.0))),
     ];
     let mut lines =
         vec![format!("    computed {} ago, from base {:.2}:", age(judge.at_unix_ms), row.base)];
@@ -241,11 +244,11 @@ fn describe_weight_calculation(
     };
     lines.push(format!(
         "      factor {:.2}, target {:.2}, level {:.2} after a step of {:.2} of the way",
-        row.factor, row.target, row.kept.level, row.kept.step
+        row.factor, row.target, row.state.level, row.state.step
     ));
     lines.push(format!(
         "      {} → {} wanted; the pool's weights change by {:.1} %, {verdict} than {} %: {} published",
-        row.before, row.wanted, judge.change_percent, judge.sensitivity_percent, row.kept.published
+        row.previous, row.rounded, judge.change_percent, judge.sensitivity_percent, row.state.published
     ));
     lines
 }
@@ -257,14 +260,14 @@ mod tests {
     #[test]
     fn the_arithmetic_reads_from_top_to_bottom() {
         let json = r#"{
-            "row": {
-                "reading": {"configured": 1, "active": 3.0, "new": 40.0, "latency_ms": null, "load": 0.25},
-                "base": 10.0, "ratios": [1.5, 0.9, 1.0, 1.2], "factor": 1.2, "target": 12.5, "before": 10,
-                "wanted": 11, "kept": {"level": 11.2, "step": 0.66, "gain": 0.5, "last": [10, 12.0], "published": 10}
+            "calculation": {
+                "input": {"configured": 1, "active": 3.0, "new": 40.0, "latency_ms": null, "load": 0.25},
+                "base": 10.0, "ratios": [1.5, 0.9, 1.0, 1.2], "factor": 1.2, "target": 12.5, "previous": 10,
+                "rounded": 11, "state": {"level": 11.2, "step": 0.66, "gain": 0.5, "last": [10, 12.0], "published": 10}
             },
             "proportions": [50, 25, 0, 25], "change-percent": 4.5, "sensitivity-percent": 5, "at-unix-ms": 1000
         }"#;
-        let judge: JudgeExplained = serde_json::from_str(json).unwrap();
+        let judge: ControllerExplained = serde_json::from_str(json).unwrap();
         let text = describe_weight_calculation(&judge, &|_| "1 s".to_owned()).join("\n");
         let expected = "    computed 1 s ago, from base 10.00:\n       \
              50 % in flight         3.0  room 1.50\n       \

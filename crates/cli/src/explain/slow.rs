@@ -133,7 +133,7 @@ fn render_service(
     out.push_str(&format!(
         "  {about}{} took {} or longer, {} in all; {} of {} exchanges were measured\n\n",
         count(service.slowest.round() as u64),
-        millis(service.quickest_ms),
+        millis(service.min_ms),
         millis(service.seconds * 1e3),
         count(service.sampled as u64),
         count(exchanges)
@@ -228,8 +228,8 @@ mod tests {
         let json = r#"{
             "now-unix-ms": 300000, "since-unix-ms": 0, "share-percent": 1.0, "sample": 64, "dropped": 3,
             "services": [{
-                "name": "shop", "bound-ms": 100.0, "exchanges": 12300.0, "sampled": 315, "slowest": 123.0, "measured": 123,
-                "quickest-ms": 480.0, "seconds": 60.0,
+                "name": "shop", "threshold-ms": 100.0, "exchanges": 12300.0, "sampled": 315, "slowest": 123.0, "measured": 123,
+                "min-ms": 480.0, "seconds": 60.0,
                 "owners": [
                     {"owner": "client", "seconds": 45.0, "share-percent": 75.0},
                     {"owner": "network", "seconds": 15.0, "share-percent": 25.0},

@@ -5,7 +5,9 @@
 
 use std::process::ExitCode;
 
-use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersExplained, UsersPromise, UsersService};
+use api::types::{
+    BurnAlarm, BurnSpan, ObjectiveStatus, OperationCounts, ServiceObjectives, SloExplained,
+};
 
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish};
@@ -26,7 +28,7 @@ const ROWS: usize = 20;
 Examples:
   steelyard explain users                 every service with an objective
   steelyard explain users shop --watch    again every two seconds, until Ctrl-C
-  steelyard explain users shop --json | jq '.services[0].promises[].\"budget-left-percent\"'")]
+  steelyard explain users shop --json | jq '.services[0].objectives[].\"budget-remaining-percent\"'")]
 pub struct ExplainUsersArgs {
     /// Only this service.
     service: Option<String>,
@@ -43,24 +45,24 @@ pub fn run(args: &ExplainUsersArgs) -> ExitCode {
 async fn show(args: &ExplainUsersArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_users(args.service.as_deref()).await?) };
-    let show = |explained: &UsersExplained| {
+    let show = |explained: &SloExplained| {
         render_explanation(explained, screen::width(), Paint::for_stdout())
     };
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-fn render_explanation(explained: &UsersExplained, width: usize, paint: Paint) -> String {
+fn render_explanation(explained: &SloExplained, width: usize, paint: Paint) -> String {
     if explained.services.is_empty() {
-        return "No service promises anything: write `objective = \"99.9%\"` in [service.NAME].\n"
+        return "No service has an objective: write `objective = \"99.9%\"` in [service.NAME].\n"
             .to_owned();
     }
     explained.services.iter().map(|service| render_service(service, width, paint)).collect()
 }
 
-fn render_service(service: &UsersService, width: usize, paint: Paint) -> String {
+fn render_service(service: &ServiceObjectives, width: usize, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.text(Colour::Strong, &plain(&service.name)));
-    for promise in &service.promises {
-        out.push_str(&describe_objective(promise, service.fast_ms, paint));
+    for promise in &service.objectives {
+        out.push_str(&describe_objective(promise, service.latency_ms, paint));
         for alarm in &promise.alarms {
             out.push_str(&describe_burn_alarm(alarm, paint));
         }
@@ -90,12 +92,12 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
 }
 
 /// `available: 99.95 % of 12,000 requests …`
-fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
-    let objective = match (promise.what.as_str(), fast_ms) {
+fn describe_objective(promise: &ObjectiveStatus, fast_ms: Option<f64>, paint: Paint) -> String {
+    let objective = match (promise.kind.as_str(), fast_ms) {
         ("latency" | "fast", Some(millis)) => format!("latency, within {millis} ms"),
         (objective, _) => plain(objective),
     };
-    let is = match (promise.percent, promise.since_unix_ms) {
+    let is = match (promise.good_percent, promise.since_unix_ms) {
         (Some(is), Some(since)) => format!(
             "{} of {} requests since {} ({} were not)",
             percent(is),
@@ -105,8 +107,8 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
         ),
         _ => "no requests yet".to_owned(),
     };
-    let left = format!("error budget left: {}", budget_left(promise.budget_left_percent));
-    let colour = if promise.budget_left_percent > 0.0 { Colour::Good } else { Colour::Bad };
+    let left = format!("error budget left: {}", budget_left(promise.budget_remaining_percent));
+    let colour = if promise.budget_remaining_percent > 0.0 { Colour::Good } else { Colour::Bad };
     format!(
         "  {objective}: {is}; target {} over {}; {}\n",
         percent(promise.target_percent),
@@ -116,7 +118,7 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
 }
 
 fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
-    let side = |measured: &BurnSpan| match measured.burn {
+    let side = |measured: &BurnSpan| match measured.burn_rate {
         Some(burn) => format!("{burn:.1} over {}", span(measured.span_ms)),
         None => format!("none over {}", span(measured.span_ms)),
     };
@@ -138,7 +140,7 @@ fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
     out
 }
 
-fn describe_counts(counts: &UsersCounts) -> String {
+fn describe_counts(counts: &OperationCounts) -> String {
     let share = |label: &str, of: Option<f64>| {
         of.map(|of| format!(", {} {label}", percent(of))).unwrap_or_default()
     };
@@ -147,15 +149,15 @@ fn describe_counts(counts: &UsersCounts) -> String {
         count(counts.fast),
         count(counts.slow),
         count(counts.failed),
-        share("available", counts.available_percent),
+        share("available", counts.availability_percent),
         share("fast", counts.fast_percent),
-        count(counts.left),
-        count(counts.left_late),
+        count(counts.aborted),
+        count(counts.aborted_late),
         count(counts.declined)
     )
 }
 
-fn network_table(service: &UsersService) -> TextTable {
+fn network_table(service: &ServiceObjectives) -> TextTable {
     let mut table = TextTable::new(&[
         left("CLIENTS"),
         right("FAST"),
@@ -166,7 +168,7 @@ fn network_table(service: &UsersService) -> TextTable {
         right("FAST SHARE"),
         left("TCP ERRORS"),
     ]);
-    let mut row = |name: String, counts: &UsersCounts| {
+    let mut row = |name: String, counts: &OperationCounts| {
         let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), percent);
         let errors = counts.tcp_errors.iter();
         let errors = errors.map(|(kind, many)| format!("{kind} {}", count(*many)));
@@ -175,8 +177,8 @@ fn network_table(service: &UsersService) -> TextTable {
             count(counts.fast).into(),
             count(counts.slow).into(),
             count(counts.failed).into(),
-            count(counts.left).into(),
-            share(counts.available_percent).into(),
+            count(counts.aborted).into(),
+            share(counts.availability_percent).into(),
             share(counts.fast_percent).into(),
             errors.collect::<Vec<_>>().join(", ").into(),
         ]);
@@ -185,8 +187,8 @@ fn network_table(service: &UsersService) -> TextTable {
         row(network.network.clone(), &network.counts);
     }
     let others = &service.others;
-    if others.fast + others.slow + others.failed + others.left + others.declined > 0 {
-        row(format!("beyond {} networks", service.networks_most), others);
+    if others.fast + others.slow + others.failed + others.aborted + others.declined > 0 {
+        row(format!("beyond {} networks", service.max_networks), others);
     }
     table
 }
@@ -198,21 +200,21 @@ mod tests {
     #[test]
     fn objectives_show_their_budget_and_the_worst_networks() {
         let json = r#"{"now-unix-ms": 3600000, "services": [{
-            "name": "shop", "fast-ms": 300.0, "networks-most": 1,
-            "promises": [{"what": "latency", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,
-                "operations": 1000, "bad": 5, "percent": 99.5, "budget-left-percent": 50.0,
+            "name": "shop", "latency-ms": 300.0, "max-networks": 1,
+            "objectives": [{"kind": "latency", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,
+                "operations": 1000, "bad": 5, "good-percent": 99.5, "budget-remaining-percent": 50.0,
                 "alarms": [{"name": "1h", "factor": 14.4, "since-unix-ms": 60000, "reason": "because",
-                    "long": {"span-ms": 3600000, "operations": 9, "bad": 9, "burn": 100.0},
-                    "short": {"span-ms": 300000, "operations": 0, "bad": 0, "burn": null}}]}],
-            "hour": {"fast": 995, "slow": 3, "failed": 2, "left": 7, "left-late": 1, "declined": 4,
-                "available-percent": 99.8, "fast-percent": 99.5, "tcp-errors": {"timed-out": 2}},
+                    "long": {"span-ms": 3600000, "operations": 9, "bad": 9, "burn-rate": 100.0},
+                    "short": {"span-ms": 300000, "operations": 0, "bad": 0, "burn-rate": null}}]}],
+            "hour": {"fast": 995, "slow": 3, "failed": 2, "aborted": 7, "aborted-late": 1, "declined": 4,
+                "availability-percent": 99.8, "fast-percent": 99.5, "tcp-errors": {"timed-out": 2}},
             "causes": [{"cause": "connect-timeout", "count": 2}],
-            "networks": [{"network": "192.0.2.0/24", "fast": 990, "slow": 3, "failed": 2, "left": 0, "left-late": 0,
-                "declined": 0, "available-percent": 99.79, "fast-percent": 99.4, "tcp-errors": {"timed-out": 2}}],
-            "others": {"fast": 5, "slow": 0, "failed": 0, "left": 7, "left-late": 1, "declined": 4,
-                "available-percent": 100.0, "fast-percent": 100.0, "tcp-errors": {}}
+            "networks": [{"network": "192.0.2.0/24", "fast": 990, "slow": 3, "failed": 2, "aborted": 0, "aborted-late": 0,
+                "declined": 0, "availability-percent": 99.79, "fast-percent": 99.4, "tcp-errors": {"timed-out": 2}}],
+            "others": {"fast": 5, "slow": 0, "failed": 0, "aborted": 7, "aborted-late": 1, "declined": 4,
+                "availability-percent": 100.0, "fast-percent": 100.0, "tcp-errors": {}}
         }]}"#;
-        let explained: UsersExplained = serde_json::from_str(json).unwrap();
+        let explained: SloExplained = serde_json::from_str(json).unwrap();
         let text = render_explanation(&explained, 200, Paint::fixed(false));
         for part in [
             "latency, within 300 ms: 99.5 % of 1,000 requests since 1970-01-01 00:00:00Z (5 were not); target 99 % over 30d",
@@ -226,8 +228,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
-        let nothing =
-            super::render_explanation(&UsersExplained::default(), 80, Paint::fixed(false));
+        let nothing = super::render_explanation(&SloExplained::default(), 80, Paint::fixed(false));
         assert!(nothing.contains("objective = \"99.9%\""), "{nothing}");
     }
 }

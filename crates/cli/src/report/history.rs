@@ -72,7 +72,7 @@ fn services(rows: &[&HistoryRow]) -> TextTable {
             bytes(number(row, "sent-bytes")).into(),
             count(number(row, "open")).into(),
             micros(number(row, "slowest-us")).into(),
-            sparkline(&row.line, None).into(),
+            sparkline(&row.points, None).into(),
         ]);
     }
     table
@@ -98,12 +98,12 @@ fn users(rows: &[&HistoryRow]) -> TextTable {
             count(number(row, "fast")).into(),
             count(number(row, "slow")).into(),
             count(number(row, "failed")).into(),
-            count(number(row, "left")).into(),
-            count(sum(&["refused-by-server", "refused-by-us"])).into(),
+            count(number(row, "aborted")).into(),
+            count(sum(&["refused-by-server", "refused-by-balancer"])).into(),
             count(number(row, "timed-out")).into(),
-            count(sum(&["aborted-by-client", "aborted-by-server", "aborted-by-us"])).into(),
+            count(sum(&["aborted-by-client", "aborted-by-server", "aborted-by-balancer"])).into(),
             count(sum(&["silent-client", "silent-server"])).into(),
-            sparkline(&row.line, Some(1.0)).into(),
+            sparkline(&row.points, Some(1.0)).into(),
         ]);
     }
     table
@@ -133,7 +133,7 @@ fn packets(rows: &[&HistoryRow]) -> TextTable {
             bytes(number(row, "sent-bytes")).into(),
             count(number(row, "open")).into(),
             count(number(row, "half-open")).into(),
-            sparkline(&row.line, None).into(),
+            sparkline(&row.points, None).into(),
         ]);
     }
     table
@@ -159,14 +159,14 @@ fn servers(rows: &[&HistoryRow]) -> TextTable {
             span(number(row, "drain-ms") + number(row, "disabled-ms")).into(),
             count(number(row, "connect-failed")).into(),
             count(number(row, "server-errors")).into(),
-            sparkline(&row.line, Some(1.0)).into(),
+            sparkline(&row.points, Some(1.0)).into(),
         ]);
     }
     table
 }
 
 fn number(row: &HistoryRow, column: &str) -> u64 {
-    row.numbers.get(column).copied().unwrap_or(0)
+    row.values.get(column).copied().unwrap_or(0)
 }
 
 fn render_worst(rows: &[&HistoryRow], text: &mut String) {
@@ -177,10 +177,10 @@ fn render_worst(rows: &[&HistoryRow], text: &mut String) {
     }
     text.push_str("\nThe worst moments\n");
     for (row, one) in all {
-        let number = if one.what.ends_with("-ms") {
-            format!("{} for {}", one.what.trim_end_matches("-ms"), span(one.count))
+        let number = if one.kind.ends_with("-ms") {
+            format!("{} for {}", one.kind.trim_end_matches("-ms"), span(one.count))
         } else {
-            format!("{} {}", count(one.count), one.what)
+            format!("{} {}", count(one.count), one.kind)
         };
         let at = moment(one.at_unix_ms);
         let long = span(one.span_ms);
@@ -206,7 +206,7 @@ fn sparkline(parts: &[Option<f64>], most: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::types::Worst;
+    use api::types::WorstRecord;
 
     use super::*;
 
@@ -219,13 +219,17 @@ mod tests {
 
     #[test]
     fn one_service_and_its_worst_moment() {
-        let worst =
-            vec![Worst { at_unix_ms: 60_000, span_ms: 60_000, what: "failed".into(), count: 7 }];
+        let worst = vec![WorstRecord {
+            at_unix_ms: 60_000,
+            span_ms: 60_000,
+            kind: "failed".into(),
+            count: 7,
+        }];
         let row = HistoryRow {
             name: "service/shop".into(),
-            numbers: [("requests".into(), 1_200), ("failed".into(), 7)].into(),
+            values: [("requests".into(), 1_200), ("failed".into(), 7)].into(),
             rates: [("requests".into(), 20.0)].into(),
-            line: vec![Some(1.0), Some(2.0)],
+            points: vec![Some(1.0), Some(2.0)],
             worst,
             ..HistoryRow::default()
         };
@@ -248,8 +252,8 @@ mod tests {
         let numbers = [("failed", 7), ("aborted-by-client", 20), ("aborted-by-server", 3)];
         let row = HistoryRow {
             name: "users/shop".into(),
-            numbers: numbers.map(|(name, count)| (name.to_owned(), count)).into(),
-            line: vec![Some(1.0), Some(0.5)],
+            values: numbers.map(|(name, count)| (name.to_owned(), count)).into(),
+            points: vec![Some(1.0), Some(0.5)],
             ..HistoryRow::default()
         };
         let history = History { rows: vec![row], ..History::default() };
@@ -261,9 +265,9 @@ mod tests {
     fn services_of_packets_have_a_table_of_their_own() {
         let row = HistoryRow {
             name: "packets/dns".into(),
-            numbers: [("connections".into(), 240), ("packets".into(), 4_321)].into(),
+            values: [("connections".into(), 240), ("packets".into(), 4_321)].into(),
             rates: [("connections".into(), 4.0)].into(),
-            line: vec![Some(4.0)],
+            points: vec![Some(4.0)],
             ..HistoryRow::default()
         };
         let history = History { rows: vec![row], ..History::default() };

@@ -67,18 +67,18 @@ fn render(refused: &RefusedRequests, width: usize, paint: Paint) -> String {
         ]);
     }
     let mut text = table.render(width, paint);
-    if refused.pushed_out > 0 {
-        let lost = count(refused.pushed_out);
+    if refused.evicted > 0 {
+        let lost = count(refused.evicted);
         text.push_str(&format!(
             "{lost} older ones are not kept: there is room for {}\n",
-            refused.room
+            refused.max_requests
         ));
     }
-    if refused.beyond_share > 0 {
-        let lost = count(refused.beyond_share);
+    if refused.over_client_limit > 0 {
+        let lost = count(refused.over_client_limit);
         text.push_str(&format!(
             "{lost} of clients that had {} already are not kept\n",
-            refused.share
+            refused.max_per_client
         ));
     }
     text
@@ -141,10 +141,10 @@ mod tests {
         };
         let mut refused = RefusedRequests {
             requests: vec![first, second],
-            room: 256,
-            share: 64,
-            pushed_out: 3,
-            beyond_share: 1_200,
+            max_requests: 256,
+            max_per_client: 64,
+            evicted: 3,
+            over_client_limit: 1_200,
             ..RefusedRequests::default()
         };
         let text = render(&refused, 200, Paint::fixed(false));

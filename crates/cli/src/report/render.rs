@@ -119,7 +119,7 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     };
     line("requests", requests.requests);
     line("  answered by servers", requests.answered);
-    line("  answered by the balancer", requests.answered_by_us);
+    line("  answered by the balancer", requests.local_replies);
     line("  aborted", requests.aborted);
     table.row(vec!["  in flight now".into(), count(requests.in_flight).into()]);
     table.row(vec!["  unaccounted".into(), remainder(requests.unaccounted)]);
@@ -251,7 +251,7 @@ fn services(services: &[ServiceReport]) -> TextTable {
             count(requests.requests.total).into(),
             rate(requests.requests.rate).into(),
             count(requests.answered.total).into(),
-            count(requests.answered_by_us.total).into(),
+            count(requests.local_replies.total).into(),
             count(requests.aborted.total).into(),
             error_cell(&counts.errors),
             count(requests.in_flight).into(),
@@ -360,8 +360,8 @@ fn ports(ports: &[PortReport]) -> TextTable {
                 .into(),
             port.destination.to_string().into(),
             count(u64::from(port.in_use)).into(),
-            count(u64::from(port.resting)).into(),
-            count(u64::from(port.left)).into(),
+            count(u64::from(port.time_wait)).into(),
+            count(u64::from(port.free)).into(),
         ]);
     }
     table
@@ -375,7 +375,7 @@ fn process(process: &Process) -> String {
         count(process.descriptors.limit),
         count(process.log_lines_dropped.total),
         bytes(process.resident_bytes),
-        bytes(process.held_bytes),
+        bytes(process.buffered_bytes),
         bytes(process.piped_bytes),
         bytes(process.kernel_tcp_bytes),
     )

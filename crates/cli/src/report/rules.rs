@@ -23,20 +23,20 @@ pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable 
     ]);
     let mut shown: Vec<&RuleReport> = service.rules.iter().collect();
     if !all && shown.len() > SHOWN {
-        shown.sort_by_key(|rule| (std::cmp::Reverse(rule.hits), rule.place));
+        shown.sort_by_key(|rule| (std::cmp::Reverse(rule.hits), rule.position));
         shown.truncate(SHOWN);
     }
     for rule in &shown {
         let ago = |at: u64| format!("{} ago", span(now_unix_ms.saturating_sub(at)));
         table.row(vec![
-            format!("{} {} {}", service.name, rule.place, rule.name).into(),
+            format!("{} {} {}", service.name, rule.position, rule.name).into(),
             count(rule.hits).into(),
             rule.last_unix_ms.map_or_else(|| "never".to_owned(), ago).into(),
             rule.in_flight.to_string().into(),
-            count(rule.limited).into(),
-            count(rule.passed_over).into(),
+            count(rule.rate_limited).into(),
+            count(rule.skipped).into(),
             bytes(rule.bytes).into(),
-            format!("{} when {}", rule.does, rule.when).into(),
+            format!("{} when {}", rule.action, rule.when).into(),
         ]);
     }
     if shown.len() < service.rules.len() {
@@ -60,10 +60,10 @@ pub fn affinity(service: &ServiceReport) -> TextTable {
     if let Some(counts) = &service.affinity {
         table.row(vec![
             service.name.as_str().into(),
-            count(counts.held).into(),
-            count(counts.most).into(),
-            count(counts.found).into(),
-            count(counts.put).into(),
+            count(counts.entries).into(),
+            count(counts.max_entries).into(),
+            count(counts.hits).into(),
+            count(counts.assignments).into(),
             count(counts.evicted).into(),
         ]);
     }

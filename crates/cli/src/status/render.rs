@@ -55,7 +55,7 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
-    for trouble in status.uplinks.iter().flat_map(|all| &all.troubles) {
+    for trouble in status.uplinks.iter().flat_map(|all| &all.problems) {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "uplinks:"), plain(trouble)));
     }
     let mut tables = vec![services(status), users::promises(status), certificates(status)];
@@ -109,7 +109,7 @@ fn services(status: &Status) -> TextTable {
             in_flight,
             errors,
             certificates: _,
-            promises: _,
+            objectives: _,
         } = service;
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
         table.row(vec![
@@ -138,7 +138,7 @@ fn certificates(status: &Status) -> TextTable {
         for certificate in &service.certificates {
             let left = certificate.expires_unix_ms.saturating_sub(status.now_unix_ms);
             let age = span(status.now_unix_ms.saturating_sub(certificate.since_unix_ms));
-            let state = match &certificate.trouble {
+            let state = match &certificate.problem {
                 Some(why) => TextCell::with_lead("as before", Colour::Doubt, &format!(": {why}")),
                 None => format!("active {age}").into(),
             };
@@ -204,7 +204,7 @@ fn servers(status: &Status) -> TextTable {
 fn draining(status: &Status) -> TextTable {
     let mut table =
         TextTable::new(&[left("DRAINING"), right("CONNECTIONS"), right("IN FLIGHT"), left("WHY")]);
-    for Draining { what, reason, since_unix_ms, until_unix_ms, connections, in_flight } in
+    for Draining { subject, reason, since_unix_ms, until_unix_ms, connections, in_flight } in
         &status.draining
     {
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
@@ -212,7 +212,7 @@ fn draining(status: &Status) -> TextTable {
             .map(|until| format!("; cut in {}", span(until.saturating_sub(status.now_unix_ms))))
             .unwrap_or_default();
         table.row(vec![
-            what.as_str().into(),
+            subject.as_str().into(),
             count(*connections).into(),
             count(*in_flight).into(),
             format!("for {age}: {reason}{left}").into(),
@@ -240,7 +240,9 @@ fn weight(server: &ServerStatus) -> String {
 /// Open, and how many may be.
 fn connections(server: &ServerStatus) -> String {
     let open = count(u64::from(server.connections));
-    server.cap.map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))))
+    server
+        .max_connections
+        .map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))))
 }
 
 /// `up 3m12s: http GET /healthz 200 in 1 ms`.

@@ -28,7 +28,7 @@ pub fn snapshot(servers: &[(&str, f64)]) -> TopSnapshot {
         in_flight: 3,
         errors: ErrorCounts::default(),
         certificates: Vec::new(),
-        promises: Vec::new(),
+        objectives: Vec::new(),
     };
     let pool = PoolStatus {
         name: "web".into(),
@@ -36,7 +36,7 @@ pub fn snapshot(servers: &[(&str, f64)]) -> TopSnapshot {
         errors: ErrorCounts::default(),
         waiting: 0,
         shedding_since_unix_ms: None,
-        breakers: Vec::new(),
+        circuit_breakers: Vec::new(),
         servers: servers.iter().map(|(name, _)| status(name)).collect(),
     };
     TopSnapshot {
@@ -83,14 +83,14 @@ fn status(name: &str) -> ServerStatus {
             source: Source::Probe,
             text: "http GET /healthz 200\nin 1 ms".into(),
             at_unix_ms: NOW,
-            seen: None,
+            check: None,
         },
         in_flight: 1,
         connections: 4,
-        cap: None,
+        max_connections: None,
         errors: ErrorCounts::default(),
         assumed: false,
-        keeps: None,
+        sticky_clients: None,
         maintenance: None,
     }
 }
@@ -132,7 +132,7 @@ fn report(servers: &[(&str, f64)]) -> Report {
             counts,
             rules: Vec::new(),
             affinity: None,
-            users: None,
+            slo: None,
         }],
         pools: vec![PoolReport {
             name: "web".into(),

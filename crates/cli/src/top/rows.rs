@@ -6,8 +6,8 @@ mod shared;
 use std::collections::HashMap;
 
 use api::types::{
-    PacketEnd, PacketOutcome, PacketServer, PacketService, PhaseTimes, ServerReport, ServerStatus,
-    ServiceReport, ServiceState, ServiceStatus,
+    PacketDisposition, PacketOutcome, PacketServer, PacketService, PhaseTimes, ServerReport,
+    ServerStatus, ServiceReport, ServiceState, ServiceStatus,
 };
 use model::cause::Side;
 use model::snapshot::ServerState;
@@ -150,8 +150,9 @@ fn server_fields(
         + packets.iter().map(|one| dropped(&one.outcomes)).sum::<f64>();
     let flows: u32 = packets.iter().map(|one| one.flows).sum();
     let open = count(u64::from(server.connections));
-    let open =
-        server.cap.map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))));
+    let open = server
+        .max_connections
+        .map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))));
     let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
     vec![
         SheetCell::text(id),
@@ -214,7 +215,9 @@ fn causes(snapshot: &TopSnapshot) -> Vec<SheetRow> {
         }
     }
     for service in forwarding(snapshot) {
-        for one in service.outcomes.iter().filter(|one| one.end == PacketEnd::Dropped) {
+        for one in
+            service.outcomes.iter().filter(|one| one.disposition == PacketDisposition::Dropped)
+        {
             let because = format!("packets: {}", one.meaning);
             line(&service.name, "packets", &one.name, one.count.rate, one.count.total, &because);
         }
@@ -233,7 +236,7 @@ fn connection_rate(servers: &[PacketServer]) -> f64 {
 }
 
 fn dropped(outcomes: &[PacketOutcome]) -> f64 {
-    let dropped = outcomes.iter().filter(|one| one.end == PacketEnd::Dropped);
+    let dropped = outcomes.iter().filter(|one| one.disposition == PacketDisposition::Dropped);
     dropped.map(|one| one.count.rate).sum()
 }
 

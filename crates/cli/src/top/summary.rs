@@ -71,11 +71,11 @@ pub fn limits(snapshot: &TopSnapshot) -> Vec<LimitGauge> {
     let files = snapshot.report.process.descriptors;
     let text = format!("descriptors {} of {}", count(files.in_use), count(files.limit));
     let mut limits = vec![LimitGauge { text, used: files.in_use, all: files.limit }];
-    let tightest = |port: &&PortReport| port.left;
+    let tightest = |port: &&PortReport| port.free;
     if let Some(port) = snapshot.report.ports.iter().min_by_key(tightest) {
         let used = u64::from(port.in_use);
-        let all = used + u64::from(port.left);
-        let left = count(u64::from(port.left));
+        let all = used + u64::from(port.free);
+        let left = count(u64::from(port.free));
         let text = format!("source ports left {left} of {} to {}", count(all), port.destination);
         limits.push(LimitGauge { text, used, all });
     }
@@ -84,7 +84,7 @@ pub fn limits(snapshot: &TopSnapshot) -> Vec<LimitGauge> {
         .pools
         .iter()
         .flat_map(|pool| pool.servers.iter().map(move |server| (pool.name.as_str(), server)));
-    let capped = servers.filter_map(|(pool, server)| Some((pool, server, server.cap?)));
+    let capped = servers.filter_map(|(pool, server)| Some((pool, server, server.max_connections?)));
     let fullest = |(_, server, cap): &(&str, &ServerStatus, u32)| {
         u64::from(server.connections) * 1000 / u64::from(*cap).max(1)
     };

@@ -361,7 +361,7 @@ impl TopView {
             return Some(TopNotice { text, colour: Colour::Strong });
         }
         if let Some(order) = &self.pending {
-            let text = format!("{}: told, waiting for the answer", order.describe());
+            let text = format!("{}: sent, waiting for the answer", order.describe());
             return Some(TopNotice { text, colour: Colour::Quiet });
         }
         let paused = || {

@@ -41,13 +41,13 @@ fn applied(done: crate::state::ApplyOutcome) -> Applied {
     Applied {
         generation: done.generation,
         changed: !done.diff.is_empty(),
-        repeats: done.repeats,
+        restored_generation: done.repeats,
         confirmed: done.confirmed,
         effects: effects(&done.diff),
         needs_restart: done.needs_restart,
         warnings: done.warnings,
         saved: done.saved,
-        unkept: done.unsaved,
+        unsaved: done.unsaved,
     }
 }
 

@@ -135,7 +135,10 @@ impl ApiAuthenticator {
                 lock(&self.quota).charge(address, self.started_at.elapsed(), FAILURE_COST);
                 Err((
                     RefusalReason::Token,
-                    unknown_token_problem("this token is not known here".to_owned()),
+                    ApiProblem::new(401, "token", "this token is not known here").with_hint(
+                        "send one that is in the file global.control.tokens; \
+                         `steelyard token ROLE NAME --into FILE` adds one",
+                    ),
                 ))
             }
         }

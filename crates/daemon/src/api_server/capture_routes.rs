@@ -21,8 +21,8 @@ pub(super) async fn list_captures(State(context): State<Arc<ApiContext>>) -> Jso
     let counts = captures.counts();
     let rules = captures.rule_statuses(now).into_iter().map(|status| CaptureRule {
         name: status.rule,
-        taking: status.capturing,
-        waits_ms: status.cooldown_ns / 1_000_000,
+        recording: status.capturing,
+        pause_remaining_ms: status.cooldown_ns / 1_000_000,
     });
     let CaptureListing { captures: stored, refused } = stored.unwrap_or_default();
     let stored = stored.into_iter().map(|stored_capture| Capture {
@@ -31,16 +31,16 @@ pub(super) async fn list_captures(State(context): State<Arc<ApiContext>>) -> Jso
         at_unix_ms: stored_capture.at_unix_ms,
         file: stored_capture.file.display().to_string(),
         bytes: stored_capture.bytes,
-        about: stored_capture.about,
+        reason: stored_capture.about,
     });
     Json(Captures {
         rules: rules.collect(),
         captures: stored.collect(),
-        trouble: captures.last_error().or(refused),
-        packets_kept: counts.buffered,
+        problem: captures.last_error().or(refused),
+        packets_recorded: counts.buffered,
         packets_evicted: counts.evicted,
         packets_dropped: counts.dropped,
-        made: counts.written,
+        written: counts.written,
         failed: counts.failed,
     })
 }

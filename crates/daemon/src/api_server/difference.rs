@@ -4,14 +4,14 @@
 
 use std::mem::take;
 
-use api::types::{PoolReport, PoolStatus, Report, Scene, Status};
+use api::types::{PoolReport, PoolStatus, Report, StateUpdate, Status};
 
 /// The changed parts of a scene. `None`: names were added or removed, so only the whole scene describes the change.
 /// `now` is complete on return.
-pub(super) fn scene_difference(before: &Scene, now: &mut Scene) -> Option<Scene> {
+pub(super) fn scene_difference(before: &StateUpdate, now: &mut StateUpdate) -> Option<StateUpdate> {
     let status = status_difference(&before.status, &mut now.status)?;
     let report = report_difference(&before.report, &mut now.report)?;
-    Some(Scene { sequence: now.sequence, next_ms: now.next_ms, status, report })
+    Some(StateUpdate { sequence: now.sequence, next_ms: now.next_ms, status, report })
 }
 
 fn status_difference(old: &Status, new: &mut Status) -> Option<Status> {
@@ -53,7 +53,7 @@ fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>>
         servers,
         waiting: pool.waiting,
         shedding_since_unix_ms: pool.shedding_since_unix_ms,
-        breakers: pool.breakers.clone(),
+        circuit_breakers: pool.circuit_breakers.clone(),
     };
     let same = servers.is_empty() && bare(old, Vec::new()) == bare(new, Vec::new());
     Some((!same).then(|| bare(new, servers)))
@@ -110,7 +110,7 @@ servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = 
 servers = [ { name = "c", address = "127.0.0.1:1003" } ]
 "#;
 
-    fn scene(sequence: u64) -> Scene {
+    fn scene(sequence: u64) -> StateUpdate {
         let snapshot = fixture::state_snapshot(TEXT, 1);
         let facts = report::report_sources::ProcessFacts::default();
         let now = SystemTime::UNIX_EPOCH;
@@ -119,7 +119,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
             report::sample::CounterSample::read(&snapshot.snapshot, 0, Instant::now(), None);
         let sample = Arc::new(sample);
         let report = report::build_report(&snapshot.snapshot, &sample, &sample, &facts, now);
-        Scene { sequence, next_ms: 1000, status, report }
+        StateUpdate { sequence, next_ms: 1000, status, report }
     }
 
     fn put<T>(into: &mut [T], new: T, name: impl Fn(&T) -> &String) {
@@ -128,7 +128,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
     }
 
     /// How a client applies a change, as `api::types::live` documents it.
-    fn applied(mut old: Scene, change: Scene) -> Scene {
+    fn applied(mut old: StateUpdate, change: StateUpdate) -> StateUpdate {
         let status = change.status.clone();
         let report = change.report.clone();
         for service in status.services {
@@ -153,7 +153,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
                 put(&mut into.servers, server, |server_report| &server_report.name);
             }
         }
-        Scene {
+        StateUpdate {
             status: Status {
                 services: old.status.services,
                 pools: old.status.pools,
@@ -171,7 +171,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
     #[test]
     fn only_what_differs_is_reported_and_the_reader_has_all_of_it_again() {
         let before = scene(1);
-        let mut now = Scene { sequence: 2, ..before.clone() };
+        let mut now = StateUpdate { sequence: 2, ..before.clone() };
         now.status.pools[1].servers[0].in_flight = 7;
         now.report.services[0].counts.requests.in_flight = 7;
         now.status.warnings.push("one".into());

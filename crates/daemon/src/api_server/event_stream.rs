@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context as Turn, Poll};
 use std::time::Duration;
 
-use api::types::{Event, Events, Level, Lost};
+use api::types::{Event, Events, Level, LostUpdates};
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
@@ -113,7 +113,7 @@ impl<S: Send> EventSubscriber<S> {
                     Err(RecvError::Lagged(updates)) => {
                         lose(updates);
                         self.last_sequence = None;
-                        self.send_lost(Lost { updates, events: 0 }).await
+                        self.send_lost(LostUpdates { updates, events: 0 }).await
                     }
                     Err(RecvError::Closed) => false,
                 },
@@ -122,7 +122,7 @@ impl<S: Send> EventSubscriber<S> {
                         let json = serde_json::to_string(&event(&received)).unwrap_or_default();
                         self.send(format!("event: event\ndata: {json}\n\n").into()).await
                     }
-                    Err(RecvError::Lagged(events)) => self.send_lost(Lost { updates: 0, events }).await,
+                    Err(RecvError::Lagged(events)) => self.send_lost(LostUpdates { updates: 0, events }).await,
                     Err(RecvError::Closed) => false,
                 },
                 () = self.frames.closed() => false,
@@ -142,7 +142,7 @@ impl<S: Send> EventSubscriber<S> {
         self.send(frame).await
     }
 
-    async fn send_lost(&self, lost: Lost) -> bool {
+    async fn send_lost(&self, lost: LostUpdates) -> bool {
         let json = serde_json::to_string(&lost).unwrap_or_default();
         self.send(format!("event: lost\ndata: {json}\n\n").into()).await
     }
@@ -156,7 +156,7 @@ impl<S: Send> EventSubscriber<S> {
 fn frame(event: &Event) -> String {
     // The types hold strings and numbers only, so serializing cannot fail; JSON escapes line breaks.
     let json = serde_json::to_string(event).unwrap_or_default();
-    format!("event: {}\ndata: {json}\n\n", event.what)
+    format!("event: {}\ndata: {json}\n\n", event.kind)
 }
 
 fn event(event: &crate::util::event::DaemonEvent) -> Event {
@@ -168,7 +168,7 @@ fn event(event: &crate::util::event::DaemonEvent) -> Event {
             model::config::EventLevel::Warning => Level::Warning,
             model::config::EventLevel::Error => Level::Error,
         },
-        what: event.what.into(),
+        kind: event.kind.into(),
         text: event.text.clone(),
         about: about.collect(),
     }

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use api::types::Scene;
+use api::types::StateUpdate;
 use axum::body::Bytes;
 use tokio::sync::{Notify, broadcast};
 
@@ -28,7 +28,7 @@ const LONG_STEP: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct LiveUpdate {
-    state: Scene,
+    state: StateUpdate,
     /// The difference to the previous update; `None`: only the whole scene describes it.
     change: Option<Bytes>,
     full_frame: OnceLock<Bytes>,
@@ -46,7 +46,7 @@ impl LiveUpdate {
         let sample = report::sample::CounterSample::read(&snapshot.snapshot, 0, at, None);
         let sample = Arc::new(sample);
         let report = report::build_report(&snapshot.snapshot, &sample, &sample, &facts, now);
-        let scene = Scene { sequence, next_ms: 1000, status, report };
+        let scene = StateUpdate { sequence, next_ms: 1000, status, report };
         let change = Some(frame("change", &scene));
         LiveUpdate { state: scene, change, full_frame: OnceLock::new() }
     }
@@ -152,7 +152,7 @@ impl LiveFeed {
         let report = report::build_report(&snapshot.snapshot, &before, &sample, &facts, now);
         let step = if snapshot.servers.len() > MANY { LONG_STEP } else { STEP };
         let next_ms = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
-        let mut scene = Scene { sequence, next_ms, status, report };
+        let mut scene = StateUpdate { sequence, next_ms, status, report };
         let change =
             self.last().as_ref().and_then(|last| scene_difference(&last.state, &mut scene));
         let change = change.map(|change| frame("change", &change));
@@ -164,7 +164,7 @@ impl LiveFeed {
     }
 }
 
-fn frame(kind: &str, scene: &Scene) -> Bytes {
+fn frame(kind: &str, scene: &StateUpdate) -> Bytes {
     // The types hold strings and numbers only, so serializing cannot fail; JSON escapes line breaks.
     let json = serde_json::to_string(scene).unwrap_or_default();
     Bytes::from(format!("event: {kind}\nid: {}\ndata: {json}\n\n", scene.sequence))

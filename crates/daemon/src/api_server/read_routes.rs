@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
     Capacity, ConfigKeys, ConfigQuery, Generation, Generations, History, HistoryQuery, Me,
-    NameExplained, NameQuery, RefusedQuery, RefusedRequests, Report, ReportQuery, RequestAsked,
-    RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status, UsersExplained,
-    UsersQuery,
+    NameExplained, NameQuery, RefusedQuery, RefusedRequests, Report, ReportQuery,
+    RequestDescription, RequestExplained, ServersExplained, SloExplained, SloQuery, SlowExplained,
+    SlowQuery, Status,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -70,7 +70,7 @@ pub(super) async fn explain_server(
 
 pub(super) async fn explain_request(
     State(context): SharedContext,
-    request: Result<Json<RequestAsked>, JsonRejection>,
+    request: Result<Json<RequestDescription>, JsonRejection>,
 ) -> Result<Json<RequestExplained>, ApiProblem> {
     let Json(request) = request?;
     let vitals = &context.report_sources;
@@ -133,8 +133,8 @@ pub(super) async fn refused_requests(
 
 pub(super) async fn explain_users(
     State(context): SharedContext,
-    query: Result<Query<UsersQuery>, QueryRejection>,
-) -> Result<Json<UsersExplained>, ApiProblem> {
+    query: Result<Query<SloQuery>, QueryRejection>,
+) -> Result<Json<SloExplained>, ApiProblem> {
     let Query(query) = query?;
     let vitals = &context.report_sources;
     let snapshot = vitals.control.state();
@@ -268,7 +268,7 @@ pub(super) async fn generations(
     let current = control.state().generation;
     let generations = stored.into_iter().rev().map(|stored| Generation {
         generation: stored.number,
-        when_unix_ms: unix_ms(stored.at),
+        at_unix_ms: unix_ms(stored.at),
         who: stored.origin.to_string(),
         from: stored.repeats.map_or(stored.file, |number| format!("rollback to {number}")),
         digest: stored.digest,

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post, put};
 
 use super::context::ApiContext;
+use super::earlier_fields::with_earlier_names;
 use super::idempotency::run_once;
 use super::path_parameters::{ObjectPath, PoolPath, RulePath, ServerPath, ServicePath};
 use super::problem::ApiProblem;
@@ -51,6 +52,7 @@ pub(super) fn build_router(context: Arc<ApiContext>) -> Router {
         .method_not_allowed_fallback(async || {
             ApiProblem::new(405, "method", "this path takes another method")
         })
+        .layer(from_fn(with_earlier_names))
         .layer(from_fn(with_deadline))
         .layer(from_fn_with_state(Arc::clone(&context.idempotency), run_once))
         .with_state(context)

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
     Audit, AuditQuery, Lease, LeaseOrder, Role, ServerAction, ServerChange, ServerChanged,
-    ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery, UndoResult,
+    ServerOrder, TakeoverOrder, TakeoverQuery, TakeoverResult, UndoQuery, UndoResult,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -68,8 +68,8 @@ pub(super) async fn command_server(
         answer.record = answer.record.or(Some(done.audit_id));
         answer.saved = done.saved.or(answer.saved);
         for unkept in done.unsaved {
-            if !answer.unkept.contains(&unkept) {
-                answer.unkept.push(unkept);
+            if !answer.unsaved.contains(&unkept) {
+                answer.unsaved.push(unkept);
             }
         }
         answer.servers.push(changed_response(&control.state(), old, &done.facts, removed));
@@ -98,14 +98,14 @@ pub(super) async fn undo_change(
 pub(super) async fn takeover(
     State(context): SharedContext,
     query: Result<Query<TakeoverQuery>, QueryRejection>,
-) -> Result<Json<Taken>, ApiProblem> {
+) -> Result<Json<TakeoverResult>, ApiProblem> {
     let Query(query) = query?;
     let how = match query.order.unwrap_or_default() {
         TakeoverOrder::Take => TakeoverAction::TakeOver,
         TakeoverOrder::Give => TakeoverAction::HandOver { force: query.force.unwrap_or(false) },
         TakeoverOrder::Release => TakeoverAction::Release,
     };
-    Ok(Json(Taken { groups: context.vrrp.change_active(how, query.group).await? }))
+    Ok(Json(TakeoverResult { groups: context.vrrp.change_active(how, query.group).await? }))
 }
 
 pub(super) async fn request_lease(

@@ -177,7 +177,7 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
     let applied: api::types::Applied = serde_json::from_str(&body).unwrap();
     assert_eq!((code, applied.generation, applied.changed), (200, 2, true));
     assert_eq!(applied.effects, ["service blog added"]);
-    assert_eq!(applied.unkept, ["the disk is full"]);
+    assert_eq!(applied.unsaved, ["the disk is full"]);
 }
 
 #[tokio::test]

@@ -126,18 +126,18 @@ fn find_drift(file: &Path, force: &str, base: Option<&str>, mode: WriteBack) -> 
     let none = Drift { file: shown, ..Drift::default() };
     let text = match atomic_file::read(file, FILE_BYTES) {
         Ok(Some(text)) => text,
-        Ok(None) => return Some(Drift { trouble: Some("it is not there".to_owned()), ..none }),
-        Err(error) => return Some(Drift { trouble: Some(error.to_string()), ..none }),
+        Ok(None) => return Some(Drift { problem: Some("it is not there".to_owned()), ..none }),
+        Err(error) => return Some(Drift { problem: Some(error.to_string()), ..none }),
     };
     if text == force {
         return None;
     }
     let edited = base.is_some_and(|base| base != text);
-    let kept = mode == WriteBack::Overlay && !edited;
+    let saved = mode == WriteBack::Overlay && !edited;
     let ReducedTexts { old, new } = reduce_to_differences(&text, force);
     let (theirs, ours) = match (parse_tree(&old), parse_tree(&new)) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
-        (Err(why), _) => return Some(Drift { edited, trouble: Some(why), ..none }),
+        (Err(why), _) => return Some(Drift { edited, problem: Some(why), ..none }),
         // The active text was parsed before, so this cannot fail.
         (_, Err(_)) => return None,
     };
@@ -149,5 +149,5 @@ fn find_drift(file: &Path, force: &str, base: Option<&str>, mode: WriteBack) -> 
     }
     let unlisted = u64::try_from(keys.len().saturating_sub(NAMED)).unwrap_or(u64::MAX);
     keys.truncate(NAMED);
-    Some(Drift { keys, unlisted, edited, kept, ..none })
+    Some(Drift { keys, unlisted, edited, saved, ..none })
 }

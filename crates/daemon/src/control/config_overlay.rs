@@ -204,7 +204,7 @@ mod tests {
         assert!(load(&got, "f").is_ok());
         std::fs::write(state.join("overlay.json"), "{").unwrap();
         assert_eq!(apply_overlay(&base, "f", &events), base);
-        assert_eq!(events.recent().last().unwrap().what, "overlay-refused");
+        assert_eq!(events.recent().last().unwrap().kind, "overlay-refused");
         let off = base.replace("\"overlay\"", "\"off\"");
         assert_eq!(apply_overlay(&off, "f", &events), off);
         assert!(!ConfigOverlay::remove(state).unwrap(), "what cannot be read was set aside");

@@ -332,7 +332,7 @@ mod tests {
         add(&mut store, "b");
         assert_eq!(store.list().len(), 2);
         assert_eq!(store.failures(), 3);
-        assert!(events.recent().iter().all(|event| event.what == "generations-not-saved"));
+        assert!(events.recent().iter().all(|event| event.kind == "generations-not-saved"));
         assert_eq!(events.recent().len(), 3);
     }
 

@@ -113,7 +113,7 @@ impl ControlFixture {
     }
 
     fn whats(&self) -> Vec<&'static str> {
-        self.events.recent().iter().map(|event| event.what).collect()
+        self.events.recent().iter().map(|event| event.kind).collect()
     }
 }
 

@@ -158,7 +158,7 @@ mod tests {
             alarms.look(&events, &mut rows, used);
             standing.push(rows[0].alarm_since_unix_ms);
         }
-        let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        let whats: Vec<_> = events.recent().iter().map(|event| event.kind).collect();
         assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
         assert_eq!(events.recent()[0].about["used"], "80");
         let first = Some(80);
@@ -175,7 +175,7 @@ mod tests {
         {
             alarms.look(&events, &mut [row(used, end)], 1);
         }
-        let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        let whats: Vec<_> = events.recent().iter().map(|event| event.kind).collect();
         assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
         let first = &events.recent()[0];
         assert_eq!(

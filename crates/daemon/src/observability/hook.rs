@@ -75,7 +75,7 @@ pub async fn run(control: ControlHandle) {
 
 fn wants(hook: &EventHook, event: &DaemonEvent) -> bool {
     // Trouble with hooks must not make more of it.
-    !event.what.starts_with("hook-") && hook.on.iter().any(|on| *on == "all" || *on == event.what)
+    !event.kind.starts_with("hook-") && hook.on.iter().any(|on| *on == "all" || *on == event.kind)
 }
 
 fn enqueue_event(
@@ -90,8 +90,8 @@ fn enqueue_event(
     }
     if bench.waiting.len() >= hook.queue {
         let text = format!(
-            "hook {}: {} run and {} wait: {} is not told",
-            hook.name, bench.running, hook.queue, event.what
+            "hook {}: {} run and {} wait: the event {} is dropped",
+            hook.name, bench.running, hook.queue, event.kind
         );
         return events.warn("hook-dropped", text);
     }
@@ -123,7 +123,7 @@ fn environment(event: &DaemonEvent) -> BTreeMap<String, String> {
         model::config::EventLevel::Error => "error",
     };
     let mut out = BTreeMap::from([
-        ("STEELYARD_EVENT".to_owned(), event.what.to_owned()),
+        ("STEELYARD_EVENT".to_owned(), event.kind.to_owned()),
         ("STEELYARD_LEVEL".to_owned(), level.to_owned()),
         ("STEELYARD_AT_UNIX_MS".to_owned(), event.at_ms.to_string()),
         ("STEELYARD_TEXT".to_owned(), event.text.replace('\0', " ")),
@@ -142,23 +142,21 @@ fn subject(hook: &EventHook) -> String {
 
 fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran: &HookOutcome) {
     let EventHook { name, timeout, .. } = hook;
-    let what = event.what;
+    let what = event.kind;
     match ran {
         HookOutcome::Done { said } => {
             events.faults().end(ALARM, &subject(hook));
-            events.info("hook-ran", format!("hook {name} was told of {what}{}", first_line(said)));
+            events.info("hook-ran", format!("hook {name} ran for {what}{}", first_line(said)));
         }
         HookOutcome::Failed { why, said } => {
-            let text = format!("hook {name}, told of {what}: {why}{}", first_line(said));
-            events.faults().begin(ALARM, subject(hook), format!("told of {what}: {why}"));
+            let text = format!("hook {name} failed for {what}: {why}{}", first_line(said));
+            events.faults().begin(ALARM, subject(hook), format!("for {what}: {why}"));
             events.warn("hook-failed", text);
         }
         HookOutcome::TooLong { said } => {
-            let text = format!(
-                "hook {name}, told of {what}, was killed after {timeout:?}{}",
-                first_line(said)
-            );
-            let reason = format!("told of {what}, it was killed after {timeout:?}");
+            let text =
+                format!("hook {name} was killed after {timeout:?} for {what}{}", first_line(said));
+            let reason = format!("for {what}, it was killed after {timeout:?}");
             events.faults().begin(ALARM, subject(hook), reason);
             events.warn("hook-timed-out", text);
         }

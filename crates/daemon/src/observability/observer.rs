@@ -131,7 +131,7 @@ mod tests {
             ears.observe(low(80, 0));
         }
         let events = events.recent();
-        let what: Vec<_> = events.iter().map(|event| event.what).collect();
+        let what: Vec<_> = events.iter().map(|event| event.kind).collect();
         assert_eq!(what[0], "no-descriptor");
         assert_eq!(what[1..], ["source-ports-low"; 4]);
         assert!(events[4].text.starts_with("no source port is left towards"), "{}", events[4].text);

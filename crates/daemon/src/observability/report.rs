@@ -92,7 +92,7 @@ pub fn build_report(
             counts,
             rules: rules::rule_reports(view),
             affinity: rules::affinity_report(view),
-            users: counts::users_report(old.users.as_ref(), sums.users.as_ref(), seconds),
+            slo: counts::users_report(old.users.as_ref(), sums.users.as_ref(), seconds),
         });
     }
     total.phases = ExchangePhaseHistograms::NAMES
@@ -177,15 +177,15 @@ fn port(row: &PortUse) -> PortReport {
         source: row.source,
         destination: row.destination,
         in_use: row.in_use,
-        resting: row.resting,
-        left: row.left,
+        time_wait: row.resting,
+        free: row.left,
     }
 }
 
 fn headroom(row: &HeadroomRow) -> HeadroomReport {
     HeadroomReport {
         resource: row.usage.resource.to_owned(),
-        of: row.usage.subject.clone(),
+        subject: row.usage.subject.clone(),
         used: row.usage.used,
         limit: row.usage.limit,
         exhausted_in_ms: row.exhausted_in.map(millis),
@@ -243,7 +243,7 @@ fn process(
     Process {
         descriptors: facts.descriptors,
         resident_bytes: facts.resident_bytes,
-        held_bytes: facts.open_counts.held_bytes,
+        buffered_bytes: facts.open_counts.held_bytes,
         piped_bytes: facts.open_counts.piped_bytes,
         kernel_tcp_bytes: facts.kernel_tcp_bytes,
         log_lines_dropped,

@@ -14,7 +14,7 @@ pub mod summary;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use api::types::UsersExplained;
+use api::types::SloExplained;
 use model::id::ServiceId;
 use model::snapshot::{ServiceView, WorkerSnapshot};
 
@@ -86,7 +86,7 @@ impl SloLedgers {
         snapshot: &WorkerSnapshot,
         service: Option<&str>,
         now_unix_ms: u64,
-    ) -> Result<UsersExplained, String> {
+    ) -> Result<SloExplained, String> {
         let kept = self.lock_ledgers();
         let mut views: Vec<_> = snapshot.services.values().collect();
         views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
@@ -100,14 +100,14 @@ impl SloLedgers {
             };
             if view.slo.is_none() {
                 return Err(format!(
-                    "service '{name}' promises nothing: write `objective = \"99.9%\"` in [service.{name}]"
+                    "service '{name}' has no objective: write `objective = \"99.9%\"` in [service.{name}]"
                 ));
             }
             views.retain(|view| view.config.name == name);
         }
         let now = now_unix_ms / 1000;
         let services = views.into_iter().filter_map(|view| kept.get(&view.id)?.explain(view, now));
-        Ok(UsersExplained { now_unix_ms, services: services.collect() })
+        Ok(SloExplained { now_unix_ms, services: services.collect() })
     }
 
     fn lock_ledgers(&self) -> MutexGuard<'_, HashMap<ServiceId, SloLedger>> {

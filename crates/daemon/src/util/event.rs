@@ -40,7 +40,7 @@ pub struct DaemonEvent {
     pub at_ms: u64,
     pub level: EventLevel,
     /// Its kind, kebab-case, which scripts match on.
-    pub what: &'static str,
+    pub kind: &'static str,
     /// A sentence for people.
     pub text: String,
     /// Its fields, for programs.
@@ -207,7 +207,7 @@ impl EventLog {
         *self.lock_counts().entry(what).or_default() += 1;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let event = DaemonEvent { at_ms, level, what, text, about };
+        let event = DaemonEvent { at_ms, level, kind: what, text, about };
         let least = *self.shared.level.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = self.shared.queue.as_ref().filter(|_| level >= least) {
             let line = line(&event, self.shared.format, self.shared.journal);
@@ -267,7 +267,7 @@ fn line(event: &DaemonEvent, form: LogFormat, journal: bool) -> Vec<u8> {
     let prefix = if journal { priority } else { "" };
     let mut lines = event.text.split('\n');
     let first = lines.next().unwrap_or_default();
-    out.extend_from_slice(format!("{prefix}{word} {}: {first}\n", event.what).as_bytes());
+    out.extend_from_slice(format!("{prefix}{word} {}: {first}\n", event.kind).as_bytes());
     for more in lines {
         out.extend_from_slice(format!("{prefix}  {more}\n").as_bytes());
     }
@@ -332,7 +332,7 @@ mod tests {
                 events.warn("b", "y");
                 events.error("c", "z");
                 assert_eq!((events.recent().len(), events.counts().len()), (3, 3));
-                assert_eq!(follower.try_recv().map(|event| event.what), Ok("a"));
+                assert_eq!(follower.try_recv().map(|event| event.kind), Ok("a"));
             });
             assert_eq!(text, expected, "{level:?}");
         }
@@ -344,7 +344,7 @@ mod tests {
         let event = DaemonEvent {
             at_ms: 0,
             level: EventLevel::Warning,
-            what: "w",
+            kind: "w",
             text: "a\nb".to_owned(),
             about: EventFields::new(),
         };

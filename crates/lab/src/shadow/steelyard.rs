@@ -77,7 +77,7 @@ pub fn find_matched(program: &Path, dir: &Path, request: &ShadowRequest) -> Matc
     words.extend(["--from".to_owned(), from.to_string()]);
     let explained = call(program, dir, &words);
     let pools = explained["pools"].as_array().into_iter().flatten();
-    let rule = explained["rule"]["place"].as_u64().unwrap_or(0);
+    let rule = explained["rule"]["position"].as_u64().unwrap_or(0);
     MatchedObjects {
         service: request.service.clone(),
         rule: usize::try_from(rule).unwrap_or(0),

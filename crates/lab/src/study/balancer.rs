@@ -235,7 +235,7 @@ fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     if links.iter().any(|link| link["round-trip-us"].is_null()) {
         return Some(format!("the links of {} are not measured", wanted.name));
     }
-    let held = links.iter().filter_map(|link| link["held-us"].as_u64()).max().unwrap_or(0);
+    let held = links.iter().filter_map(|link| link["added-delay-us"].as_u64()).max().unwrap_or(0);
     let skew = bundle["skew-us"].as_u64().unwrap_or(0);
     // A difference below a millisecond is within the accuracy of emulated links.
     let uneven = wanted.equalised && skew >= LEAST_SKEW_US && held < skew / 2;
@@ -262,7 +262,7 @@ fn unmet_condition(status: &Value, wanted: &ReadyConditions) -> Option<String> {
     }
     let link = each(&packets["interfaces"]).into_iter().find(|link| link["mode"].is_null());
     let hop = each(&packets["neighbours"]).into_iter().find(|hop| hop["state"] != "ok");
-    packets["broken"]
+    packets["problem"]
         .as_str()
         .map(str::to_owned)
         .or(link.map(|link| format!("{} takes no packets: {}", link["name"], link["problem"])))
@@ -296,7 +296,7 @@ mod tests {
         let naive = ReadyConditions::of("[link.up]\npolicy = \"round-robin\"\nequalise = false\n");
         let equal = ReadyConditions::of("[link.up]\npolicy = \"round-robin\"\n");
         let bundle = |held: u64| {
-            let links = json!([{"round-trip-us": 4_000, "held-us": held}, {"round-trip-us": 21_000, "held-us": 0}]);
+            let links = json!([{"round-trip-us": 4_000, "added-delay-us": held}, {"round-trip-us": 21_000, "added-delay-us": 0}]);
             let up = json!({"name": "up", "state": "up", "policy": "round-robin", "skew-us": 8_500, "links": links});
             json!({"links": [up]})
         };

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// The administrative state of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "Admin")]
 pub enum AdminState {
     /// Only health decides whether the server gets work.
     #[default]

@@ -26,7 +26,6 @@ pub enum Severity {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename = "Finding")]
 pub struct ConfigFinding {
     pub severity: Severity,
     /// The file name as given by the operator.

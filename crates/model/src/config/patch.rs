@@ -175,9 +175,8 @@ fn patch_text(
 }
 
 fn parse_document(text: &str) -> Result<DocumentMut, PatchError> {
-    text.parse().map_err(|error: toml_edit::TomlError| {
-        PatchError::Syntax(syntax_message(error.message()))
-    })
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| PatchError::Syntax(syntax_message(error.message())))
 }
 
 /// Patches one element of a list and writes the list.

@@ -29,7 +29,6 @@ pub fn render_reference() -> String {
 /// A table of the configuration in the reference data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "KeyTable")]
 pub struct ReferenceTable {
     /// The path, with `NAME` for chosen names: `pool.NAME.probe`.
     pub path: String,
@@ -41,7 +40,6 @@ pub struct ReferenceTable {
 /// A key in the reference data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "KeyText")]
 pub struct ReferenceKey {
     pub name: String,
     /// A description of valid values, with keywords in quotes.

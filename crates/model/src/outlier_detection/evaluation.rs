@@ -13,33 +13,36 @@ pub const MIN_TRUNCATED: u64 = 3;
 
 /// Counts of a server's responses and failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename = "Tally")]
 pub struct OutlierCounts {
     /// Successful responses.
-    pub good: u64,
+    #[serde(alias = "good")]
+    pub successes: u64,
     /// Failures, including truncated responses.
-    pub bad: u64,
+    #[serde(alias = "bad")]
+    pub failures: u64,
     /// Truncated responses.
-    pub cut: u64,
+    #[serde(alias = "cut")]
+    pub truncations: u64,
 }
 
 impl OutlierCounts {
     pub fn total(self) -> u64 {
-        self.good + self.bad
+        self.successes + self.failures
     }
 
     pub(super) fn plus(self, other: OutlierCounts) -> OutlierCounts {
-        let good = self.good + other.good;
-        let bad = self.bad + other.bad;
-        let cut = self.cut + other.cut;
-        OutlierCounts { good, bad, cut }
+        OutlierCounts {
+            successes: self.successes + other.successes,
+            failures: self.failures + other.failures,
+            truncations: self.truncations + other.truncations,
+        }
     }
 
     pub(super) fn minus(self, before: OutlierCounts) -> OutlierCounts {
         OutlierCounts {
-            good: self.good.saturating_sub(before.good),
-            bad: self.bad.saturating_sub(before.bad),
-            cut: self.cut.saturating_sub(before.cut),
+            successes: self.successes.saturating_sub(before.successes),
+            failures: self.failures.saturating_sub(before.failures),
+            truncations: self.truncations.saturating_sub(before.truncations),
         }
     }
 }
@@ -47,54 +50,60 @@ impl OutlierCounts {
 /// The evaluation of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "Sum")]
 pub struct OutlierEvaluation {
     /// Its counts in the interval.
     pub own: OutlierCounts,
     /// Its failures since its last successful response.
-    pub in_a_row: u64,
+    #[serde(alias = "in-a-row")]
+    pub consecutive_failures: u64,
     /// Counts in the interval of the other servers that are not ejected.
     pub others: OutlierCounts,
     /// Other servers whose last result was a failure.
     pub others_failing: u32,
     /// Servers that are ejected or down.
-    pub out: u32,
+    #[serde(alias = "out")]
+    pub unavailable: u32,
     /// Servers that should get work.
-    pub of: u32,
+    #[serde(alias = "of")]
+    pub servers: u32,
     /// Limit for servers that are ejected or down.
-    pub allowed: u32,
+    #[serde(alias = "allowed")]
+    pub max_unavailable: u32,
     /// Earlier ejections that are not forgiven.
-    pub times: u32,
-    pub verdict: OutlierDecision,
+    #[serde(alias = "times")]
+    pub ejections: u32,
+    #[serde(alias = "verdict")]
+    pub decision: OutlierDecision,
 }
 
 /// The result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "SumVerdict")]
 pub enum OutlierDecision {
     /// No reason for an ejection.
     Good,
     /// Not evaluated: the server gets no work, or is already ejected.
-    NotJudged,
+    #[serde(alias = "not-judged")]
+    NotEvaluated,
     /// Ejected.
     Ejected(EjectionReason),
     /// There is a reason, but the other servers fail too, so this server is not the cause.
     AllFail(EjectionReason),
     /// There is a reason, but the limit of ejected servers is reached.
-    TooManyOut(EjectionReason),
+    #[serde(alias = "too-many-out")]
+    LimitReached(EjectionReason),
 }
 
 /// The reason for an ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "Ground")]
 pub enum EjectionReason {
     /// Consecutive failures.
     Failures,
     Rate,
     /// The rate of truncated responses.
-    Cuts,
+    #[serde(alias = "cuts")]
+    Truncations,
 }
 
 impl OutlierEvaluation {
@@ -103,8 +112,8 @@ impl OutlierEvaluation {
         if self.all_fail(terms) {
             return OutlierDecision::AllFail(ground);
         }
-        if self.out + 1 > self.allowed {
-            return OutlierDecision::TooManyOut(ground);
+        if self.unavailable + 1 > self.max_unavailable {
+            return OutlierDecision::LimitReached(ground);
         }
         OutlierDecision::Ejected(ground)
     }
@@ -112,56 +121,56 @@ impl OutlierEvaluation {
     fn ejection_reason(&self, terms: &OutlierDetectionConfig) -> Option<EjectionReason> {
         let all = self.own.total();
         let reaches = |part: u64, percent: u8| part * 100 >= all * u64::from(percent);
-        if self.own.cut >= MIN_TRUNCATED && reaches(self.own.cut, terms.cut_rate) {
-            return Some(EjectionReason::Cuts);
+        if self.own.truncations >= MIN_TRUNCATED && reaches(self.own.truncations, terms.cut_rate) {
+            return Some(EjectionReason::Truncations);
         }
-        if self.in_a_row >= u64::from(terms.failures) {
+        if self.consecutive_failures >= u64::from(terms.failures) {
             return Some(EjectionReason::Failures);
         }
-        let enough = all >= u64::from(terms.volume) && self.own.bad > 0;
-        (enough && reaches(self.own.bad, terms.rate)).then_some(EjectionReason::Rate)
+        let enough = all >= u64::from(terms.volume) && self.own.failures > 0;
+        (enough && reaches(self.own.failures, terms.rate)).then_some(EjectionReason::Rate)
     }
 
     /// Whether the others together fail at more than half of its rate; with few responses of others, whether half of
     /// them fail.
     fn all_fail(&self, terms: &OutlierDetectionConfig) -> bool {
         if self.others.total() < u64::from(terms.volume) {
-            return self.of > 1 && self.others_failing * 2 > self.of - 1;
+            return self.servers > 1 && self.others_failing * 2 > self.servers - 1;
         }
         let (bad, all) = match self.own.total() {
             // Its failures are older than the interval.
             0 => (1, 1),
-            all => (self.own.bad, all),
+            all => (self.own.failures, all),
         };
-        self.others.bad * all * 2 > bad * self.others.total()
+        self.others.failures * all * 2 > bad * self.others.total()
     }
 }
 
 impl fmt::Display for OutlierEvaluation {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OutlierCounts { good, bad, cut } = self.own;
-        match self.verdict {
+        let OutlierCounts { successes, failures, truncations } = self.own;
+        match self.decision {
             OutlierDecision::Good => write!(to, "good: ")?,
-            OutlierDecision::NotJudged => write!(to, "not judged: ")?,
+            OutlierDecision::NotEvaluated => write!(to, "not evaluated: ")?,
             OutlierDecision::Ejected(ground) => write!(to, "ejected for {ground}: ")?,
             OutlierDecision::AllFail(ground) => {
                 write!(to, "kept in spite of {ground}, the others fail too: ")?
             }
-            OutlierDecision::TooManyOut(ground) => {
+            OutlierDecision::LimitReached(ground) => {
                 write!(to, "kept in spite of {ground}, no more may be out: ")?;
             }
         }
         let others = self.others;
         write!(
             to,
-            "{bad} of {} failed, {cut} of them cut, {} in a row; of the others {} of {}; {} of {} out, {} allowed",
-            good + bad,
-            self.in_a_row,
-            others.bad,
+            "{failures} of {} failed, {truncations} of them truncated, {} in a row; of the others {} of {}; {} of {} out, {} allowed",
+            successes + failures,
+            self.consecutive_failures,
+            others.failures,
             others.total(),
-            self.out,
-            self.of,
-            self.allowed
+            self.unavailable,
+            self.servers,
+            self.max_unavailable
         )
     }
 }
@@ -171,7 +180,7 @@ impl fmt::Display for EjectionReason {
         to.write_str(match self {
             EjectionReason::Failures => "failures in a row",
             EjectionReason::Rate => "its rate of failures",
-            EjectionReason::Cuts => "its rate of cut answers",
+            EjectionReason::Truncations => "its rate of truncated responses",
         })
     }
 }

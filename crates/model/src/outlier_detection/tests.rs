@@ -36,7 +36,8 @@ impl OutlierSimulation {
 
     fn answers(&mut self, at: usize, good: u64, bad: u64, cut: u64) {
         let seen = &mut self.seen[at];
-        seen.counts = seen.counts.plus(OutlierCounts { good, bad, cut });
+        seen.counts =
+            seen.counts.plus(OutlierCounts { successes: good, failures: bad, truncations: cut });
         seen.consecutive_failures =
             if good > 0 { bad.min(1) } else { seen.consecutive_failures + bad };
     }
@@ -67,12 +68,12 @@ impl OutlierSimulation {
     }
 
     fn verdict(&self, at: u32) -> OutlierDecision {
-        self.court.evaluation(ServerId(at)).unwrap().verdict
+        self.court.evaluation(ServerId(at)).unwrap().decision
     }
 }
 
 fn ejects(orders: &[OutlierAction], at: u32, ground: EjectionReason) -> bool {
-    matches!(orders, [OutlierAction::Eject { id, sum, .. }] if *id == ServerId(at) && sum.verdict == OutlierDecision::Ejected(ground))
+    matches!(orders, [OutlierAction::Eject { id, sum, .. }] if *id == ServerId(at) && sum.decision == OutlierDecision::Ejected(ground))
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn each_ground_puts_out_the_one_server_that_fails() {
         ("half fail", (5, 5, 0), Some((1, EjectionReason::Rate))),
         ("half of a few fail", (1, 1, 0), Some((6, EjectionReason::Rate))),
         ("two of five fail", (6, 4, 0), None),
-        ("one of ten is cut", (9, 1, 1), Some((3, EjectionReason::Cuts))),
+        ("one of ten is cut", (9, 1, 1), Some((3, EjectionReason::Truncations))),
         ("one of fifty is cut", (49, 1, 1), None),
         ("all good", (10, 0, 0), None),
     ];
@@ -263,7 +264,7 @@ fn whatever_servers_do_the_share_holds_and_orders_alternate() {
                             !before.contains(&id) || time >= Duration::from_millis(270),
                             "seed {seed}"
                         );
-                        assert!(sum.out < sum.allowed, "seed {seed}: {sum}");
+                        assert!(sum.unavailable < sum.max_unavailable, "seed {seed}: {sum}");
                     }
                     OutlierAction::Readmit { id, .. } => {
                         assert!(before.contains(&id), "seed {seed}")

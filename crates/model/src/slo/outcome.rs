@@ -57,11 +57,11 @@ impl TcpError {
     pub const fn name(self) -> &'static str {
         match self {
             TcpError::RefusedByServer => "refused-by-server",
-            TcpError::RefusedByBalancer => "refused-by-us",
+            TcpError::RefusedByBalancer => "refused-by-balancer",
             TcpError::TimedOut => "timed-out",
             TcpError::AbortedByClient => "aborted-by-client",
             TcpError::AbortedByServer => "aborted-by-server",
-            TcpError::AbortedByBalancer => "aborted-by-us",
+            TcpError::AbortedByBalancer => "aborted-by-balancer",
             TcpError::SilentClient => "silent-client",
             TcpError::SilentServer => "silent-server",
         }

@@ -46,7 +46,6 @@ pub struct TcpInfoSample {
 /// The change of a connection's counters between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[serde(rename = "TcpChange")]
 pub struct TcpInfoDelta {
     /// Time with unacknowledged sent data, including the two limited times below; microseconds.
     pub busy_us: u64,

@@ -149,7 +149,7 @@ fn likely_mistakes_are_reported() {
         (
             pool("dynamic-weights = { new = 0, agent = 50 }"),
             "pool.web.dynamic-weights.agent",
-            "none is asked",
+            "no server is asked",
         ),
         (
             pool("dynamic-weights = { new = 0, latency = 50 }"),

@@ -166,3 +166,12 @@ fn pages_and_examples_have_no_former_name() {
     }
     assert!(blocks > 50, "{blocks}");
 }
+
+#[test]
+fn a_word_that_is_near_an_earlier_one_suggests_the_word_of_now() {
+    let text = NOW.replace("kind = \"responses\"", "kind = \"anwers\"");
+    let found = findings(&text);
+    let about = found.iter().find(|one| one.key == "pool.web.agent.kind");
+    let suggestion = about.and_then(|one| one.suggestion.as_deref());
+    assert_eq!(suggestion, Some("\"responses\""), "{found:?}");
+}

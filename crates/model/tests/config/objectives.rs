@@ -44,7 +44,7 @@ fn the_short_form_promises_availability_and_defaults_are_the_usual() {
 fn objectives_without_effect_or_out_of_reach_are_named() {
     for (forward, text, key, says, suggests) in [
         ("tcp", "objective.latency = \"1s\"", ".latency", "belongs to `forward = \"http\"`", None),
-        ("http", "objective = \"off\"", "", "nothing is promised", None),
+        ("http", "objective = \"off\"", "", "the objective has no target", None),
         ("http", "objective = \"100%\"", "", "too large", None),
         ("http", "objective = \"49%\"", "", "too small", None),
         (

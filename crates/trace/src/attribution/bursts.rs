@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::rounds::FlightSample;
+use super::round_levels::FlightSample;
 use super::sender::SenderView;
 
 /// Fewer long waits show no habit.

@@ -2,11 +2,18 @@
 //!
 //! A transfer with pauses has many times more rounds than packets. This module determines no shapes.
 
-use super::rounds::FlightSample;
-
 /// A sender that was silent for as long may begin with a small congestion window again, nanoseconds: the least timeout
 /// of Linux.
 const RESTART_NS: i64 = 200_000_000;
+
+/// The data in flight when a packet was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct FlightSample {
+    /// The packet's time, nanoseconds since the capture began.
+    pub time_ns: i64,
+    /// Bytes in flight behind the packet.
+    pub in_flight: i64,
+}
 
 /// Rounds of equal length, counted from a time.
 #[derive(Clone, Copy, Debug)]

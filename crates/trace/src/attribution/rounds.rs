@@ -3,7 +3,7 @@
 //! Growth from round to round is slow start. A plateau of three or more rounds near the transfer's peak is a limit of
 //! the sender's buffer or of the window. Single gaps are not considered.
 
-use super::round_levels::{LevelPlace, RoundClock, RoundLevels};
+use super::round_levels::{FlightSample, LevelPlace, RoundClock, RoundLevels};
 
 /// The most rounds; longer transfers get longer rounds.
 const MAX_ROUNDS: i64 = 4_096;
@@ -22,15 +22,6 @@ pub enum RoundShape {
     /// As much as could be, three rounds and longer.
     Plateau,
     Other,
-}
-
-/// The data in flight when a packet was sent.
-#[derive(Clone, Copy, Debug)]
-pub struct FlightSample {
-    /// The packet's time, nanoseconds since the capture began.
-    pub time_ns: i64,
-    /// Bytes in flight behind the packet.
-    pub in_flight: i64,
 }
 
 /// Rounds in a row of one shape.

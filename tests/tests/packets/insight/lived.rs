@@ -19,14 +19,14 @@ fn another_process_goes_on_where_the_first_ended() {
     ask(&mut open, "put 20000");
     open.write_all(&[b'x'; 10_000]).unwrap();
     let told = world.until("two connections", |it| it.handshakes.done == 2);
-    assert_eq!((told.watched, told.begun), (2, 2));
+    assert_eq!((told.watched, told.started), (2, 2));
     world.start(&["run", "--takeover"]);
     assert_eq!(world.explained(), None, "what the first process told is not told again");
     open.write_all(&[b'x'; 10_000]).unwrap();
     open.read_to_end(&mut Vec::new()).unwrap();
     let told = world.until("what is new of the old connection", |it| it.client.packets > 0);
     assert_eq!(
-        (told.watched, told.begun, told.handshakes.done, told.late),
+        (told.watched, told.started, told.handshakes.done, told.late),
         (1, 0, 0, 0),
         "{told:?}"
     );
@@ -36,7 +36,7 @@ fn another_process_goes_on_where_the_first_ended() {
     world.start(&["run"]);
     world.fetch(10_000);
     let told = world.until("what came after", |it| it.handshakes.done > 0);
-    assert_eq!(told.begun, 1, "what nobody was there to tell of is left out: {told:?}");
+    assert_eq!(told.started, 1, "what nobody was there to tell of is left out: {told:?}");
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn it_is_switched_off_and_on_without_a_connection_noticing() {
     world.until("a connection", |it| it.handshakes.done == 1);
     let sample = |want: Option<u64>| {
         wait::until("insight is as configured", || {
-            let insight = &world.status()["packets"]["insight"];
-            insight["sample"].as_u64() == want && (want.is_some() || insight["watched"] == 0)
+            let insight = &world.status()["packets"]["flow-samples"];
+            insight["one-in"].as_u64() == want && (want.is_some() || insight["watched"] == 0)
         });
     };
     world.configure("off");
@@ -67,9 +67,9 @@ fn it_is_switched_off_and_on_without_a_connection_noticing() {
     open.write_all(&[b'x'; 10_000]).unwrap();
     open.read_to_end(&mut Vec::new()).unwrap();
     let told = world.until("the middle of it", |it| it.late == 1);
-    assert_eq!(told.begun, before.unwrap().begun + 1, "{told:?}");
+    assert_eq!(told.started, before.unwrap().started + 1, "{told:?}");
     assert_eq!((told.handshakes.done, told.unscaled), (1, 1), "{told:?}");
     assert_eq!((told.client.lost_before, told.client.lost_behind), (0, 0), "{told:?}");
     let status = world.verb(&["status"]).stdout;
-    assert!(status.contains("insight: ") && status.contains("1 in 1"), "{status}");
+    assert!(status.contains("flow samples: ") && status.contains("1 in 1"), "{status}");
 }

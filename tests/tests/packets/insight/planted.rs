@@ -93,7 +93,7 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
     assert!(told.both_directions && told.handshakes.done == 5 && told.unscaled == 0, "{told:?}");
     assert!(told.reasons.iter().all(|it| it.limit == "CONNECT"), "{told:?}");
     let [server, client, whole] =
-        [told.handshakes.server_part, told.handshakes.client_part, told.handshakes.whole]
+        [told.handshakes.server_part, told.handshakes.client_part, told.handshakes.total]
             .map(|part| part.unwrap());
     // Both links have a delay in each direction; any excess is the machine's.
     for (part, least) in [(server, 20.0), (client, 30.0), (whole, 50.0)] {
@@ -162,9 +162,12 @@ fn what_clients_send_is_reported_with_every_method() {
         assert!(told.client.lost_behind * 4 <= told.client.lost_before, "{forward}: {told:?}");
         assert_eq!(told.server.is_some(), forward == "nat");
         assert_eq!(told.handshakes.server_part.is_some(), forward == "nat");
-        let whole = told.handshakes.whole.unwrap();
+        let whole = told.handshakes.total.unwrap();
         assert!(whole.count == 3 && whole.median_ms >= 15.0, "{forward}: {whole:?}");
-        assert_eq!(told.unseen.iter().any(|it| it.contains("server's half")), forward != "nat");
+        assert_eq!(
+            told.limitations.iter().any(|it| it.contains("server's half")),
+            forward != "nat"
+        );
     }
 }
 

@@ -124,7 +124,7 @@ impl InsightTopology {
             };
             all("interfaces", &|one| one["mode"].is_string())
                 && all("neighbours", &|one| one["state"] == "ok")
-                && packets["insight"]["sample"] == 1
+                && packets["flow-samples"]["one-in"] == 1
         });
     }
 
@@ -170,7 +170,7 @@ impl InsightTopology {
         let mut last = None;
         let mut since = Instant::now();
         wait::until_some("everything was read", || {
-            let now = self.explained().filter(|it| it.begun == begun);
+            let now = self.explained().filter(|it| it.started == begun);
             let counts = now.as_ref().map(|it| (it.client, it.server, it.handshakes.clone()));
             if counts.is_none() || counts != last {
                 last = counts;

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ref } from "preact";
 import { look } from "../api";
-import type { ConfigKeys, KeyTable } from "../contract";
+import type { ConfigKeys, ReferenceTable } from "../contract";
 import { offer, type Offer } from "../complete";
 import { editor as labels } from "../strings";
 
@@ -11,7 +11,7 @@ interface Props { text: string; change: (text: string) => void; editor: Ref<HTML
 const NONE: Offer = { from: 0, choices: [] };
 
 export function Editor({ text, change, editor }: Props) {
-  const [tables, setTables] = useState<KeyTable[]>([]);
+  const [tables, setTables] = useState<ReferenceTable[]>([]);
   const [offered, setOffered] = useState<Offer>(NONE);
   const [chosen, setChosen] = useState(-1);
   const list = useRef<HTMLUListElement>(null);

@@ -22,7 +22,7 @@ export function Capacity() {
   }, []);
   const files = scene?.report.process.descriptors;
   const ports = scene?.report.ports ?? [];
-  const fewest = ports.reduce<(typeof ports)[number] | null>((least, one) => (least && least.left <= one.left ? least : one), null);
+  const fewest = ports.reduce<(typeof ports)[number] | null>((least, one) => (least && least.free <= one.free ? least : one), null);
   return (
     <>
       <h1 class="aside">{views.capacity}</h1>
@@ -31,7 +31,7 @@ export function Capacity() {
         <div class="figures">
           <Figure name={labels.processors} value={number(told.machine.processors)} note={told.machine["request-us"] ? labels.perRequest(told.machine["request-us"].toFixed(1)) : labels.tooFew} />
           {files && <Figure name={labels.descriptors} value={number(files.limit - files["in-use"])} note={overview.limit(number(files.limit))} bad={files["in-use"] > 0.8 * files.limit} />}
-          <Figure name={labels.ports} value={fewest ? number(fewest.left) : number(told.machine.ports)} note={fewest ? labels.portsTo(fewest.destination) : labels.portsIdle} bad={fewest !== null && fewest["in-use"] > 4 * fewest.left} />
+          <Figure name={labels.ports} value={fewest ? number(fewest.free) : number(told.machine.ports)} note={fewest ? labels.portsTo(fewest.destination) : labels.portsIdle} bad={fewest !== null && fewest["in-use"] > 4 * fewest.free} />
         </div>
       )}
       {told?.services.length === 0 && <Empty>{labels.noServices}</Empty>}
@@ -42,20 +42,20 @@ export function Capacity() {
 }
 
 function One({ service }: { service: CapacityService }) {
-  const now = service.carries;
+  const now = service.demand;
   const [first] = service.limits;
   return (
     <Panel title={labels.title(service.name, service.forward)} wide>
       <p>
         {labels.now(number(now["requests-per-second"]), number(now["connections-per-second"]))}
         {now.measured
-          ? labels.measured(bytes(now["request-bytes"]), bytes(now["response-bytes"]), number(now["per-connection"]), millis(now["life-ms"]), number(now["per-server-connection"]))
+          ? labels.measured(bytes(now["request-bytes"]), bytes(now["response-bytes"]), number(now["requests-per-connection"]), millis(now["connection-duration-ms"]), number(now["requests-per-server-connection"]))
           : labels.unmeasured}
       </p>
-      {first && <p><strong>{labels.first(first.kind)}</strong>{labels.firstAt(number(first["requests-per-second"]), first.change)}</p>}
+      {first && <p><strong>{labels.first(first.kind)}</strong>{labels.firstAt(number(first["requests-per-second"]), first.advice)}</p>}
       <Rows label={labels.limitsOf(service.name)} head={labels.head} rows={service.limits.map((one) => [
         one.kind, `${one["used-percent"].toFixed(1)} %`, <Bar share={one["used-percent"]} kind={one["used-percent"] >= 80 ? "full" : ""} />,
-        number(one["requests-per-second"]), number(one["connections-per-second"]), one.because,
+        number(one["requests-per-second"]), number(one["connections-per-second"]), one.reason,
       ])} />
     </Panel>
   );

@@ -37,13 +37,13 @@ export function Captures() {
       </Panel>
       {shown && <Explained of={shown} close={() => setShown(null)} />}
       <Panel title={labels.stored} wide aside={<button type="button" class="quiet" onClick={() => asking.run(read)}>{common.refresh}</button>}>
-        {stored?.trouble && <p class="wrong">{stored.trouble}</p>}
+        {stored?.problem && <p class="wrong">{stored.problem}</p>}
         {stored && stored.rules.length > 0 && (
-          <p class="dim">{labels.rules(stored.rules.map((rule) => `${rule.name}${rule.taking ? labels.taking : ""}`).join(", "), stored.made, stored.failed)}</p>
+          <p class="dim">{labels.rules(stored.rules.map((rule) => `${rule.name}${rule.recording ? labels.taking : ""}`).join(", "), stored.written, stored.failed)}</p>
         )}
         {stored && (stored.captures.length === 0 ? <Empty>{stored.rules.length ? labels.empty : labels.emptyWithoutRules}</Empty> : (
           <Rows label={labels.stored} head={labels.head} rows={stored.captures.map((one) => [
-            moment(one["at-unix-ms"]), one.rule, one.about, bytes(one.bytes), <span class="mono">{one.file}</span>,
+            moment(one["at-unix-ms"]), one.rule, one.reason, bytes(one.bytes), <span class="mono">{one.file}</span>,
             <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("operate")} onClick={() => open(one.name)} aria-label={labels.explainOf(one.name)}>{labels.explain}</button>,
           ])} />
         ))}

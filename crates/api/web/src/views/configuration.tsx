@@ -1,7 +1,7 @@
 // The configuration's text: check it, see what it would change, activate it, go back.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, look, order, submit, written } from "../api";
-import type { Applied, Finding, Generations, KeyChange, PlanChange } from "../contract";
+import type { Applied, ConfigFinding, Generations, KeyChange, PlanChange } from "../contract";
 import { Empty, Panel, Rows, Wrong, may, needs, useAsking } from "../parts/basics";
 import { Editor } from "../parts/editor";
 import { moment } from "../format";
@@ -17,7 +17,7 @@ export function Configuration() {
   const [text, setText] = useState("");
   const [base, setBase] = useState({ text: "", generation: 0 });
   const [plan, setPlan] = useState<PlanChange | null>(null);
-  const [findings, setFindings] = useState<Finding[]>([]);
+  const [findings, setFindings] = useState<ConfigFinding[]>([]);
   const [done, setDone] = useState<Applied | null>(null);
   const asking = useAsking();
   const editor = useRef<HTMLTextAreaElement>(null);
@@ -44,7 +44,7 @@ export function Configuration() {
       setBase({ text, generation: applied.generation });
       setDone(applied);
     });
-  const show = (finding: Finding) => {
+  const show = (finding: ConfigFinding) => {
     const lines = text.split("\n").slice(0, Math.max(0, finding.line - 1));
     const at = lines.reduce((sum, line) => sum + line.length + 1, 0) + Math.max(0, finding.column - 1);
     editor.current?.focus();
@@ -81,7 +81,7 @@ export function Configuration() {
   );
 }
 
-async function planned(text: string, setPlan: (plan: PlanChange) => void, setFindings: (findings: Finding[]) => void): Promise<void> {
+async function planned(text: string, setPlan: (plan: PlanChange) => void, setFindings: (findings: ConfigFinding[]) => void): Promise<void> {
   try {
     const plan = await submit<PlanChange>("/v1/plan", text, {});
     setPlan(plan);
@@ -92,7 +92,7 @@ async function planned(text: string, setPlan: (plan: PlanChange) => void, setFin
   }
 }
 
-function said(same: boolean, plan: PlanChange | null, findings: Finding[], busy: boolean): string {
+function said(same: boolean, plan: PlanChange | null, findings: ConfigFinding[], busy: boolean): string {
   if (same) return labels.same;
   if (plan) return plan.changed ? labels.would : labels.nothing;
   if (findings.length > 0) return labels.findings(findings.length);
@@ -143,7 +143,7 @@ function Kept({ able, generation, after }: { able: boolean; generation: number; 
       <Wrong why={asking.wrong} />
       {kept && (kept.generations.length === 0 ? <Empty>{labels.noGenerations}</Empty> : (
         <Rows label={labels.generations} head={labels.head} rows={kept.generations.map((one) => [
-          String(one.generation), moment(one["when-unix-ms"]), one.who, <span class="mono">{one.from}</span>,
+          String(one.generation), moment(one["at-unix-ms"]), one.who, <span class="mono">{one.from}</span>,
           one.current ? labels.active : <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("configure")} onClick={() => back(one.generation)}>{labels.restore}</button>,
         ])} />
       ))}

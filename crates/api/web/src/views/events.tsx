@@ -27,7 +27,7 @@ export function Events() {
   const [since, until] = stretch.until === null ? [0, Infinity] : [stretch.until - stretch.length, stretch.until];
   const then = (at: number) => at >= since && at <= until;
   const shown = events.filter((event) => then(event["at-unix-ms"]) &&
-    levels.indexOf(event.level) >= levels.indexOf(level) && `${event.what} ${event.text}`.toLowerCase().includes(filter.toLowerCase())).slice(-200).reverse();
+    levels.indexOf(event.level) >= levels.indexOf(level) && `${event.kind} ${event.text}`.toLowerCase().includes(filter.toLowerCase())).slice(-200).reverse();
   return (
     <>
       <h1 class="aside">{views.events}</h1>
@@ -42,7 +42,7 @@ export function Events() {
       }>
         {lost > 0 && <p class="hint">{labels.lost(lost)}</p>}
         {shown.length === 0 ? <Empty>{labels.noEvents}</Empty> : (
-          <ul class="log tall">{shown.map((event) => <li class={event.level}><time>{moment(event["at-unix-ms"])}</time> <span class="mono dim">{event.what}</span> {event.text}</li>)}</ul>
+          <ul class="log tall">{shown.map((event) => <li class={event.level}><time>{moment(event["at-unix-ms"])}</time> <span class="mono dim">{event.kind}</span> {event.text}</li>)}</ul>
         )}
       </Panel>
       <Orders then={then} />
@@ -72,17 +72,17 @@ function Was({ stretch, change }: { stretch: Stretch; change: (stretch: Stretch)
       {history && (history.rows.length === 0 || !row ? <Empty>{labels.noHistory}</Empty> : (
         <>
           <p class="dim">{labels.covered(moment(history["since-unix-ms"]), moment(history["until-unix-ms"]), span(history["covered-ms"]), history.records)}</p>
-          <h3>{row.name}: {row["line-of"]}</h3>
-          <Chart label={labels.chart(row["line-of"], row.name)} at={moments(history, row.line.length)} unit={number} lines={[{ name: row["line-of"], colour: "--line-1", values: row.line, fill: true }]} />
+          <h3>{row.name}: {row["points-unit"]}</h3>
+          <Chart label={labels.chart(row["points-unit"], row.name)} at={moments(history, row.points.length)} unit={number} lines={[{ name: row["points-unit"], colour: "--line-1", values: row.points, fill: true }]} />
           <input type="search" placeholder={common.filter} aria-label={labels.historyFilter} value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
           <Rows label={labels.historyTitle} head={labels.historyHead} rows={listed(history, filter).map((row) => [
             <button type="button" class="pick" onClick={() => setChosen(row.name)} title={labels.draw}><strong>{row.name}</strong></button>,
-            <Spark values={row.line} label={labels.chart(row["line-of"], row.name)} />,
-            <span class="dim">{row["line-of"]}</span>,
+            <Spark values={row.points} label={labels.chart(row["points-unit"], row.name)} />,
+            <span class="dim">{row["points-unit"]}</span>,
             Object.entries(row.rates).filter(([, rate]) => rate > 0).slice(0, 4).map(([name, rate]) => `${name} ${number(rate)}`).join(", "),
             row.worst[0] ? (
               <button type="button" class="pick" title={labels.goThere} onClick={() => { const worst = row.worst[0]!; change({ length: AROUND, until: Math.min(Date.now(), worst["at-unix-ms"] + AROUND / 2) }); }}>
-                {labels.worst(row.worst[0].count, row.worst[0].what, moment(row.worst[0]["at-unix-ms"]))}
+                {labels.worst(row.worst[0].count, row.worst[0].kind, moment(row.worst[0]["at-unix-ms"]))}
               </button>
             ) : "",
           ])} />

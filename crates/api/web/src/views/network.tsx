@@ -34,7 +34,7 @@ function Bundle({ of }: { of: BundleStatus }) {
       <p><State is={of.state} /> {of.reason}{labels.bundleNote(of.policy, number(of.mtu), micros(of["skew-us"]), counts(of.counts), counts(of.dropped))}</p>
       <Rows label={labels.linksOf(of.name)} head={labels.linksHead} rows={of.links.map((link) => [
         <span class="mono">{link.interface}</span>, <State is={link.state} />, link.reason, link.via.join(", "), number(link.packets), bytes(link.bytes),
-        micros(link["round-trip-us"] ?? null), percent(100 * link.loss), micros(link["held-us"]),
+        micros(link["round-trip-us"] ?? null), percent(100 * link.loss), micros(link["added-delay-us"]),
       ])} />
     </Panel>
   );
@@ -43,10 +43,10 @@ function Bundle({ of }: { of: BundleStatus }) {
 function Uplinks({ of }: { of: UplinksStatus }) {
   return (
     <Panel title={labels.uplinks} wide>
-      {of.troubles.map((text) => <p class="wrong">{text}</p>)}
+      {of.problems.map((text) => <p class="wrong">{text}</p>)}
       <Rows label={labels.uplinks} head={labels.uplinksHead} rows={of.uplinks.map((one) => [
         <>{one.name} <span class="dim">{one.family}</span></>, <State is={one.state} />, one.reason, <span class="mono">{one.gateway} ({one.interface})</span>,
-        percent(100 * one.share), <Bar share={100 * one.share} />, micros(one["round-trip-us"] ?? null), percent(100 * one.loss), number(one.own + one.forwarded + one.moved),
+        percent(100 * one.share), <Bar share={100 * one.share} />, micros(one["round-trip-us"] ?? null), percent(100 * one.loss), number(one.originated + one.forwarded + one.moved),
       ])} />
     </Panel>
   );
@@ -55,7 +55,7 @@ function Uplinks({ of }: { of: UplinksStatus }) {
 function Mptcp({ of }: { of: MptcpStatus }) {
   return (
     <Panel title={labels.mptcp} wide>
-      {of.trouble && <p class="wrong">{of.trouble}</p>}
+      {of.problem && <p class="wrong">{of.problem}</p>}
       <p>{labels.endpoints(number(of.count), of.endpoints.map((one) => one.address).join(", ") || common.none)}</p>
       {of.connections.length > 0 && (
         <Rows label={labels.connections} head={labels.connectionsHead} rows={of.connections.slice(0, 200).map((one) => [
@@ -70,9 +70,9 @@ function Mptcp({ of }: { of: MptcpStatus }) {
 function Names({ of }: { of: NamesStatus }) {
   return (
     <Panel title={labels.names} wide>
-      <p>{labels.zones(of.zones.join(", ") || common.none, of.listen.map((one) => (one.trouble ? `${one.address} (${one.trouble})` : one.address)).join(", "))}</p>
+      <p>{labels.zones(of.zones.join(", ") || common.none, of.listen.map((one) => (one.problem ? `${one.address} (${one.problem})` : one.address)).join(", "))}</p>
       <Rows label={labels.names} head={labels.namesHead} rows={of.names.map((one) => [
-        <>{one.name}{one.fallen && <span class="state is-down">{labels.fallback}</span>}</>, one.policy, common.share(String(one.up), String(one.candidates)), number(one.answers), number(one["ttl-seconds"]), counts(one.given),
+        <>{one.name}{one.fallback && <span class="state is-down">{labels.fallback}</span>}</>, one.policy, common.share(String(one.up), String(one.candidates)), number(one.responses), number(one["ttl-seconds"]), counts(one["first-choices"]),
       ])} />
       <Asked />
     </Panel>
@@ -98,7 +98,7 @@ function Asked() {
       {told && (
         <div class="told">
           <ol>{told.steps.map((step) => <li>{step}</li>)}</ol>
-          <Rows label={labels.candidates} head={labels.candidatesHead} rows={told.candidates.map((one) => [one.name, <span class="mono">{one.addresses.join(", ")}</span>, percent(one["share-percent"]), one.why])} />
+          <Rows label={labels.candidates} head={labels.candidatesHead} rows={told.candidates.map((one) => [one.name, <span class="mono">{one.addresses.join(", ")}</span>, percent(one["share-percent"]), one.reason])} />
         </div>
       )}
     </>

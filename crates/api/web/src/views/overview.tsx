@@ -1,7 +1,7 @@
 // What is wrong, since when, and why: standing alarms first, then rates.
 import { Empty, Figure, Panel, Since, State } from "../parts/basics";
 import { Alarms, ErrorFigure, Share } from "../parts/errors";
-import type { Scene, StandingAlarm } from "../contract";
+import type { StateUpdate, StandingAlarm } from "../contract";
 import { Chart } from "../parts/chart";
 import { bytes, micros, millis, moment, number } from "../format";
 import { ALL, phase, useKnown } from "../store";
@@ -65,7 +65,7 @@ export function Overview() {
   );
 }
 
-function ServiceTable({ scene }: { scene: Scene }) {
+function ServiceTable({ scene }: { scene: StateUpdate }) {
   const { status, report } = scene;
   return (
     <Panel title={views.services}>

@@ -14,7 +14,7 @@ export function Packets() {
     <>
       <h1 class="aside">{views.packets}</h1>
       {!status && <Empty>{labels.empty}</Empty>}
-      {status?.broken && <p class="wrong" role="alert">{labels.broken(status.broken)}</p>}
+      {status?.problem && <p class="wrong" role="alert">{labels.broken(status.problem)}</p>}
       {status && report && (
         <>
           <div class="figures">
@@ -44,8 +44,8 @@ export function Packets() {
       <Panel title={labels.ports} wide>
         {ports.length === 0 ? <Empty>{labels.portsEmpty}</Empty> : (
           <Rows label={labels.ports} head={labels.portsHead} rows={ports.slice(0, 200).map((one) => [
-            <span class="mono">{one.source ?? labels.fromAny}</span>, <span class="mono">{one.destination}</span>, number(one["in-use"]), number(one.left),
-            <Bar share={(100 * one["in-use"]) / Math.max(1, one["in-use"] + one.left)} />,
+            <span class="mono">{one.source ?? labels.fromAny}</span>, <span class="mono">{one.destination}</span>, number(one["in-use"]), number(one.free),
+            <Bar share={(100 * one["in-use"]) / Math.max(1, one["in-use"] + one.free)} />,
           ])} />
         )}
       </Panel>
@@ -57,7 +57,7 @@ function Outcomes({ of }: { of: PacketOutcome[] }) {
   if (of.length === 0) return <Empty>{labels.nothing}</Empty>;
   return (
     <Rows label={labels.outcomes} head={labels.outcomesHead} rows={of.map((one) => [
-      <span class={one.end === "dropped" ? "mono bad" : "mono"}>{one.name}</span>, number(one.count.rate), number(one.count.total), one.meaning ?? "",
+      <span class={one.disposition === "dropped" ? "mono bad" : "mono"}>{one.name}</span>, number(one.count.rate), number(one.count.total), one.meaning ?? "",
     ])} />
   );
 }

@@ -1,6 +1,6 @@
 // Addresses that this machine shares with others: what it is in each group, since when, and why.
 import { order } from "../api";
-import type { HeartbeatStatus, ReplicationStatus, Taken } from "../contract";
+import type { HeartbeatStatus, ReplicationStatus, TakeoverResult } from "../contract";
 import { Empty, Panel, Rows, Since, State, Wrong, may, needs, useAsking } from "../parts/basics";
 import { micros, moment, number, percent } from "../format";
 import { useKnown } from "../store";
@@ -19,11 +19,11 @@ export function Pair() {
       {members.length === 0 && <Empty>{labels.empty}</Empty>}
       {members.map((member) => (
         <Panel title={member.name} wide aside={
-          <button type="button" disabled={!able || asking.busy || member.state === "active"} title={able ? "" : needs("operate")} onClick={() => asking.run(async () => { await order<Taken>(`/v1/takeover?group=${encodeURIComponent(member.name)}`); })}>{labels.takeOver}</button>
+          <button type="button" disabled={!able || asking.busy || member.state === "active"} title={able ? "" : needs("operate")} onClick={() => asking.run(async () => { await order<TakeoverResult>(`/v1/takeover?group=${encodeURIComponent(member.name)}`); })}>{labels.takeOver}</button>
         }>
           <p><State is={member.state} /> {labels.for} <Since at={member["since-unix-ms"]} />: {member.reason}</p>
           <p>{member.addresses.join(", ")} {labels.on} <span class="mono">{member.interface}</span>{labels.numbers(member.id, member.priority)}
-            {member.heard ? labels.backup(member.heard, String(member["heard-priority"] ?? common.unknown)) : labels.nobody}</p>
+            {member["active-peer"] ? labels.backup(member["active-peer"], String(member["active-peer-priority"] ?? common.unknown)) : labels.nobody}</p>
           <div class="columns">
             <Rows label={labels.changesOf(member.name)} head={labels.changesHead} rows={[...member.changes].reverse().map((one) => [moment(one["at-unix-ms"]), <State is={one.state} />, one.reason])} />
             <Rows label={labels.countsOf(member.name)} head={labels.countsHead} rows={[...Object.entries(member.counts), ...Object.entries(member.dropped).map(([why, n]) => [labels.dropped(why), n] as [string, number])].map(([what, n]) => [what, number(n)])} />
@@ -54,5 +54,5 @@ function Heartbeat({ beat }: { beat: HeartbeatStatus }) {
 /** Every counter of replication; what was rejected, not applied or not sent has its reason. */
 function told(all: ReplicationStatus): [string, number][] {
   const of = (name: (why: string) => string, counts: Record<string, number>) => Object.entries(counts).map(([why, n]) => [name(why), n] as [string, number]);
-  return [...Object.entries(all.counts), ...of(labels.rejected, all.refused), ...of(labels.notApplied, all.rejected), ...of(labels.notSent, all.untold)];
+  return [...Object.entries(all.counts), ...of(labels.rejected, all.refused), ...of(labels.notApplied, all.rejected), ...of(labels.notSent, all.unsent)];
 }

@@ -136,16 +136,16 @@ function Why({ pool, server, close }: { pool: string; server: string; close: () 
       <Wrong why={asking.wrong} />
       {told && one && (
         <>
-          <p>{told.turn}</p>
+          <p>{told.selection}</p>
           <Rows label={weightLabels.label} head={weightLabels.head} rows={[
             [rowNames.rank, one.rank],
-            [rowNames.available, one["takes-work"] ? common.yes : common.no],
+            [rowNames.available, one.available ? common.yes : common.no],
             [rowNames.share, percent(one["share-percent"])],
             [rowNames.configured, String(one.weight.configured)],
             [rowNames.operator, one.weight.operator ? weightLabels.by(one.weight.operator.weight, one.weight.operator.by) : "–"],
-            [rowNames.adaptive, one.weight.judged === null || one.weight.judged === undefined ? "–" : String(one.weight.judged)],
+            [rowNames.adaptive, one.weight["controller-weight"] === null || one.weight["controller-weight"] === undefined ? "–" : String(one.weight["controller-weight"])],
             [rowNames.slowStart, percent(one.weight["slow-start-percent"])],
-            [rowNames.active, String(one.weight["in-force"])],
+            [rowNames.active, String(one.weight.active)],
             [rowNames.ejected, one.ejection ? one.ejection.text : "–"],
           ]} />
         </>

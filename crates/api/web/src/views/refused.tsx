@@ -35,7 +35,7 @@ export function Refused() {
             found(one), one.status ? String(one.status) : common.none, <span class="mono">{one.host ?? "–"}</span>, <span class="mono">{request(one)}</span>,
           ])} />
         )}
-        {told && <p class="hint">{labels.kept(told.room, told.share, number(told["pushed-out"]), number(told["beyond-share"]))}</p>}
+        {told && <p class="hint">{labels.kept(told["max-requests"], told["max-per-client"], number(told.evicted), number(told["over-client-limit"]))}</p>}
       </Panel>
     </>
   );

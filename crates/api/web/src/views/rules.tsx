@@ -19,9 +19,9 @@ export function Rules() {
       {services.map((service) => (
         <Panel title={labels.of(service.name)} wide>
           <Rows label={labels.of(service.name)} head={labels.head} rows={(service.rules ?? []).map((rule) => [
-            String(rule.place), <strong>{rule.name}</strong>, rule.when, rule.does, number(rule.hits),
+            String(rule.position), <strong>{rule.name}</strong>, rule.when, rule.action, number(rule.hits),
             rule["last-unix-ms"] ? moment(rule["last-unix-ms"]) : labels.never,
-            number(rule["in-flight"]), number(rule.limited), number(rule["passed-over"]), bytes(rule.bytes),
+            number(rule["in-flight"]), number(rule["rate-limited"]), number(rule.skipped), bytes(rule.bytes),
           ])} />
         </Panel>
       ))}
@@ -68,18 +68,18 @@ function Try() {
 function Told({ told }: { told: RequestExplained }) {
   return (
     <div class="told" role="status">
-      <p>{common.service} <strong>{told.service}</strong>: {told.because}</p>
-      <ol class="passed">{told.passed.map((rule) => <li value={rule.place}><s>{rule.name}</s> {rule.because}</li>)}</ol>
-      {told["passed-unlisted"] > 0 && <p>{labels.more(told["passed-unlisted"])}</p>}
+      <p>{common.service} <strong>{told.service}</strong>: {told.reason}</p>
+      <ol class="passed">{told["unmatched-rules"].map((rule) => <li value={rule.position}><s>{rule.name}</s> {rule.reason}</li>)}</ol>
+      {told["unmatched-unlisted"] > 0 && <p>{labels.more(told["unmatched-unlisted"])}</p>}
       {told.rule
-        ? <p class="takes">{labels.rule(told.rule.place)} <strong>{told.rule.name}</strong> {labels.matches} {told.rule.when} → {told.rule.does}{told.rule.target ? labels.sends(told.rule.target) : ""}</p>
+        ? <p class="takes">{labels.rule(told.rule.position)} <strong>{told.rule.name}</strong> {labels.matches} {told.rule.when} → {told.rule.action}{told.rule.target ? labels.sends(told.rule.target) : ""}</p>
         : <p class="takes">{labels.noRule}</p>}
-      {told.ends && <p>{told.ends}</p>}
+      {told["local-reply"] && <p>{told["local-reply"]}</p>}
       {told.pools.map((pool) => <p>{labels.pool} <a href={`#/pool/${encodeURIComponent(pool.name)}`}>{pool.name}</a>{labels.poolShare(percent(pool.percent), pool.balance)}</p>)}
-      {told.kept && <p>{told.kept}</p>}
+      {told["sticky-server"] && <p>{told["sticky-server"]}</p>}
       {told.servers.length > 0 && (
         <Rows label={labels.servers} head={labels.serversHead} rows={told.servers.slice(0, 100).map((one) => [
-          `${one.pool}/${one.name}`, <State is={one.state} />, one.may ? common.yes : common.no, one.because,
+          `${one.pool}/${one.name}`, <State is={one.state} />, one.available ? common.yes : common.no, one.reason,
         ])} />
       )}
     </div>

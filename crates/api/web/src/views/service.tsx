@@ -109,7 +109,7 @@ function Certificates({ certificates }: { certificates: CertificateStatus[] }) {
   return (
     <Panel title={labels.certificates} wide>
       <Rows label={labels.certificates} head={labels.certificatesHead} rows={certificates.map((one) => [
-        one.names.join(", "), one.kind, moment(one["expires-unix-ms"]), <span class="mono">{one.file}</span>, one.trouble ?? "",
+        one.names.join(", "), one.kind, moment(one["expires-unix-ms"]), <span class="mono">{one.file}</span>, one.problem ?? "",
       ])} />
     </Panel>
   );

@@ -54,7 +54,7 @@ function One({ service }: { service: SlowService }) {
   return (
     <Panel title={service.name} wide>
       <Failures failures={service.failures ?? []} name={service.name} />
-      <p>{labels.summary(number(service.slowest), number(service.exchanges), millis(service["quickest-ms"]), service.seconds.toFixed(2), number(service.sampled ?? service.measured))}</p>
+      <p>{labels.summary(number(service.slowest), number(service.exchanges), millis(service["min-ms"]), service.seconds.toFixed(2), number(service.sampled ?? service.measured))}</p>
       <div class="owners" role="img" aria-label={service.owners.map((one) => `${one.owner} ${percent(one["share-percent"])}`).join(", ")}>
         {service.owners.filter((one) => one["share-percent"] > 0).map((one) => (
           <span class={`owner ${one.owner}`} style={{ flexGrow: one["share-percent"] }} title={labels.seconds(one.owner, one.seconds.toFixed(2))}>{one["share-percent"] >= 8 ? `${one.owner} ${percent(one["share-percent"])}` : ""}</span>

@@ -1,7 +1,7 @@
 // What users met, and what is left of what they were promised.
 import { useEffect, useState } from "preact/hooks";
 import { look } from "../api";
-import type { BurnAlarm, UsersCounts, UsersExplained, UsersPromise, UsersService } from "../contract";
+import type { BurnAlarm, OperationCounts, SloExplained, ObjectiveStatus, ServiceObjectives } from "../contract";
 import { Bar, Empty, Panel, Rows, Since, State, Wrong, useAsking } from "../parts/basics";
 import { number, span } from "../format";
 import { common, users as labels, views } from "../strings";
@@ -10,10 +10,10 @@ import { common, users as labels, views } from "../strings";
 const EVERY = 10_000;
 
 export function Users() {
-  const [told, setTold] = useState<UsersExplained | null>(null);
+  const [told, setTold] = useState<SloExplained | null>(null);
   const asking = useAsking();
   useEffect(() => {
-    const ask = () => asking.run(async () => setTold(await look<UsersExplained>("/v1/explain/users")));
+    const ask = () => asking.run(async () => setTold(await look<SloExplained>("/v1/explain/users")));
     ask();
     const timer = setInterval(ask, EVERY);
     return () => clearInterval(timer);
@@ -28,17 +28,17 @@ export function Users() {
   );
 }
 
-function One({ service }: { service: UsersService }) {
-  const fast = service["fast-ms"];
-  const networks = service.networks.map((one): [string, UsersCounts] => [one.network, one]);
+function One({ service }: { service: ServiceObjectives }) {
+  const fast = service["latency-ms"];
+  const networks = service.networks.map((one): [string, OperationCounts] => [one.network, one]);
   const others = service.others;
-  if (all(others) > 0) networks.push([labels.others(service["networks-most"]), others]);
+  if (all(others) > 0) networks.push([labels.others(service["max-networks"]), others]);
   return (
     <Panel title={service.name} wide>
       <h3>{labels.title}</h3>
-      <Rows label={labels.slosOf(service.name)} head={labels.sloHead} rows={service.promises.map((one) => [
-        labels.over(exact(one["target-percent"]), one.what, one.what === "latency" && fast ? labels.fast(fast) : "", span(one["window-ms"])),
-        exact(one.percent), number(one.operations), number(one.bad), exact(one["budget-left-percent"]), <Bar share={one["budget-left-percent"]} kind={one["budget-left-percent"] <= 0 ? "server" : ""} />,
+      <Rows label={labels.slosOf(service.name)} head={labels.sloHead} rows={service.objectives.map((one) => [
+        labels.over(exact(one["target-percent"]), one.kind, one.kind === "latency" && fast ? labels.fast(fast) : "", span(one["window-ms"])),
+        exact(one["good-percent"]), number(one.operations), number(one.bad), exact(one["budget-remaining-percent"]), <Bar share={one["budget-remaining-percent"]} kind={one["budget-remaining-percent"] <= 0 ? "server" : ""} />,
         burns(one), one.alarms.filter((alarm) => alarm["since-unix-ms"]).map((alarm) => <Raised alarm={alarm} />),
       ])} />
       <h3>{labels.hour}</h3>
@@ -57,16 +57,16 @@ function One({ service }: { service: UsersService }) {
   );
 }
 
-function cells(name: string, of: UsersCounts) {
+function cells(name: string, of: OperationCounts) {
   const errors = Object.entries(of["tcp-errors"]).map(([kind, count]) => `${kind} ${number(count)}`).join(", ");
   return [
-    <span class="mono">{name}</span>, number(of.fast), number(of.slow), number(of.failed), number(of.left), number(of.declined),
-    exact(of["available-percent"]), exact(of["fast-percent"]), errors || "–",
+    <span class="mono">{name}</span>, number(of.fast), number(of.slow), number(of.failed), number(of.aborted), number(of.declined),
+    exact(of["availability-percent"]), exact(of["fast-percent"]), errors || "–",
   ];
 }
 
-function all(of: UsersCounts): number {
-  return of.fast + of.slow + of.failed + of.left + of.declined;
+function all(of: OperationCounts): number {
+  return of.fast + of.slow + of.failed + of.aborted + of.declined;
 }
 
 /** Nines are what counts here: they are not rounded away. */
@@ -74,9 +74,9 @@ function exact(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : `${Number(value.toFixed(3))} %`;
 }
 
-function burns(promise: UsersPromise): string {
-  const spans = promise.alarms.flatMap((alarm) => [alarm.short, alarm.long]).sort((a, b) => a["span-ms"] - b["span-ms"]);
-  return spans.filter((one) => typeof one.burn === "number").map((one) => `${span(one["span-ms"])}: ${number(one.burn ?? 0)}`).join(", ") || "–";
+function burns(objective: ObjectiveStatus): string {
+  const spans = objective.alarms.flatMap((alarm) => [alarm.short, alarm.long]).sort((a, b) => a["span-ms"] - b["span-ms"]);
+  return spans.filter((one) => typeof one["burn-rate"] === "number").map((one) => `${span(one["span-ms"])}: ${number(one["burn-rate"] ?? 0)}`).join(", ") || "–";
 }
 
 function Raised({ alarm }: { alarm: BurnAlarm }) {

@@ -7,14 +7,14 @@ import { slow as slowLabels, watched as labels } from "../strings";
 export function Watched({ service }: { service: SlowPackets }) {
   const shakes = service.handshakes;
   const times = [
-    [labels.parts.server, shakes["server-part"]], [labels.parts.client, shakes["client-part"]], [labels.parts.whole, shakes.whole],
+    [labels.parts.server, shakes["server-part"]], [labels.parts.client, shakes["client-part"]], [labels.parts.whole, shakes.total],
   ] as const;
   const sides: [string, PacketSide][] = [[labels.sides.clients, service.client]];
   if (service.server) sides.push([labels.sides.servers, service.server]);
   return (
     <Panel title={labels.title(service.name, service.forward)} wide>
       <p>{labels.summary(number(service.watched), service.sample ? labels.sample(service.sample) : labels.sampleOff, service.seconds.toFixed(2))}</p>
-      {service.unseen.map((one) => <p class="hint">{one}</p>)}
+      {service.limitations.map((one) => <p class="hint">{one}</p>)}
       <Rows label={slowLabels.reasonsOf(service.name)} head={slowLabels.reasonHead} rows={service.reasons.map((one) => [
         one.owner, <><span class="mono">{one.limit}</span> {one.title}</>, percent(one["share-percent"]), <Bar share={one["share-percent"]} kind={one.owner} />, one.advice,
       ])} />
@@ -23,7 +23,7 @@ export function Watched({ service }: { service: SlowPackets }) {
           <h3>{labels.handshakes}</h3>
           <p>{labels.done(number(shakes.done), number(shakes.refused), number(shakes.unanswered), number(shakes.unacknowledged), number(shakes.unfinished))}</p>
           <Rows label={labels.handshakesOf(service.name)} head={labels.handshakeHead} rows={times.flatMap(([name, one]) => one ? [[
-            name, number(one.count), millis(one["median-ms"]), millis(one["p95-ms"]), millis(one["longest-ms"]),
+            name, number(one.count), millis(one["median-ms"]), millis(one["p95-ms"]), millis(one["max-ms"]),
           ]] : [])} />
         </div>
         <div>

@@ -22,7 +22,7 @@ pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: 
     out.push_str(&format!(
         "  {} watched, {} of them began, {} handshakes done; {one_in}\n  they stood still for {}\n\n",
         count(service.watched as u64),
-        count(service.begun as u64),
+        count(service.started as u64),
         count(done as u64),
         millis(service.seconds * 1e3)
     ));
@@ -45,7 +45,7 @@ pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: 
         service.examples.iter().for_each(|example| out.push_str(&render_example(example)));
     }
     out.push_str("\nNot to be seen from here\n");
-    service.unseen.iter().for_each(|text| out.push_str(&format!("  {}\n", plain(text))));
+    service.limitations.iter().for_each(|text| out.push_str(&format!("  {}\n", plain(text))));
     let unknown = [
         (service.late, "were watched from the middle on"),
         (
@@ -66,10 +66,12 @@ fn render_handshakes(service: &SlowPackets) -> String {
     let parts = [
         ("to the server and back", all.server_part),
         ("to the client and back", all.client_part),
-        ("whole", all.whole),
+        ("whole", all.total),
     ];
     for (label, times) in parts {
-        let Some(HandshakeTimes { median_ms, p95_ms, longest_ms, .. }) = times else { continue };
+        let Some(HandshakeTimes { median_ms, p95_ms, max_ms: longest_ms, .. }) = times else {
+            continue;
+        };
         out.push_str(&format!(
             "  {label:22}  median {}, 95 % within {}, longest {}\n",
             millis(median_ms),
@@ -174,23 +176,22 @@ mod tests {
             zero_window_ms: 1_500.0,
             ..PacketSide::default()
         };
-        let times =
-            |ms| Some(HandshakeTimes { count: 9, median_ms: ms, p95_ms: ms, longest_ms: ms });
+        let times = |ms| Some(HandshakeTimes { count: 9, median_ms: ms, p95_ms: ms, max_ms: ms });
         SlowPackets {
             name: "shop".into(),
             forward: "nat".into(),
             both_directions: true,
-            unseen: vec!["how long a server works".into()],
+            limitations: vec!["how long a server works".into()],
             sample: Some(64),
             watched: 12,
-            begun: 9,
+            started: 9,
             late: 3,
             unscaled: 3,
             handshakes: Handshakes {
                 done: 9,
                 server_part: times(20.0),
                 client_part: times(30.0),
-                whole: times(50.0),
+                total: times(50.0),
                 refused: 2,
                 ..Handshakes::default()
             },

@@ -1,6 +1,6 @@
 //! Forwarded packets as text: the balance, why some were not forwarded, services and servers. Pure.
 
-use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport};
+use api::types::{PacketDisposition, PacketOutcome, PacketServer, PacketService, PacketsReport};
 
 use crate::show::paint::Colour;
 use crate::show::table::{TextCell, TextTable, left, right};
@@ -26,8 +26,8 @@ fn sum<'a>(outcomes: impl IntoIterator<Item = &'a PacketOutcome>) -> OutcomeSum 
     })
 }
 
-fn sum_by_end(outcomes: &[PacketOutcome], end: PacketEnd) -> OutcomeSum {
-    sum(outcomes.iter().filter(|one| one.end == end))
+fn sum_by_end(outcomes: &[PacketOutcome], end: PacketDisposition) -> OutcomeSum {
+    sum(outcomes.iter().filter(|one| one.disposition == end))
 }
 
 /// Arrived packets, their results, and the difference.
@@ -37,10 +37,10 @@ pub fn balance(report: &PacketsReport) -> TextTable {
     let arrived = report.received;
     table.row(vec!["received".into(), count(arrived.total).into(), rate(arrived.rate).into()]);
     for (name, end) in [
-        ("  forwarded", PacketEnd::Forwarded),
-        ("  handed to this host", PacketEnd::Host),
-        ("  answered here", PacketEnd::Answered),
-        ("  dropped", PacketEnd::Dropped),
+        ("  forwarded", PacketDisposition::Forwarded),
+        ("  handed to this host", PacketDisposition::Host),
+        ("  answered here", PacketDisposition::Answered),
+        ("  dropped", PacketDisposition::Dropped),
     ] {
         let one = sum_by_end(&report.outcomes, end);
         table.row(vec![
@@ -135,7 +135,7 @@ pub fn services(services: &[PacketService]) -> TextTable {
     let mut table = TextTable::new(&heads);
     for service in services {
         let [forwarded, host, dropped] =
-            [PacketEnd::Forwarded, PacketEnd::Host, PacketEnd::Dropped]
+            [PacketDisposition::Forwarded, PacketDisposition::Host, PacketDisposition::Dropped]
                 .map(|end| sum_by_end(&service.outcomes, end));
         let half_open = count(u64::from(service.half_open));
         let alarm = format!("{half_open} (alarm)");
@@ -200,7 +200,7 @@ pub fn servers(services: &[PacketService]) -> TextTable {
             rate(connections.rate).into(),
             count(packets.total).into(),
             rate(packets.rate).into(),
-            count(sum_by_end(outcomes, PacketEnd::Dropped).total).into(),
+            count(sum_by_end(outcomes, PacketDisposition::Dropped).total).into(),
             bytes(bytes_in.total).into(),
             bytes(bytes_out.total).into(),
         ]);

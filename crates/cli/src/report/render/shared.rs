@@ -40,18 +40,18 @@ pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> TextTable {
 
 /// Heartbeats and records with each other member; zero counts are left out.
 pub(super) fn peers(peers: &[PeerReport]) -> TextTable {
-    let mut table = TextTable::new(&[left("TOLD WITH"), right("TOTAL")]);
-    for PeerReport { peer, beats, refused, replication } in peers {
+    let mut table = TextTable::new(&[left("EXCHANGED WITH"), right("TOTAL")]);
+    for PeerReport { peer, heartbeats, refused, replication } in peers {
         table.row(vec![peer.as_str().into(), "".into()]);
-        rows(&mut table, "beats: ", beats);
+        rows(&mut table, "heartbeats: ", heartbeats);
         rows(&mut table, "refused: ", refused);
-        let Some(ReplicationStatus { counts, refused, rejected, untold, .. }) = replication else {
+        let Some(ReplicationStatus { counts, refused, rejected, unsent, .. }) = replication else {
             continue;
         };
         rows(&mut table, "records: ", counts);
         rows(&mut table, "records refused: ", refused);
         rows(&mut table, "records not applied: ", rejected);
-        rows(&mut table, "records not told: ", untold);
+        rows(&mut table, "records not sent: ", unsent);
     }
     table
 }

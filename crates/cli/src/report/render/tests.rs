@@ -2,8 +2,8 @@
 
 use api::types::{
     CauseCount, Connections, Descriptors, ErrorCounts, FloodClient, HeaderRemoval, MemberChange,
-    MemberReport, NamedCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport,
-    PeerReport, ReplicationStatus, Requests, Statuses,
+    MemberReport, NamedCount, PacketDisposition, PacketOutcome, PacketServer, PacketService,
+    PacketsReport, PeerReport, ReplicationStatus, Requests, Statuses,
 };
 use model::snapshot::ServerState;
 
@@ -126,8 +126,8 @@ fn sample() -> Report {
         source: source.map(|source| source.parse().unwrap()),
         destination: destination.parse().unwrap(),
         in_use,
-        resting: in_use / 2,
-        left,
+        time_wait: in_use / 2,
+        free: left,
     };
     Report {
         packets: None,
@@ -146,7 +146,7 @@ fn sample() -> Report {
                 counts: counts(),
                 rules: Vec::new(),
                 affinity: None,
-                users: None,
+                slo: None,
             },
             ServiceReport {
                 name: "mail".into(),
@@ -154,7 +154,7 @@ fn sample() -> Report {
                 counts: ServiceCounts::default(),
                 rules: Vec::new(),
                 affinity: None,
-                users: None,
+                slo: None,
             },
         ],
         pools: vec![PoolReport {
@@ -171,7 +171,7 @@ fn sample() -> Report {
         process: Process {
             descriptors: Descriptors { in_use: 230, limit: 1_048_576 },
             resident_bytes: 14_000_000,
-            held_bytes: 150_000,
+            buffered_bytes: 150_000,
             piped_bytes: 262_144,
             kernel_tcp_bytes: 3_000_000,
             log_lines_dropped: counter(7, 0.0),
@@ -205,10 +205,16 @@ fn a_remainder_is_coloured() {
     assert!(text.contains("\x1b[31m2\x1b[0m"), "{text}");
 }
 
-fn outcome(name: &str, end: PacketEnd, total: u64, v6: u64, meaning: &str) -> PacketOutcome {
+fn outcome(
+    name: &str,
+    end: PacketDisposition,
+    total: u64,
+    v6: u64,
+    meaning: &str,
+) -> PacketOutcome {
     PacketOutcome {
         name: name.into(),
-        end,
+        disposition: end,
         meaning: meaning.into(),
         count: counter(total, total as f64 / 100.0),
         v4: total - v6,
@@ -218,11 +224,22 @@ fn outcome(name: &str, end: PacketEnd, total: u64, v6: u64, meaning: &str) -> Pa
 }
 
 fn forwarded() -> PacketsReport {
-    let sent = outcome("forwarded", PacketEnd::Forwarded, 90_000, 9_000, "Sent on to a server.");
-    let denied =
-        outcome("denied", PacketEnd::Dropped, 120, 0, "Dropped: the client is on the deny list.");
-    let own =
-        outcome("not-ours", PacketEnd::Host, 77, 70, "Handed to this host: not for a service.");
+    let sent =
+        outcome("forwarded", PacketDisposition::Forwarded, 90_000, 9_000, "Sent on to a server.");
+    let denied = outcome(
+        "denied",
+        PacketDisposition::Dropped,
+        120,
+        0,
+        "Dropped: the client is on the deny list.",
+    );
+    let own = outcome(
+        "not-ours",
+        PacketDisposition::Host,
+        77,
+        70,
+        "Handed to this host: not for a service.",
+    );
     let server = |name: &str, flows, outcomes: Vec<PacketOutcome>| PacketServer {
         name: name.into(),
         flows,
@@ -287,14 +304,14 @@ fn what_members_counted_and_why_they_changed_is_shown() {
     };
     let peer = PeerReport {
         peer: "right".into(),
-        beats: counts(&[("sent", 12_000), ("received", 11_990), ("not-sent", 0)]),
+        heartbeats: counts(&[("sent", 12_000), ("received", 11_990), ("not-sent", 0)]),
         refused: counts(&[("replayed", 1)]),
         replication: Some(ReplicationStatus {
             state: "following".into(),
             counts: counts(&[("sent", 45_000), ("applied", 20), ("resynchronised", 13)]),
             refused: counts(&[]),
             rejected: counts(&[("unknown-server", 4)]),
-            untold: counts(&[]),
+            unsent: counts(&[]),
         }),
     };
     let report = Report { members: vec![member], peers: vec![peer], ..sample() };

@@ -17,14 +17,14 @@ pub(super) fn users(services: &[ServiceReport]) -> TextTable {
         right("DENIED"),
     ]);
     for service in services {
-        let Some(users) = &service.users else { continue };
+        let Some(users) = &service.slo else { continue };
         table.row(vec![
             service.name.as_str().into(),
             count(users.fast.total).into(),
             count(users.slow.total).into(),
             count(users.failed.total).into(),
             rate(users.failed.rate).into(),
-            count(users.left.total).into(),
+            count(users.aborted.total).into(),
             count(users.declined.total).into(),
         ]);
     }
@@ -36,7 +36,7 @@ pub(super) fn errors(services: &[ServiceReport]) -> TextTable {
     let mut table =
         TextTable::new(&[left("TCP ERRORS OF"), left("KIND"), right("TOTAL"), right("/S")]);
     for service in services {
-        for (kind, errors) in service.users.iter().flat_map(|users| &users.tcp_errors) {
+        for (kind, errors) in service.slo.iter().flat_map(|users| &users.tcp_errors) {
             table.row(vec![
                 service.name.as_str().into(),
                 kind.as_str().into(),

@@ -50,7 +50,7 @@ pub(super) fn replication(status: &Status) -> TextTable {
     for beat in &status.heartbeats {
         let Some(one) = &beat.replication else { continue };
         let count = |name| one.counts.get(name).copied().unwrap_or(0).to_string();
-        let whys = one.rejected.iter().chain(&one.untold).chain(&one.refused);
+        let whys = one.rejected.iter().chain(&one.unsent).chain(&one.refused);
         let whys: Vec<String> = whys.map(|(why, count)| format!("{why} {count}")).collect();
         table.row(vec![
             beat.peer.as_str().into(),
@@ -78,7 +78,7 @@ pub(super) fn witnesses(status: &Status) -> TextTable {
         let count = |name| one.counts.get(name).copied().unwrap_or(0).to_string();
         let age = span(status.now_unix_ms.saturating_sub(one.since_unix_ms));
         table.row(vec![
-            one.at.as_str().into(),
+            one.address.as_str().into(),
             count("given").into(),
             count("refused").into(),
             count("unanswered").into(),

@@ -12,13 +12,15 @@ pub(super) fn limits(status: &Status) -> TextTable {
         TextTable::new(&[left("LIMIT"), right("IN USE"), right("REFUSED"), left("STATE")]);
     let age = |since: u64| span(status.now_unix_ms.saturating_sub(since));
     for pool in &status.pools {
-        for BreakerStatus { bound, open, since_unix_ms, in_use, limit, refused } in &pool.breakers {
+        for BreakerStatus { resource, open, since_unix_ms, in_use, limit, refused } in
+            &pool.circuit_breakers
+        {
             let (word, colour) = match open {
                 true => ("open", Colour::Bad),
                 false => ("closed", Colour::Good),
             };
             table.row(vec![
-                format!("{} {}", pool.name, bound.name()).into(),
+                format!("{} {}", pool.name, resource.name()).into(),
                 format!("{} of {}", count(u64::from(*in_use)), count(u64::from(*limit))).into(),
                 count(*refused).into(),
                 TextCell::with_lead(word, colour, &format!(" {}", age(*since_unix_ms))),
@@ -57,7 +59,7 @@ mod tests {
         assert_eq!(limits(&status).render(100, Paint::fixed(false)), "", "nothing is limited");
         let now = status.now_unix_ms;
         let one = |bound, open, age_ms, in_use, refused| BreakerStatus {
-            bound,
+            resource: bound,
             open,
             since_unix_ms: now - age_ms,
             in_use,
@@ -65,7 +67,7 @@ mod tests {
             refused,
         };
         let [web, mx] = &mut status.pools[..] else { panic!() };
-        web.breakers = vec![
+        web.circuit_breakers = vec![
             one(BreakerResource::Requests, true, 3_000, 100, 1_234),
             one(BreakerResource::Retries, false, 192_000, 0, 0),
         ];

@@ -25,7 +25,8 @@ pub(super) fn links(status: &Status) -> TextTable {
             let first = |text: &str| if at == 0 { text.to_owned() } else { String::new() };
             let via: Vec<String> = via.iter().map(ToString::to_string).collect();
             let trip = link.round_trip_us.map_or_else(|| "-".to_owned(), millis);
-            let held = if link.held_us == 0 { "-".to_owned() } else { millis(link.held_us) };
+            let held =
+                if link.added_delay_us == 0 { "-".to_owned() } else { millis(link.added_delay_us) };
             let colour = if state == "alive" { Colour::Good } else { Colour::Bad };
             let why = if at == 0 && bundle.state == "down" { &bundle.reason } else { reason };
             table.row(vec![

@@ -15,7 +15,7 @@ pub(super) fn endpoints(status: &Status) -> TextTable {
             one.address.to_string().into(),
             one.id.to_string().into(),
             uses.join(", ").into(),
-            if one.ours { "this daemon" } else { "somebody else" }.into(),
+            if one.managed { "this daemon" } else { "somebody else" }.into(),
         ]);
     }
     table

@@ -9,8 +9,8 @@ use crate::show::unit::count;
 /// Where queries are answered.
 pub(super) fn listeners(names: &NamesStatus) -> TextTable {
     let mut table = TextTable::new(&[left("NAMES AT"), left("STATE")]);
-    for NameListener { address, trouble } in &names.listen {
-        let state = match trouble {
+    for NameListener { address, problem } in &names.listen {
+        let state = match problem {
             None => TextCell::with_lead("answering", Colour::Good, ""),
             Some(why) => TextCell::with_lead("down", Colour::Bad, &format!(": {why}")),
         };
@@ -28,8 +28,16 @@ pub(super) fn names(names: &NamesStatus) -> TextTable {
         right("ANSWERS"),
         left("STATE"),
     ]);
-    for NameStatus { name, policy, ttl_seconds, up, candidates, fallen, answers, .. } in
-        &names.names
+    for NameStatus {
+        name,
+        policy,
+        ttl_seconds,
+        up,
+        candidates,
+        fallback: fallen,
+        responses: answers,
+        ..
+    } in &names.names
     {
         let text = format!(": {up} of {candidates} may be given");
         let state = match (fallen, up == candidates) {

@@ -1,6 +1,6 @@
 //! How things stand with the packet plane, as text. Pure.
 
-use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus};
+use api::types::{FlowSampleStatus, Neighbour, PacketInterface, PacketsStatus};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
@@ -11,8 +11,8 @@ use crate::show::unit::{bytes, count};
 pub fn head(status: &PacketsStatus, paint: Paint) -> String {
     let connections = if status.adopted { "taken over with its connections" } else { "new" };
     let plane = format!("packet plane: {connections}, tables of {}", bytes(status.memory_bytes));
-    match &status.broken {
-        None => format!("{plane}\n{}\n", insight(&status.insight)),
+    match &status.problem {
+        None => format!("{plane}\n{}\n", flow_samples(&status.flow_samples)),
         Some(why) => {
             let word = paint.text(Colour::Bad, "nothing is forwarded:");
             format!("packet plane: {word} {}\n", plain(why))
@@ -21,13 +21,13 @@ pub fn head(status: &PacketsStatus, paint: Paint) -> String {
 }
 
 /// The state of flow samples.
-fn insight(insight: &PacketInsight) -> String {
-    let Some(sample) = insight.sample else { return "insight: off".to_owned() };
-    let missed = insight.full + insight.evicted + insight.unread;
+fn flow_samples(samples: &FlowSampleStatus) -> String {
+    let Some(sample) = samples.one_in else { return "flow samples: off".to_owned() };
+    let missed = samples.full + samples.evicted + samples.unread;
     let missed = if missed > 0 { format!(", {} missed", count(missed)) } else { String::new() };
-    let watched = count(insight.watched as u64);
+    let watched = count(samples.watched as u64);
     let sample = count(u64::from(sample));
-    format!("insight: {watched} connections watched, 1 in {sample}{missed}")
+    format!("flow samples: {watched} connections watched, 1 in {sample}{missed}")
 }
 
 /// The interfaces that packets are taken from.

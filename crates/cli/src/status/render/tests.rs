@@ -1,8 +1,8 @@
 //! A status as text, whole and in part, against stored files.
 
 use api::types::{
-    AlarmSeverity, Counter, ErrorCounts, Neighbour, PacketInsight, PacketInterface, PacketsStatus,
-    Source, StandingAlarm,
+    AlarmSeverity, Counter, ErrorCounts, FlowSampleStatus, Neighbour, PacketInterface,
+    PacketsStatus, Source, StandingAlarm,
 };
 use model::config::AdminState;
 
@@ -25,14 +25,14 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
             source: Source::Probe,
             text: reason.into(),
             at_unix_ms: NOW - 100,
-            seen: None,
+            check: None,
         },
         in_flight: 12,
         connections: 40,
-        cap: None,
+        max_connections: None,
         errors: ErrorCounts::default(),
         assumed: false,
-        keeps: None,
+        sticky_clients: None,
         maintenance: None,
     }
 }
@@ -61,7 +61,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
         in_flight: 17,
         errors: errors(200, 3.0),
         certificates: Vec::new(),
-        promises: Vec::new(),
+        objectives: Vec::new(),
     }
 }
 
@@ -86,7 +86,7 @@ const REFUSED: &str = "http GET /healthz: connection refused, 3 times in a row s
 
 fn draining() -> Draining {
     Draining {
-        what: "service old on 203.0.113.9:80".into(),
+        subject: "service old on 203.0.113.9:80".into(),
         reason: "removed by generation 7".into(),
         since_unix_ms: NOW - 4_000,
         until_unix_ms: Some(NOW + 26_000),
@@ -104,7 +104,7 @@ pub(super) fn sample() -> Status {
     moved.address = "localhost:8080".into();
     moved.weight = 3;
     moved.configured_weight = 1;
-    moved.cap = Some(100);
+    moved.max_connections = Some(100);
     let mut v6 = service("mail", "mx", ServiceState::Down, "no server is available");
     v6.listen.push("[2001:db8::10]:80".to_owned());
     v6.forward = "tcp".into();
@@ -140,7 +140,7 @@ pub(super) fn sample() -> Status {
                 servers: vec![up, server("b", ServerState::Down, 12_000, REFUSED), named, moved],
                 waiting: 0,
                 shedding_since_unix_ms: None,
-                breakers: vec![],
+                circuit_breakers: vec![],
             },
             PoolStatus {
                 name: "mx".into(),
@@ -149,7 +149,7 @@ pub(super) fn sample() -> Status {
                 servers: vec![],
                 waiting: 0,
                 shedding_since_unix_ms: None,
-                breakers: vec![],
+                circuit_breakers: vec![],
             },
         ],
         draining: vec![draining()],
@@ -216,11 +216,16 @@ fn plane() -> PacketsStatus {
         servers: vec![server.into()],
     };
     PacketsStatus {
-        broken: None,
+        problem: None,
         generation: 7,
         adopted: true,
         memory_bytes: 67_108_864,
-        insight: PacketInsight { sample: Some(64), watched: 1_207, full: 3, ..Default::default() },
+        flow_samples: FlowSampleStatus {
+            one_in: Some(64),
+            watched: 1_207,
+            full: 3,
+            ..Default::default()
+        },
         interfaces: vec![
             interface("eth0", Some("native"), None),
             interface("eth7", None, Some("there is no interface `eth7`")),
@@ -238,7 +243,7 @@ fn the_packet_plane_is_shown_with_what_it_lacks() {
     let text = render(&status, 100, Paint::fixed(false));
     fits(&text, 100);
     expect("status-packets.txt", &text);
-    let broken = PacketsStatus { broken: Some("loading needs CAP_BPF".into()), ..plane() };
+    let broken = PacketsStatus { problem: Some("loading needs CAP_BPF".into()), ..plane() };
     let text = render(&Status { packets: Some(broken), ..sample() }, 100, Paint::fixed(false));
     assert!(text.contains("packet plane: nothing is forwarded: loading needs CAP_BPF\n"), "{text}");
 }

@@ -34,7 +34,7 @@ pub(super) fn uplinks(status: &Status) -> TextTable {
             format!("{:.1} %", one.share * 100.0).into(),
             one.round_trip_us.map_or_else(|| "-".to_owned(), millis).into(),
             format!("{:.1} %", one.loss * 100.0).into(),
-            count(one.own).into(),
+            count(one.originated).into(),
             count(one.forwarded).into(),
             TextCell::with_lead(state, colour, &format!(" {reason}")),
         ]);

@@ -1,6 +1,6 @@
 //! The error budgets of SLOs, as a table. Pure.
 
-use api::types::{BurnSpan, Status, UsersPromise};
+use api::types::{BurnSpan, ObjectiveStatus, Status};
 
 use crate::show::paint::Colour;
 use crate::show::table::{TextCell, TextTable, left, right};
@@ -19,18 +19,18 @@ pub(super) fn promises(status: &Status) -> TextTable {
         left("ALARM"),
     ]);
     for service in &status.services {
-        for promise in &service.promises {
-            let left = budget_left(promise.budget_left_percent);
+        for promise in &service.objectives {
+            let left = budget_left(promise.budget_remaining_percent);
             let burn = |at: usize| match promise.alarms.get(at) {
                 Some(alarm) => format!("{} / {}", times(&alarm.short), times(&alarm.long)),
                 None => String::new(),
             };
             table.row(vec![
-                format!("{}: {}", service.name, promise.what).into(),
+                format!("{}: {}", service.name, promise.kind).into(),
                 percent(promise.target_percent).into(),
-                promise.percent.map_or_else(|| "-".to_owned(), percent).into(),
+                promise.good_percent.map_or_else(|| "-".to_owned(), percent).into(),
                 span(promise.window_ms).into(),
-                match promise.budget_left_percent > 0.0 {
+                match promise.budget_remaining_percent > 0.0 {
                     true => left.into(),
                     false => TextCell::coloured(left, Colour::Bad),
                 },
@@ -44,10 +44,10 @@ pub(super) fn promises(status: &Status) -> TextTable {
 }
 
 fn times(span: &BurnSpan) -> String {
-    span.burn.map_or_else(|| "-".to_owned(), |burn| format!("{burn:.1}"))
+    span.burn_rate.map_or_else(|| "-".to_owned(), |burn| format!("{burn:.1}"))
 }
 
-fn alarm(promise: &UsersPromise, now_unix_ms: u64) -> TextCell {
+fn alarm(promise: &ObjectiveStatus, now_unix_ms: u64) -> TextCell {
     let since = promise.alarms.iter().filter_map(|alarm| alarm.since_unix_ms).min();
     match since {
         Some(since) => {

@@ -21,7 +21,7 @@ pub(super) fn members(status: &Status) -> TextTable {
         let MemberStatus { name, interface, id, addresses, state, reason, since_unix_ms, .. } =
             member;
         let shared: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let heard = member.heard.zip(member.heard_priority);
+        let heard = member.active_peer.zip(member.active_peer_priority);
         let heard = heard.map_or_else(|| "nobody".to_owned(), |(ip, at)| format!("{ip} at {at}"));
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
         let colour = match state.as_str() {

@@ -49,7 +49,7 @@ fn busy() -> TopView {
         let mut quiet = look.status.services[0].clone();
         quiet.name = "warehouse".to_owned();
         look.status.services.push(quiet);
-        look.status.pools[0].servers[0].cap = Some(5);
+        look.status.pools[0].servers[0].max_connections = Some(5);
         look.status.warnings = vec!["a limit is near".to_owned(), "another".to_owned()];
         look
     };

@@ -1,6 +1,6 @@
 //! The packet plane as lines, a service and then its servers. Pure.
 
-use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService};
+use api::types::{PacketDisposition, PacketOutcome, PacketServer, PacketService};
 
 use crate::show::table::{TableColumn, left, right};
 use crate::top::sheet::{RowServer, Sheet, SheetCell, SheetRow};
@@ -69,6 +69,6 @@ fn packets(outcomes: &[PacketOutcome]) -> f64 {
 }
 
 fn dropped(outcomes: &[PacketOutcome]) -> f64 {
-    let dropped = outcomes.iter().filter(|one| one.end == PacketEnd::Dropped);
+    let dropped = outcomes.iter().filter(|one| one.disposition == PacketDisposition::Dropped);
     dropped.map(|one| one.count.rate).sum()
 }

@@ -34,7 +34,7 @@ fn group_row(member: &MemberStatus, now_unix_ms: u64) -> SheetRow {
     };
     let age = now_unix_ms.saturating_sub(member.since_unix_ms);
     let addresses: Vec<String> = member.addresses.iter().map(ToString::to_string).collect();
-    let heard = match (member.heard, member.heard_priority) {
+    let heard = match (member.active_peer, member.active_peer_priority) {
         (Some(who), Some(priority)) => format!("{who} at {priority}"),
         (Some(who), None) => who.to_string(),
         (None, _) => "nobody".to_owned(),

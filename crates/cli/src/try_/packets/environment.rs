@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use api::ApiClient;
-use api::types::{PacketEnd, Status};
+use api::types::{PacketDisposition, Status};
 use files::TemporaryDir;
 use lab::load::{ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
 use lab::net::{
@@ -134,7 +134,7 @@ impl PacketDemo {
     async fn forwarded_packets(&self) -> u64 {
         let report = self.api.report(None).await.ok().and_then(|report| report.packets);
         let outcomes = report.map(|packets| packets.outcomes).unwrap_or_default();
-        let sent = outcomes.iter().filter(|one| one.end == PacketEnd::Forwarded);
+        let sent = outcomes.iter().filter(|one| one.disposition == PacketDisposition::Forwarded);
         sent.map(|one| one.count.total).sum()
     }
 
@@ -210,7 +210,7 @@ fn blocking_reason(status: &Status) -> Option<String> {
         )
     });
     let hop = hop.map(|one| format!("the next hop of {} is {}", one.address, one.state));
-    packets.broken.clone().or(link).or(hop)
+    packets.problem.clone().or(link).or(hop)
 }
 
 /// The balancer's process; killed when dropped.

@@ -59,6 +59,6 @@ mod tests {
         drop(theirs);
         follow.await.unwrap();
         assert_eq!(shown.draining(), None);
-        assert!(events.recent().iter().any(|event| event.what == "predecessor-left"));
+        assert!(events.recent().iter().any(|event| event.kind == "predecessor-left"));
     }
 }

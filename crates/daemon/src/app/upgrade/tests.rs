@@ -138,7 +138,7 @@ async fn a_process_that_dies_before_it_is_ready_leaves_the_old_one_as_it_was() {
     assert!(may_change(&control).await);
     TcpStream::connect(bound(&control)).unwrap();
     assert!(handed.try_recv().is_err());
-    assert!(control.events().recent().iter().any(|event| event.what == "takeover-failed"));
+    assert!(control.events().recent().iter().any(|event| event.kind == "takeover-failed"));
     // And another one may try.
     second.await.unwrap().confirm_ready().await.unwrap();
     assert!(handed.recv().await.is_some());

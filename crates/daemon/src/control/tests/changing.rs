@@ -140,7 +140,7 @@ async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() 
     assert!(written().contains("weight = 2"));
     let drift = world.control.state().drift.clone().unwrap();
     assert_eq!(
-        (drift.keys.join(" "), drift.edited, drift.kept),
+        (drift.keys.join(" "), drift.edited, drift.saved),
         ("pool.web.servers".into(), false, false)
     );
     // Changes that another program made meanwhile are not overwritten.
@@ -164,7 +164,7 @@ async fn beside_the_file_changes_outlive_restarts_until_the_file_has_another_wor
     world.control.patch(patch(ConfigObject::Pool("web".into()), mine)).await.unwrap();
     let drift = world.control.state().drift.clone().unwrap();
     assert!(
-        drift.kept && !drift.edited && drift.keys == ["pool.web.balance", "pool.web.timeout"],
+        drift.saved && !drift.edited && drift.keys == ["pool.web.balance", "pool.web.timeout"],
         "{drift:?}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "the file is the tool's");

@@ -121,9 +121,9 @@ fn sample_outcomes(snapshot: &StateSnapshot, server: &ServerView) -> Option<Outl
     let facts = snapshot.servers.get(&server.id)?;
     let mut tally = OutlierCounts::default();
     for slot in &server.stats.slots {
-        tally.good += slot.counters.judged_good.get();
-        tally.bad += slot.counters.judged_bad.get();
-        tally.cut += slot.counters.judged_cut.get();
+        tally.successes += slot.counters.judged_good.get();
+        tally.failures += slot.counters.judged_bad.get();
+        tally.truncations += slot.counters.judged_cut.get();
     }
     let in_a_row = u64::from(server.stats.consecutive_failures.get());
     Some(OutlierObservation {

@@ -215,7 +215,7 @@ impl PoolWeights {
         let judgement = weight_controller::compute_weights(judge, &servers);
         for ((id, begun, _), row) in samples.into_iter().zip(judgement.rows) {
             let Some(server_weights) = self.servers.get_mut(&id) else { continue };
-            server_weights.level = Some(row.kept);
+            server_weights.level = Some(row.state);
             server_weights.begun = Some(begun);
             server_weights.active_sum = 0.0;
             server_weights.active_samples = 0;

@@ -109,7 +109,7 @@ mod tests {
             let before = events.recent().len();
             ending.look(&events, snapshot, now);
             let new = events.recent().split_off(before);
-            new.iter().map(|event| (event.what, event.about["file"].clone())).collect::<Vec<_>>()
+            new.iter().map(|event| (event.kind, event.about["file"].clone())).collect::<Vec<_>>()
         };
         shows(&mut snapshot, &[("a", 100), ("b", 200)]);
         assert!(look(&snapshot, 89).is_empty());

@@ -134,7 +134,7 @@ mod tests {
             let before = events.recent().len();
             breaking.look(&events, &snapshot, now);
             let new = events.recent().split_off(before);
-            new.iter().map(|event| event.what).collect::<Vec<_>>()
+            new.iter().map(|event| event.kind).collect::<Vec<_>>()
         };
         let live = &snapshot.snapshot.pools.values().next().unwrap().stats;
         assert!(look(1_000).is_empty());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::types::{History, HistoryRow, Worst};
+use api::types::{History, HistoryRow, WorstRecord};
 use model::history::{HistoryRecord, MergeRule, MetricRow, columns, merge_rows};
 
 use super::store::StoredRecords;
@@ -39,7 +39,7 @@ pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u6
     let one = |(name, of): (&&str, &Vec<_>)| row(name, of, since_unix_ms, until_unix_ms);
     let mut rows: Vec<HistoryRow> = rows.iter().map(one).collect();
     if rows.len() > ROWS {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.numbers.get("requests").copied()));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.values.get("requests").copied()));
         rows.truncate(ROWS);
         rows.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -73,11 +73,11 @@ fn row(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> HistoryRow
     let up = name.starts_with("server/");
     HistoryRow {
         name: name.to_owned(),
-        numbers: named().map(|(column, number)| (column.name.to_owned(), *number)).collect(),
+        values: named().map(|(column, number)| (column.name.to_owned(), *number)).collect(),
         rates: rates
             .map(|(column, number)| (column.name.to_owned(), *number as f64 / seconds as f64))
             .collect(),
-        line_of: match () {
+        points_unit: match () {
             () if up => "share of time up",
             () if name == "process" => "connections",
             () if name.starts_with("packets/") => "connections a second",
@@ -85,7 +85,7 @@ fn row(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> HistoryRow
             () => "requests a second",
         }
         .to_owned(),
-        line: line(name, of, since, until),
+        points: line(name, of, since, until),
         worst: worst(name, of),
     }
 }
@@ -122,17 +122,17 @@ fn line(name: &str, of: &[RecordedRow<'_>], since: u64, until: u64) -> Vec<Optio
 }
 
 /// The records with the most trouble.
-fn worst(name: &str, of: &[RecordedRow<'_>]) -> Vec<Worst> {
+fn worst(name: &str, of: &[RecordedRow<'_>]) -> Vec<WorstRecord> {
     let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms", "dropped"];
-    let mut all: Vec<Worst> = Vec::new();
+    let mut all: Vec<WorstRecord> = Vec::new();
     for RecordedRow { record, row } in of {
         let named = columns(name).iter().zip(&row.numbers);
         let bads = named.filter(|(column, number)| bad.contains(&column.name) && **number > 0);
         if let Some((column, count)) = bads.max_by_key(|(_, number)| **number) {
-            all.push(Worst {
+            all.push(WorstRecord {
                 at_unix_ms: at_ms(record),
                 span_ms: span_ms(record),
-                what: column.name.to_owned(),
+                kind: column.name.to_owned(),
                 count: *count,
             });
         }
@@ -166,14 +166,17 @@ mod tests {
         let history = build_history(StoredRecords { records, unreadable: 3 }, 0, 3_600_000);
         assert_eq!((history.covered_ms, history.records), (3_600_000, 60));
         let shop = history.rows.iter().find(|row| row.name == "service/shop").unwrap();
-        assert_eq!((shop.numbers["requests"], shop.numbers["failed"]), (58 * 1_200 + 1_200, 57));
+        assert_eq!((shop.values["requests"], shop.values["failed"]), (58 * 1_200 + 1_200, 57));
         assert!((shop.rates["requests"] - 70_800.0 / 3_600.0).abs() < 1e-9);
-        assert_eq!((shop.line.len(), shop.line[0], shop.line[29]), (60, Some(20.0), Some(10.0)));
+        assert_eq!(
+            (shop.points.len(), shop.points[0], shop.points[29]),
+            (60, Some(20.0), Some(10.0))
+        );
         let worst: Vec<u64> = shop.worst.iter().map(|it| it.at_unix_ms / 60_000).collect();
         assert_eq!((worst, shop.worst[0].count), (vec![30, 31], 50));
         let server = history.rows.iter().find(|row| row.name == "server/web/a").unwrap();
-        assert_eq!(&server.line[28..32], [Some(1.0), Some(0.0), Some(0.5), Some(1.0)]);
-        assert_eq!(server.numbers["down-ms"], 90_000);
+        assert_eq!(&server.points[28..32], [Some(1.0), Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!(server.values["down-ms"], 90_000);
     }
 
     #[test]
@@ -186,9 +189,12 @@ mod tests {
         let records = vec![record(60, 120, 0), record(120, 240, 9)];
         let history = build_history(StoredRecords { records, unreadable: 0 }, 0, 120_000);
         let shop = &history.rows[0];
-        assert_eq!((shop.numbers["packets"], shop.numbers["half-open"]), (2_000, 2));
-        assert_eq!((shop.line_of.as_str(), shop.line[45]), ("connections a second", Some(4.0)));
-        assert_eq!((shop.worst.len(), shop.worst[0].what.as_str()), (1, "dropped"));
+        assert_eq!((shop.values["packets"], shop.values["half-open"]), (2_000, 2));
+        assert_eq!(
+            (shop.points_unit.as_str(), shop.points[45]),
+            ("connections a second", Some(4.0))
+        );
+        assert_eq!((shop.worst.len(), shop.worst[0].kind.as_str()), (1, "dropped"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use l4::counts::{PacketCounts, PlaneCounters};
 use model::history::MetricRow;
 
-use api::types::PacketEnd;
+use api::types::PacketDisposition;
 
 use crate::observability::report::packets::{packet_end, service_outcomes};
 use crate::planes::packets::view::{PacketPlaneView, ServiceFlows};
@@ -33,7 +33,7 @@ pub fn rows(old: &PacketPlaneView, new: &PacketPlaneView) -> Vec<MetricRow> {
 fn numbers(counts: &PlaneCounters, index: u32, flows: &ServiceFlows) -> [u64; 5] {
     let outcomes = service_outcomes(counts, index, flows);
     let dropped =
-        outcomes.iter().filter(|(outcome, _)| packet_end(**outcome) == PacketEnd::Dropped);
+        outcomes.iter().filter(|(outcome, _)| packet_end(**outcome) == PacketDisposition::Dropped);
     let servers = || flows.indexes.iter().filter_map(|server| counts.servers.get(server));
     [
         outcomes.values().map(PacketCounts::sum).sum(),

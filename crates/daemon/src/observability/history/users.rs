@@ -72,7 +72,7 @@ mod tests {
         let named: Vec<_> =
             USERS.iter().map(|column| column.name).zip(found.numbers.clone()).collect();
         assert_eq!(named.len(), found.numbers.len());
-        assert_eq!(named[..4], [("fast", 0), ("slow", 1), ("failed", 2), ("left", 3)]);
+        assert_eq!(named[..4], [("fast", 0), ("slow", 1), ("failed", 2), ("aborted", 3)]);
         for (kind, (name, count)) in TcpError::ALL.iter().zip(&named[4..]) {
             assert_eq!((kind.name(), *kind as u64 + 6), (*name, *count));
         }

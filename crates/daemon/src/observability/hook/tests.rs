@@ -109,7 +109,7 @@ async fn what_is_too_much_is_dropped_and_reported() {
     }
     assert_eq!((bench.running, bench.waiting.len()), (1, 1));
     let last = events.recent().pop().unwrap();
-    assert_eq!(last.what, "hook-dropped");
+    assert_eq!(last.kind, "hook-dropped");
     assert!(wants(&hook, &event) && !wants(&hook, &last), "no hook about hooks");
     assert_eq!(events.counts(), [("hook-dropped", 1), ("server-down", 1)].into());
     while running.join_next().await.is_some() {}

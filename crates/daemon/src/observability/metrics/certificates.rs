@@ -22,7 +22,7 @@ pub(super) fn encode(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result
     let rows = facts.certificate_orders.iter().flat_map(|row| {
         let name = row.names.first().cloned().unwrap_or_default();
         [("issued", row.done), ("failed", row.failed)]
-            .map(|(end, count)| ([("name", name.clone()), ("end", end.to_owned())], count))
+            .map(|(result, count)| ([("name", name.clone()), ("result", result.to_owned())], count))
     });
     let help = "Certificate orders (ACME) by result.";
     counters(to, "steelyard_acme_orders", None, help, rows)?;

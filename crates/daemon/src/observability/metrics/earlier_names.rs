@@ -1,14 +1,19 @@
-//! The renamed metrics of a scrape again under their earlier names, for boards and alerts that still have those.
+//! The renamed metrics and labels of a scrape also under their earlier names, for boards and alerts that still have those.
 
 use std::fmt::Write;
 
+use model::renamed_labels::{MetricLabel, RENAMED_LABELS};
 use model::renamed_metrics::{RENAMED_METRICS, RenamedMetric};
 
-/// Adds to an OpenMetrics text each renamed metric under its earlier name, right behind it. Its help names the new one.
+/// Adds to an OpenMetrics text each renamed metric under its earlier name, right behind it, and to rows with a renamed label
+/// that label under its earlier name. The help of an earlier metric names the new one.
 pub(super) fn add_earlier_names(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     for block in blocks(text) {
-        out.push_str(block);
+        match renamed_label(block) {
+            Some(label) => write_both_labels(block, label, &mut out),
+            None => out.push_str(block),
+        }
         if let Some(renamed) = renamed_metric(block) {
             write_block(block, renamed, &mut out);
         }
@@ -30,9 +35,56 @@ fn blocks(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+fn metric_name(block: &str) -> Option<&str> {
+    block.strip_prefix("# HELP ")?.split(' ').next()
+}
+
 fn renamed_metric(block: &str) -> Option<&'static RenamedMetric> {
-    let name = block.strip_prefix("# HELP ")?.split(' ').next()?;
+    let name = metric_name(block)?;
     RENAMED_METRICS.iter().find(|metric| metric.name == name)
+}
+
+fn renamed_label(block: &str) -> Option<&'static MetricLabel> {
+    let name = metric_name(block)?;
+    RENAMED_LABELS.iter().find(|label| label.metric == name)
+}
+
+fn write_both_labels(block: &str, label: &MetricLabel, out: &mut String) {
+    for line in block.lines() {
+        let _ = match label_value(line, label.name).filter(|_| !line.starts_with('#')) {
+            Some(value) => {
+                let behind = value.end + 1;
+                let LabelValue { text, .. } = value;
+                let former = label.former_name;
+                writeln!(out, "{},{former}=\"{text}\"{}", &line[..behind], &line[behind..])
+            }
+            None => writeln!(out, "{line}"),
+        };
+    }
+}
+
+/// The value of a label in a row, and where its closing quote stands.
+struct LabelValue<'l> {
+    text: &'l str,
+    end: usize,
+}
+
+fn label_value<'l>(line: &'l str, name: &str) -> Option<LabelValue<'l>> {
+    let begin = ["{", ","].iter().find_map(|before| {
+        let label = format!("{before}{name}=\"");
+        line.find(&label).map(|at| at + label.len())
+    })?;
+    let mut is_escaped = false;
+    for (at, character) in line[begin..].char_indices() {
+        match character {
+            '"' if !is_escaped => {
+                let end = begin + at;
+                return Some(LabelValue { text: &line[begin..end], end });
+            }
+            _ => is_escaped = character == '\\' && !is_escaped,
+        }
+    }
+    None
 }
 
 fn write_block(block: &str, metric: &RenamedMetric, out: &mut String) {
@@ -104,6 +156,32 @@ steelyard_users_operations_total{service=\"a,outcome=\\\"b\",end=\"fast\"} 90
 # EOF
 ";
         assert_eq!(add_earlier_names(TEXT), expected);
+    }
+
+    #[test]
+    fn a_renamed_label_stands_under_both_names_in_each_row() {
+        let text = "\
+# HELP steelyard_events Events by name, kind=\"x\".
+# TYPE steelyard_events counter
+steelyard_events_total{kind=\"server-down\"} 3
+steelyard_events_total{a=\"b,kind=\\\"c\",kind=\"q\\\\\",d=\"e\"} 4
+# HELP steelyard_other Something else.
+# TYPE steelyard_other gauge
+steelyard_other{kind=\"x\"} 1
+# EOF
+";
+        let expected = text
+            .replace("kind=\"server-down\"", "kind=\"server-down\",what=\"server-down\"")
+            .replace("kind=\"q\\\\\"", "kind=\"q\\\\\",what=\"q\\\\\"");
+        assert_eq!(add_earlier_names(text), expected);
+    }
+
+    #[test]
+    fn no_metric_has_a_renamed_label_twice() {
+        for label in &RENAMED_LABELS {
+            let same = RENAMED_LABELS.iter().filter(|it| it.metric == label.metric).count();
+            assert_eq!(same, 1, "{}", label.metric);
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
     let help = "1 while the peer has reached more targets for long enough.";
     gauges(to, "steelyard_heartbeat_behind", None, help, each(|beat| beat.behind))?;
     let counted = beats.iter().flat_map(|beat| {
-        let labels = move |what| [("peer", beat.peer.as_str()), ("what", what)];
+        let labels = move |kind| [("peer", beat.peer.as_str()), ("kind", kind)];
         counts(beat).map(|it| (labels(it.name), it.count))
     });
     let help = "Heartbeats that did not know this process yet, and processes of the peer.";
@@ -49,21 +49,29 @@ fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<()
     let help = "1 while connection replication is in sync in both directions.";
     gauges(to, "steelyard_replication_following", None, help, following)?;
     let counted = all().flat_map(|(peer, view)| {
-        replication_counts(view).map(|it| ([("peer", peer), ("what", it.name)], it.count))
+        replication_counts(view).map(|it| ([("peer", peer), ("kind", it.name)], it.count))
     });
     let help = "Replication of connections and sticky sessions: records, packets, bytes.";
     counters(to, "steelyard_replication", None, help, counted)?;
-    let whys = |of: fn(&ReplicationView) -> &BTreeMap<&'static str, u64>| {
+    let by_reason = |of: fn(&ReplicationView) -> &BTreeMap<&'static str, u64>| {
         all().flat_map(move |(peer, view)| {
-            of(view).iter().map(move |(why, count)| ([("peer", peer), ("why", *why)], *count))
+            of(view)
+                .iter()
+                .map(move |(reason, count)| ([("peer", peer), ("reason", *reason)], *count))
         })
     };
     let help = "Replication packets that were refused, by reason.";
-    counters(to, "steelyard_replication_refused", None, help, whys(|view| &view.counts.refused))?;
+    counters(
+        to,
+        "steelyard_replication_refused",
+        None,
+        help,
+        by_reason(|view| &view.counts.refused),
+    )?;
     let help = "Replication records that were not applied, by reason.";
-    counters(to, "steelyard_replication_rejected", None, help, whys(|view| &view.rejected))?;
+    counters(to, "steelyard_replication_rejected", None, help, by_reason(|view| &view.rejected))?;
     let help = "Entries that could not be replicated, by reason.";
-    counters(to, "steelyard_replication_unsent", None, help, whys(|view| &view.unsendable))
+    counters(to, "steelyard_replication_unsent", None, help, by_reason(|view| &view.unsendable))
 }
 
 fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
@@ -76,7 +84,7 @@ fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
     let help = "1 for the state of the witness as this member knows it.";
     gauges(to, "steelyard_witness_state", None, help, states)?;
     let counted = all().flat_map(|(peer, one)| {
-        witness_counts(one).map(|it| ([("peer", peer), ("what", it.name)], it.count))
+        witness_counts(one).map(|it| ([("peer", peer), ("result", it.name)], it.count))
     });
     let help = "Leases that the witness granted and refused, and requests that it did not answer.";
     counters(to, "steelyard_witness_asked", None, help, counted)
@@ -108,15 +116,17 @@ fn paths(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Erro
     let beats = all().flat_map(|(beat, path)| {
         let counts =
             [("sent", path.sent), ("not-sent", path.not_sent), ("received", path.received)];
-        counts.map(|(what, count)| {
-            ([("peer", beat.peer.as_str()), ("path", &path.name), ("what", what)], count)
+        counts.map(|(kind, count)| {
+            ([("peer", beat.peer.as_str()), ("path", &path.name), ("kind", kind)], count)
         })
     });
     let help = "Heartbeats on the path.";
     counters(to, "steelyard_heartbeat_path_beats", None, help, beats)?;
     let refused = all().flat_map(|(beat, path)| {
-        path.refused.iter().map(move |(why, count)| {
-            ([("peer", beat.peer.as_str()), ("path", path.name.as_str()), ("why", *why)], *count)
+        path.refused.iter().map(move |(reason, count)| {
+            let labels =
+                [("peer", beat.peer.as_str()), ("path", path.name.as_str()), ("reason", *reason)];
+            (labels, *count)
         })
     });
     let help = "Packets of the path that were refused, by reason.";
@@ -134,8 +144,8 @@ fn targets(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
     gauges(to, "steelyard_heartbeat_target_reached", None, help, reached)?;
     let asked = all().flat_map(|(beat, target)| {
         let counts = [("answered", target.answered), ("unanswered", target.unanswered)];
-        counts.map(|(what, count)| {
-            ([("peer", beat.peer.as_str()), ("target", &target.name), ("what", what)], count)
+        counts.map(|(result, count)| {
+            ([("peer", beat.peer.as_str()), ("target", &target.name), ("result", result)], count)
         })
     });
     let help = "Checks of the target.";

@@ -63,7 +63,7 @@ fn encode_sampling(
     gauge(to, "steelyard_flow_samples_watched", None, help, view.flow_samples.watched as f64)?;
     let drawn = view.flow_samples.outcomes;
     let missed = [("full", drawn.full), ("evicted", drawn.evicted), ("unread", drawn.unread)];
-    let rows = missed.map(|(why, count)| ([("why", why)], count));
+    let rows = missed.map(|(reason, count)| ([("reason", reason)], count));
     let help = "Sampled connections that were not watched to their end, by reason.";
     counters(to, "steelyard_flow_samples_missed", None, help, rows)?;
     let help = "Flow samples that were dropped because `explain` had no room.";

@@ -38,8 +38,8 @@ pub(super) fn encode(view: &LinksView, to: &mut DescriptorEncoder) -> Result<(),
     let help = "Packets delayed, or not delayed although they should have been; fragmented datagrams; flowlets begun.";
     counters(to, "steelyard_bundle", None, help, kinds)?;
     let dropped = view.bundles.iter().flat_map(|(bundle, one)| {
-        let labels = move |why| [("bundle", bundle.as_str()), ("why", why)];
-        one.dropped.iter().map(move |(why, count)| (labels(*why), *count))
+        let labels = move |reason| [("bundle", bundle.as_str()), ("reason", reason)];
+        one.dropped.iter().map(move |(reason, count)| (labels(*reason), *count))
     });
     let help = "Packets that a bundle dropped, by reason.";
     counters(to, "steelyard_bundle_dropped", None, help, dropped)

@@ -25,7 +25,7 @@ pub(super) fn encode(shared: &NameServerState, to: &mut DescriptorEncoder) -> Re
     let crowded = shared.counts.evicted_networks.load(Ordering::Relaxed);
     let help = "Rate-limited client networks that were evicted from the table while still above their limit.";
     counter(to, "steelyard_dns_rate_limit_evictions", None, help, crowded)?;
-    let tcp = shared.tcp.totals().map(|(what, count)| ([("what", what)], count));
+    let tcp = shared.tcp.totals().map(|(result, count)| ([("result", result)], count));
     let help = "DNS connections over TCP by result.";
     counters(to, "steelyard_dns_connections", None, help, tcp)?;
     let open = shared.tcp.open.load(Ordering::Relaxed) as f64;

@@ -71,7 +71,7 @@ pub(super) fn encode(
     )?;
     let help = "Failed writes of generations or server commands to disk.";
     counter(to, "steelyard_state_failures", None, help, facts.state_failures)?;
-    let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
+    let rows = facts.events.iter().map(|(kind, count)| ([("kind", *kind)], *count));
     counters(to, "steelyard_events", None, "Events by name.", rows)?;
     api(facts, to)?;
     log(facts, to)?;
@@ -104,7 +104,7 @@ fn predecessor(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), E
 fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let rows = || facts.headroom.iter().take(HEADROOM);
     let name = |row: &HeadroomRow| {
-        [("resource", row.usage.resource.to_owned()), ("of", row.usage.subject.clone())]
+        [("resource", row.usage.resource.to_owned()), ("subject", row.usage.subject.clone())]
     };
     let used = rows().map(|row| (name(row), row.usage.used as f64 / row.usage.limit as f64));
     let help = "Share of a limit that is in use, 0 to 1.";
@@ -116,7 +116,7 @@ fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Erro
 
 fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
-    let rows = served.refused.iter().map(|row| ([("why", row.reason.name())], row.count));
+    let rows = served.refused.iter().map(|row| ([("reason", row.reason.name())], row.count));
     let help = "Requests to the API that were refused before they reached a route, by reason; malformed ones also of the Unix socket.";
     counters(to, "steelyard_api_refused", None, help, rows)?;
     let closed = [("evicted", &served.evicted), ("refused", &served.rejected)];
@@ -151,7 +151,8 @@ fn log(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help = "Lines of the daemon's own log that were dropped because the queue was full.";
     counter(to, "steelyard_event_lines_dropped", None, help, facts.events_dropped)?;
     let lost = facts.refused_lost;
-    let rows = [([("why", "room")], lost.evicted), ([("why", "client-share")], lost.over_share)];
+    let rows =
+        [([("reason", "room")], lost.evicted), ([("reason", "client-share")], lost.over_share)];
     let help = "Refused requests that were removed from `report refused`, by what replaced them.";
     counters(to, "steelyard_refused_requests_lost", None, help, rows)
 }

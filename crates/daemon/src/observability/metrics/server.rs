@@ -126,7 +126,7 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         "steelyard_server_responses_repaired",
         None,
         help,
-        by_label(&rows, "what", MENDED),
+        by_label(&rows, "kind", MENDED),
     )?;
     let help = "Bytes to and from the server.";
     counters(

@@ -48,11 +48,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     ),
     labelled(
         "ended",
-        "Requests that ended, by kind of end.",
-        "end",
+        "Requests that ended, by outcome.",
+        "outcome",
         &[
             ServiceCounterRow::new("answered", |c| &c.answered),
-            ServiceCounterRow::new("answered-by-us", |c| &c.answered_by_us),
+            ServiceCounterRow::new("local-reply", |c| &c.answered_by_us),
             ServiceCounterRow::new("aborted", |c| &c.aborted),
             ServiceCounterRow::new("upgraded", |c| &c.upgraded),
         ],
@@ -203,7 +203,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
     labelled(
         "tls_handshakes",
         "TLS handshakes with clients; `finished` includes resumed ones.",
-        "end",
+        "result",
         &[
             ServiceCounterRow::new("finished", |c| &c.tls_handshakes),
             ServiceCounterRow::new("resumed", |c| &c.tls_resumed),

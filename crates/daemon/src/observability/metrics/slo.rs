@@ -4,7 +4,7 @@
 use std::fmt::Error;
 use std::sync::Arc;
 
-use api::types::UsersPromise;
+use api::types::ObjectiveStatus;
 use model::slo::outcome::TcpError;
 use model::slo::outcome_counts::SloOutcomeCounts;
 use model::snapshot::ServiceView;
@@ -24,7 +24,7 @@ const ENDS: [OutcomeCounterRow; 5] = [
     OutcomeCounterRow::new("fast", SloOutcomeCounts::fast),
     OutcomeCounterRow::new("slow", SloOutcomeCounts::slow),
     OutcomeCounterRow::new("failed", SloOutcomeCounts::failed),
-    OutcomeCounterRow::new("left", SloOutcomeCounts::client_aborted),
+    OutcomeCounterRow::new("aborted", SloOutcomeCounts::client_aborted),
     OutcomeCounterRow::new("declined", SloOutcomeCounts::declined),
 ];
 
@@ -118,23 +118,23 @@ fn encode_objectives(
         let all = services.iter().flat_map(|ServiceSloRow { service, slo }| {
             slo.objectives.iter().map(|promise| (*service, promise))
         });
-        all.map(|(service, it)| ([("service", service), ("objective", it.what.as_str())], it))
+        all.map(|(service, it)| ([("service", service), ("objective", it.kind.as_str())], it))
     };
-    let mut ratio = |name: &str, help: &str, of: fn(&UsersPromise) -> Option<f64>| {
+    let mut ratio = |name: &str, help: &str, of: fn(&ObjectiveStatus) -> Option<f64>| {
         let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
         gauges(to, name, None, help, rows)
     };
     let help = "Target share of good operations (SLO).";
     ratio("steelyard_slo_target_ratio", help, |it| Some(it.target_percent))?;
     let help = "Share of good operations in the window (SLI).";
-    ratio("steelyard_slo_good_ratio", help, |it| it.percent)?;
+    ratio("steelyard_slo_good_ratio", help, |it| it.good_percent)?;
     let help = "Share of the error budget that is left; below 0 it is overspent.";
-    ratio("steelyard_slo_budget_remaining_ratio", help, |it| Some(it.budget_left_percent))?;
+    ratio("steelyard_slo_budget_remaining_ratio", help, |it| Some(it.budget_remaining_percent))?;
     let rows = each().flat_map(|([service, what], promise)| {
         let spans = promise.alarms.iter().flat_map(|alarm| [&alarm.short, &alarm.long]);
         spans.filter_map(move |span| {
             let seconds = ("span_seconds", seconds(span.span_ms));
-            Some(([service, what, seconds], span.burn?))
+            Some(([service, what, seconds], span.burn_rate?))
         })
     });
     let help = "Burn rate of the error budget over the span that ends now; 1 spends the budget exactly in its window.";

@@ -27,7 +27,7 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
     let help = "This member's current priority in the group.";
     gauges(to, "steelyard_vrrp_priority", None, help, each(|one| f64::from(one.priority)))?;
     let counted = view.groups.iter().flat_map(|(group, one)| {
-        let labels = move |what| [("group", group.as_str()), ("what", what)];
+        let labels = move |kind| [("group", group.as_str()), ("kind", kind)];
         counts(&one.counts).map(|it| (labels(it.name), it.count))
     });
     let help = "Advertisements, gratuitous ARP or neighbour announcements, and state changes of this member.";
@@ -35,9 +35,10 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
     let of_groups = view.groups.iter().flat_map(|(group, one)| {
         one.dropped
             .iter()
-            .map(move |(why, count)| ([("group", group.as_str()), ("why", why)], *count))
+            .map(move |(reason, count)| ([("group", group.as_str()), ("reason", reason)], *count))
     });
-    let of_none = view.dropped.iter().map(|(why, count)| ([("group", ""), ("why", *why)], *count));
+    let of_none = view.dropped.iter();
+    let of_none = of_none.map(|(reason, count)| ([("group", ""), ("reason", *reason)], *count));
     let help = "VRRP packets (protocol 112) that were dropped, or not sent, by reason.";
     counters(to, "steelyard_vrrp_dropped", None, help, of_groups.chain(of_none))?;
     let Some(shut) = view.blocked_packets else { return Ok(()) };

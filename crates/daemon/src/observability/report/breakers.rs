@@ -33,7 +33,7 @@ pub fn breaker_statuses(
             CircuitState::Closed(None) => started_unix_ms,
         };
         Some(BreakerStatus {
-            bound: *bound,
+            resource: *bound,
             open: state.is_open(),
             since_unix_ms: since,
             in_use: breaker.in_use(),
@@ -83,7 +83,7 @@ servers = ["127.0.0.1:1001"]
         let permit = view.stats.breakers.try_acquire(BreakerResource::Requests, Some(2));
         let rows = |now| -> Vec<_> {
             let one =
-                |it: BreakerStatus| (it.bound, it.open, it.since_unix_ms, it.in_use, it.limit);
+                |it: BreakerStatus| (it.resource, it.open, it.since_unix_ms, it.in_use, it.limit);
             breaker_statuses(view, ReportClocks { workers: now, unix_ms: now }, 1_000)
                 .into_iter()
                 .map(one)

@@ -78,14 +78,14 @@ fn forecast_service(
             }
             _ => used(limit.connections_per_second.0),
         },
-        because: limit.because,
-        change: limit.change,
+        reason: limit.because,
+        advice: limit.change,
     });
     CapacityService {
         name: service.name.clone(),
         forward: service.forward.name().to_owned(),
         limits: limits.collect(),
-        carries: carried.to_report(),
+        demand: carried.to_report(),
     }
 }
 
@@ -107,9 +107,9 @@ impl MeasuredDemand {
             connections_per_second: self.connections_per_second,
             request_bytes: demand.request.0,
             response_bytes: demand.response.0,
-            per_connection: demand.per_connection,
-            per_server_connection: demand.per_server_connection,
-            life_ms: demand.life.as_secs_f64() * 1e3,
+            requests_per_connection: demand.per_connection,
+            requests_per_server_connection: demand.per_server_connection,
+            connection_duration_ms: demand.life.as_secs_f64() * 1e3,
         }
     }
 }

@@ -57,6 +57,6 @@ fn status(told: &CertificateInfo) -> CertificateStatus {
         expires_unix_ms: unix_ms(told.not_after),
         stapled: told.stapled,
         since_unix_ms: unix_ms(told.active_since),
-        trouble: told.last_error.clone(),
+        problem: told.last_error.clone(),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use api::types::report::{OCTAVE_US, OCTAVES};
 use api::types::{
     Bytes, CauseCount, Connections, Counter, ErrorCounts, NamedCount, PhaseTimes, Requests,
-    ServiceCounts, Statuses, UsersReport,
+    ServiceCounts, SloReport, Statuses,
 };
 use model::cause::Cause;
 use model::exchange_error::{ErrorOrigin, ErrorTally};
@@ -319,16 +319,16 @@ pub fn users_report(
     before: Option<&SloOutcomeCounts>,
     now: Option<&SloOutcomeCounts>,
     seconds: f64,
-) -> Option<UsersReport> {
+) -> Option<SloReport> {
     let now = now?;
     let before = before.copied().unwrap_or_default();
     let count = |of: fn(&SloOutcomeCounts) -> u64| total_and_rate(of(&before), of(now), seconds);
     let errors = TcpError::ALL.into_iter().filter(|kind| now.error(*kind) > 0);
-    Some(UsersReport {
+    Some(SloReport {
         fast: count(SloOutcomeCounts::fast),
         slow: count(SloOutcomeCounts::slow),
         failed: count(SloOutcomeCounts::failed),
-        left: count(SloOutcomeCounts::client_aborted),
+        aborted: count(SloOutcomeCounts::client_aborted),
         declined: count(SloOutcomeCounts::declined),
         tcp_errors: errors
             .map(|kind| {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use api::types::{
-    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServerStatus,
+    ControllerExplained, EjectionExplained, OperatorWeight, ServerExplained, ServerStatus,
     ServersExplained, WeightExplained,
 };
 use model::config::Priority;
@@ -50,7 +50,7 @@ pub fn explain_weights(
     (!servers.is_empty()).then(|| ServersExplained {
         pool: pool.to_owned(),
         balance: view.config.balance.name().to_owned(),
-        turn: turn(view, &eligible),
+        selection: turn(view, &eligible),
         now_unix_ms: unix_ms(now),
         servers,
     })
@@ -70,12 +70,12 @@ fn explain_one(
     ServerExplained {
         server: status,
         rank: server.config.priority.describe(),
-        takes_work: own.is_some(),
+        available: own.is_some(),
         share_percent: own.map_or(0.0, |own| f64::from(own) * 100.0 / all.max(1) as f64),
         weight,
         ejection: None,
         probe_ms: board.probe_time(server.id).map(|time| time.as_secs_f64() * 1e3),
-        answer_ms: server.stats.latency.mean().map(|mean| f64::from(mean.micros) / 1e3),
+        first_byte_ms: server.stats.latency.mean().map(|mean| f64::from(mean.micros) / 1e3),
         load: load.map(|report| report.value),
         load_source: load.map(|report| report.source.name().to_owned()),
     }
@@ -87,10 +87,10 @@ fn explain_weight(
     facts: &ServerFacts,
     weighed: &BalancingDecisions,
 ) -> WeightExplained {
-    let judge = view.config.judge.as_ref().and_then(|judge| {
+    let controller = view.config.judge.as_ref().and_then(|judge| {
         let sum = weighed.weight_decision(server.id)?;
-        Some(JudgeExplained {
-            row: sum.calculation,
+        Some(ControllerExplained {
+            calculation: sum.calculation,
             proportions: [judge.active, judge.new, judge.latency, judge.agent],
             change_percent: sum.change,
             sensitivity_percent: judge.sensitivity,
@@ -104,10 +104,10 @@ fn explain_weight(
             by: word.by.to_string(),
             at_unix_ms: unix_ms(word.at),
         }),
-        judge,
-        judged: facts.share.and_then(|share| share.controller),
+        controller,
+        controller_weight: facts.share.and_then(|share| share.controller),
         slow_start_percent: facts.share.map_or(100, |share| share.slow_start_percent),
-        in_force: server.weight.get(),
+        active: server.weight.get(),
     }
 }
 
@@ -118,17 +118,17 @@ fn ejection(
     weighed: &BalancingDecisions,
 ) -> Option<EjectionExplained> {
     let terms = view.config.eject.as_ref()?;
-    let EjectionDecision { evaluation: sum, at } = weighed.ejection_decision(id)?;
+    let EjectionDecision { evaluation, at } = weighed.ejection_decision(id)?;
     let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     Some(EjectionExplained {
-        text: sum.to_string(),
-        sum,
+        text: evaluation.to_string(),
+        evaluation,
         failures: terms.failures,
         rate_percent: terms.rate,
         cut_rate_percent: terms.cut_rate,
-        volume: terms.volume,
+        min_requests: terms.volume,
         interval_ms: millis(terms.interval),
-        share_percent: terms.share,
+        max_percent: terms.share,
         until_unix_ms: facts.ejection.as_ref().map(|out| unix_ms(out.until)),
         at_unix_ms: unix_ms(at),
     })

@@ -52,10 +52,13 @@ pub(super) fn service_samples(
         name: view.config.name.clone(),
         forward: view.config.forward.name().to_owned(),
         both_directions: both,
-        unseen: blind_spots(view.config.forward).iter().map(|text| (*text).to_owned()).collect(),
+        limitations: blind_spots(view.config.forward)
+            .iter()
+            .map(|text| (*text).to_owned())
+            .collect(),
         sample: watching.view.flow_samples.sample,
         watched: found.flows,
-        begun: found.begun,
+        started: found.begun,
         late: found.joined_late,
         unscaled: found.unscaled,
         handshakes: handshakes(&found),
@@ -89,7 +92,7 @@ fn handshakes(found: &FlowReport) -> Handshakes {
         done: found.handshakes,
         server_part: times(&found.server_part),
         client_part: times(&found.client_part),
-        whole: times(&found.whole),
+        total: times(&found.whole),
         unanswered,
         unacknowledged,
         unfinished,
@@ -102,7 +105,7 @@ fn times(times: &HandshakeSummary) -> Option<HandshakeTimes> {
         count: times.count,
         median_ms: millis(times.median),
         p95_ms: millis(times.most),
-        longest_ms: millis(times.longest),
+        max_ms: millis(times.longest),
     })
 }
 

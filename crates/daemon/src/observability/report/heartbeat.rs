@@ -40,7 +40,7 @@ fn peer(view: &HeartbeatView) -> PeerReport {
     let beats = of_paths.into_iter().chain(counts(view));
     PeerReport {
         peer: view.peer.clone(),
-        beats: counts_by_name(beats),
+        heartbeats: counts_by_name(beats),
         refused,
         replication: view.replica.as_deref().map(replication),
     }
@@ -76,12 +76,12 @@ fn heartbeat(view: &HeartbeatView) -> HeartbeatStatus {
 
 fn witness(view: &WitnessView) -> WitnessStatus {
     WitnessStatus {
-        at: view.places.clone(),
+        address: view.places.clone(),
         state: view.state.to_owned(),
         reason: view.last_answer.clone(),
         since_unix_ms: unix_ms(view.since),
-        held: view.leases_held as u64,
-        lent: view.votes_granted as u64,
+        leases_held: view.leases_held as u64,
+        votes_lent: view.votes_granted as u64,
         counts: counts_by_name(witness_counts(view)),
     }
 }
@@ -102,7 +102,7 @@ fn replication(view: &Replica) -> ReplicationStatus {
         counts: counts_by_name(replication_counts(view)),
         refused: named(&view.counts.refused),
         rejected: named(&view.rejected),
-        untold: named(&view.unsendable),
+        unsent: named(&view.unsendable),
     }
 }
 
@@ -261,7 +261,8 @@ mod tests {
             path.refused.insert("replayed", 2);
         }
         let told = peer(&view);
-        let beats = ["sent", "not-sent", "received", "introductions"].map(|name| told.beats[name]);
+        let beats =
+            ["sent", "not-sent", "received", "introductions"].map(|name| told.heartbeats[name]);
         assert_eq!((beats, told.refused["replayed"]), ([20, 0, 1, 0], 4));
     }
 

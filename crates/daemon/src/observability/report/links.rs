@@ -35,7 +35,7 @@ fn link(view: &LinkView) -> LinkStatus {
         round_trip_us: view.round_trip.map(micros),
         loss: view.loss,
         capacity: view.capacity,
-        held_us: micros(view.delay),
+        added_delay_us: micros(view.delay),
         packets: view.packets,
         bytes: view.bytes,
     }

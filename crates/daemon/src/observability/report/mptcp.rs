@@ -14,7 +14,7 @@ pub fn status(view: &MptcpView) -> Option<MptcpStatus> {
         endpoints: view.endpoints.iter().map(endpoint).collect(),
         count: view.count,
         connections: view.connections.iter().map(connection).collect(),
-        trouble: view.last_error.clone(),
+        problem: view.last_error.clone(),
     })
 }
 
@@ -25,7 +25,7 @@ fn endpoint(view: &MptcpEndpointView) -> EndpointStatus {
         subflow: view.endpoint.opens_subflows(),
         signal: view.endpoint.is_announced(),
         backup: view.endpoint.is_backup(),
-        ours: view.ours,
+        managed: view.ours,
     }
 }
 

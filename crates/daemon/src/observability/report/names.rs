@@ -31,7 +31,7 @@ pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
     let book = shared.zone_data()?;
     let sockets = shared.sockets();
     let listen =
-        sockets.into_iter().map(|(address, state)| NameListener { address, trouble: state.err() });
+        sockets.into_iter().map(|(address, state)| NameListener { address, problem: state.err() });
     let zones = book.plan.zones.iter().map(|zone| zone.domain.to_string());
     let names = book.plan.names.iter().zip(&book.states).map(|(name, state)| NameStatus {
         name: name.config.name.clone(),
@@ -40,9 +40,9 @@ pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
         ttl_seconds: name.ttl,
         up: state.up_candidates() as u64,
         candidates: state.candidates.len() as u64,
-        fallen: state.uses_fallback,
-        answers: name.counters.answers.load(Ordering::Relaxed),
-        given: name
+        fallback: state.uses_fallback,
+        responses: name.counters.answers.load(Ordering::Relaxed),
+        first_choices: name
             .counters
             .first_choices
             .iter()
@@ -68,7 +68,7 @@ pub fn report(shared: &NameServerState) -> Vec<NamesReport> {
         NamesReport {
             transport: transport.name().to_owned(),
             received,
-            fates: there.map(|(fate, count)| (fate.name().to_owned(), *count)).collect(),
+            outcomes: there.map(|(fate, count)| (fate.name().to_owned(), *count)).collect(),
             unaccounted: received.saturating_sub(sum),
         }
     };
@@ -97,7 +97,7 @@ pub fn explain(shared: &NameServerState, query: &NameQuery) -> Result<NameExplai
         addresses: row.addresses,
         weight: row.weight,
         up: row.up,
-        why: row.reason,
+        reason: row.reason,
         share_percent: row.share * 100.0,
     });
     Ok(NameExplained {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use api::types::{
-    FloodClient, HeaderRemoval, Neighbour, PacketEnd, PacketInsight, PacketInterface,
+    FloodClient, FlowSampleStatus, HeaderRemoval, Neighbour, PacketDisposition, PacketInterface,
     PacketOutcome, PacketServer, PacketService, PacketsReport, PacketsStatus,
 };
 use l4::abi::{Outcome, TcpField};
@@ -38,14 +38,14 @@ pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<Packet
     };
     let drawn = view.flow_samples.outcomes;
     Some(PacketsStatus {
-        broken: view.last_error.clone(),
+        problem: view.last_error.clone(),
         generation: view.generation,
         adopted: view.is_adopted,
         memory_bytes: view.memory,
-        insight: PacketInsight {
-            sample: view.flow_samples.sample,
+        flow_samples: FlowSampleStatus {
+            one_in: view.flow_samples.sample,
             watched: view.flow_samples.watched,
-            begun: drawn.started,
+            started: drawn.started,
             full: drawn.full,
             evicted: drawn.evicted,
             unread: drawn.unread,
@@ -176,12 +176,12 @@ pub fn service_outcomes(
 }
 
 /// How an outcome ends its packet, from the first word of its description.
-pub fn packet_end(outcome: Outcome) -> PacketEnd {
+pub fn packet_end(outcome: Outcome) -> PacketDisposition {
     match outcome.text().split([' ', ':']).next() {
-        Some("Dropped") => PacketEnd::Dropped,
-        Some("Handed") => PacketEnd::Host,
-        Some("Answered") => PacketEnd::Answered,
-        _ => PacketEnd::Forwarded,
+        Some("Dropped") => PacketDisposition::Dropped,
+        Some("Handed") => PacketDisposition::Host,
+        Some("Answered") => PacketDisposition::Answered,
+        _ => PacketDisposition::Forwarded,
     }
 }
 
@@ -190,7 +190,7 @@ fn outcomes(new: &PacketOutcomes, old: &PacketOutcomes, seconds: f64) -> Vec<Pac
         let before = old.get(outcome).map_or(0, PacketCounts::sum);
         PacketOutcome {
             name: outcome.name().to_owned(),
-            end: packet_end(*outcome),
+            disposition: packet_end(*outcome),
             meaning: outcome.text().to_owned(),
             count: total_and_rate(before, packets.sum(), seconds),
             v4: packets.v4,
@@ -207,18 +207,22 @@ mod tests {
 
     #[test]
     fn every_meaning_begins_with_what_became_of_the_packet() {
-        let ends: Vec<(Outcome, PacketEnd)> =
+        let ends: Vec<(Outcome, PacketDisposition)> =
             Outcome::ALL.into_iter().map(|outcome| (outcome, packet_end(outcome))).collect();
-        let of = |wanted: PacketEnd| -> Vec<&str> {
+        let of = |wanted: PacketDisposition| -> Vec<&str> {
             ends.iter().filter(|(_, end)| *end == wanted).map(|(one, _)| one.name()).collect()
         };
         let forwarded =
             ["forwarded", "returned", "error-forwarded", "error-returned", "fragmented"];
-        assert_eq!(of(PacketEnd::Forwarded), forwarded, "or its meaning begins with another word");
-        assert!(of(PacketEnd::Host).contains(&"not-ours"));
-        assert!(of(PacketEnd::Host).contains(&"collocated"));
-        assert!(of(PacketEnd::Answered).contains(&"too-big"));
-        assert!(of(PacketEnd::Dropped).contains(&"rule-dropped"));
+        assert_eq!(
+            of(PacketDisposition::Forwarded),
+            forwarded,
+            "or its meaning begins with another word"
+        );
+        assert!(of(PacketDisposition::Host).contains(&"not-ours"));
+        assert!(of(PacketDisposition::Host).contains(&"collocated"));
+        assert!(of(PacketDisposition::Answered).contains(&"too-big"));
+        assert!(of(PacketDisposition::Dropped).contains(&"rule-dropped"));
     }
 
     fn packets(v4: u64, v6: u64) -> PacketCounts {

@@ -16,10 +16,10 @@ pub fn refused_requests(
     RefusedRequests {
         now_unix_ms,
         requests: kept.newest().filter(of).map(refused_request).collect(),
-        room: CAPACITY as u32,
-        share: CLIENT_SHARE as u32,
-        pushed_out: lost.evicted,
-        beyond_share: lost.over_share,
+        max_requests: CAPACITY as u32,
+        max_per_client: CLIENT_SHARE as u32,
+        evicted: lost.evicted,
+        over_client_limit: lost.over_share,
     }
 }
 
@@ -76,6 +76,9 @@ mod tests {
         assert_eq!((newest.method.as_ref(), newest.at), (None, Some(17)));
         assert_eq!(newest.defect.as_deref(), Some("bare-lf"));
         assert_eq!(refused_requests(&ring, None, 9).requests.len(), 3);
-        assert_eq!((shop.room, shop.share, shop.pushed_out, shop.beyond_share), (256, 64, 0, 0));
+        assert_eq!(
+            (shop.max_requests, shop.max_per_client, shop.evicted, shop.over_client_limit),
+            (256, 64, 0, 0)
+        );
     }
 }

@@ -7,7 +7,9 @@ mod request_query;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleTaken};
+use api::types::{
+    MatchingRule, PoolShare, RequestDescription, RequestExplained, RuleMismatch, ServerCandidate,
+};
 use model::config::{ForwardingMode, NoServersAction, RuleConfig};
 use model::load_balancing::eligible_servers::EligibleServers;
 use model::monotonic_time::MonotonicTime;
@@ -35,7 +37,7 @@ const MAX_RULES: usize = 100;
 /// The error is a sentence about the mistake in the query.
 pub fn explain_request(
     snapshot: &StateSnapshot,
-    asked: &RequestAsked,
+    asked: &RequestDescription,
     now: MonotonicTime,
     unix_seconds: i64,
 ) -> Result<RequestExplained, String> {
@@ -61,17 +63,17 @@ pub fn explain_request(
     let mut explained = RequestExplained {
         generation: snapshot.generation,
         service: view.config.name.clone(),
-        because,
+        reason: because,
         client: named.map(|found| client_text(view, found)),
         path: head.as_ref().map(|head| text(head.path())).unwrap_or_default(),
         readings: Vec::new(),
-        passed: Vec::new(),
-        passed_unlisted: 0,
+        unmatched_rules: Vec::new(),
+        unmatched_unlisted: 0,
         edits: edited.names,
         rule: None,
-        ends: edited.refused.map(str::to_owned),
+        local_reply: edited.refused.map(str::to_owned),
         pools: Vec::new(),
-        kept: None,
+        sticky_server: None,
         servers: Vec::new(),
     };
     let pool = |at: usize| {
@@ -81,10 +83,10 @@ pub fn explain_request(
     match &view.rules {
         _ if refused => {
             explained.edits.clear();
-            explained.ends =
+            explained.local_reply =
                 Some("refused: 400, `ambiguous-path`: the path can be read in several ways".into());
         }
-        _ if explained.ends.is_some() => {}
+        _ if explained.local_reply.is_some() => {}
         Some(ruling) => {
             let facts =
                 LiveRuleState { rules: ruling, service: view, pool: &pool, now, worker: None };
@@ -98,7 +100,7 @@ pub fn explain_request(
         let found = snapshot.snapshot.pools.values().find(|pool| pool.config.name == share.name);
         explained.servers.extend(found.iter().flat_map(|pool| servers(snapshot, pool)));
     }
-    explained.kept = view.config.sticky.as_ref().map(affinity_text);
+    explained.sticky_server = view.config.sticky.as_ref().map(affinity_text);
     Ok(explained)
 }
 
@@ -133,7 +135,7 @@ fn rules(
     skipped_rules(explained, view, question, facts, before);
     let refused = ambiguous_rejection(ruling, found);
     if refused.is_some() {
-        explained.ends = refused;
+        explained.local_reply = refused;
         return;
     }
     let Some((at, (rule, compiled))) = taken
@@ -142,15 +144,15 @@ fn rules(
         return share(explained, (facts.pool)(0), 100.0);
     };
     let target = target(compiled, written, connection);
-    explained.rule = Some(RuleTaken {
-        place: at as u64 + 1,
+    explained.rule = Some(MatchingRule {
+        position: at as u64 + 1,
         name: compiled.name.clone(),
         when: describe::describe_condition(&rule.when),
-        does: describe::describe_action(rule),
+        action: describe::describe_action(rule),
         target: target.clone().flatten(),
         mirror: rule.mirror.as_ref().map(|it| format!("{} % to pool {}", it.percent, it.pool)),
     });
-    explained.ends = match (&compiled.action, found) {
+    explained.local_reply = match (&compiled.action, found) {
         _ if target.is_none() => {
             Some("refused: 400, `ambiguous-path`: so is the path that the rule writes".into())
         }
@@ -161,7 +163,7 @@ fn rules(
         }
         _ => None,
     };
-    if explained.ends.is_some() {
+    if explained.local_reply.is_some() {
         return;
     }
     let able = |at: usize| rule.without_servers == NoServersAction::Pool || facts.has_server(at);
@@ -215,17 +217,17 @@ fn skipped_rules(
     let position = |name: &str| table.pools().iter().position(|pool| pool == name).unwrap_or(0);
     let each = view.config.rules.iter().zip(table.rules()).enumerate().take(before);
     for (at, (rule, compiled)) in each {
-        if explained.passed.len() == MAX_RULES {
-            explained.passed_unlisted = (before - MAX_RULES) as u64;
+        if explained.unmatched_rules.len() == MAX_RULES {
+            explained.unmatched_unlisted = (before - MAX_RULES) as u64;
             break;
         }
         let own = compiled.pools().next().unwrap_or(0);
         let why =
             describe::explain_mismatch(rule, at, own, table.case(), &position, question, facts);
-        explained.passed.push(RulePassed {
-            place: at as u64 + 1,
+        explained.unmatched_rules.push(RuleMismatch {
+            position: at as u64 + 1,
             name: compiled.name.clone(),
-            because: why.unwrap_or_else(|| no_server(rule)),
+            reason: why.unwrap_or_else(|| no_server(rule)),
         });
     }
 }
@@ -259,7 +261,7 @@ fn explain_edits_after_rules(
     written: Option<&RequestText>,
     connection: QueryConnection<'_>,
 ) {
-    let at = explained.rule.as_ref().and_then(|rule| (rule.place as usize).checked_sub(1));
+    let at = explained.rule.as_ref().and_then(|rule| (rule.position as usize).checked_sub(1));
     let rule = view.rules.as_ref().zip(at).and_then(|(rules, at)| rules.table.rules().get(at));
     for pool in explained.pools.clone() {
         let text = match (written, rule) {
@@ -273,7 +275,7 @@ fn explain_edits_after_rules(
             }
         }
         if let Some(refused) = edited.refused {
-            explained.ends = Some(refused.to_owned());
+            explained.local_reply = Some(refused.to_owned());
         }
     }
 }
@@ -286,7 +288,7 @@ fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent:
     }));
 }
 
-fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
+fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<ServerCandidate> {
     let eligible = EligibleServers::from_view(pool);
     let each = pool.servers.iter().enumerate();
     each.map(|(at, server)| {
@@ -309,13 +311,13 @@ fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
                 format!("it is {}: {reason}", state.name())
             }
         };
-        Candidate {
+        ServerCandidate {
             pool: pool.config.name.clone(),
             name: server.config.name.clone(),
             address: server.address.as_ref().map(ToString::to_string),
             state: server.state,
-            may,
-            because,
+            available: may,
+            reason: because,
         }
     })
     .collect()
@@ -342,7 +344,7 @@ struct ChosenService<'p> {
 /// The service that the URL leads to.
 fn service<'p>(
     snapshot: &'p StateSnapshot,
-    asked: &RequestAsked,
+    asked: &RequestDescription,
     place: &UrlParts<'_>,
 ) -> Result<ChosenService<'p>, String> {
     let all = || {

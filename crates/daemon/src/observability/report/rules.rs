@@ -10,20 +10,20 @@ pub fn rule_reports(view: &ServiceView) -> Vec<RuleReport> {
     let each = view.config.rules.iter().zip(ruling.table.rules()).zip(&ruling.stats);
     each.enumerate()
         .map(|(at, ((rule, compiled), live))| RuleReport {
-            place: at as u64 + 1,
+            position: at as u64 + 1,
             name: compiled.name.clone(),
             when: describe::describe_condition(&rule.when),
-            does: describe::describe_action(rule),
+            action: describe::describe_action(rule),
             hits: live.sum(|c| &c.hits),
             last_unix_ms: live.last_unix_ms(),
             in_flight: live.in_flight.get(),
-            limited: live.sum(|c| &c.limited),
-            passed_over: live.sum(|c| &c.passed_over),
+            rate_limited: live.sum(|c| &c.limited),
+            skipped: live.sum(|c| &c.passed_over),
             mirrored: live.sum(|c| &c.mirrored),
             mirror_dropped: live.sum(|c| &c.mirror_dropped),
             bytes: live.sum(|c| &c.bytes),
-            limit_held: live.limiter.as_ref().map_or(0, |limiter| limiter.client_count()),
-            limit_evicted: live.limiter.as_ref().map_or(0, |limiter| limiter.evicted()),
+            rate_limit_entries: live.limiter.as_ref().map_or(0, |limiter| limiter.client_count()),
+            rate_limit_evictions: live.limiter.as_ref().map_or(0, |limiter| limiter.evicted()),
         })
         .collect()
 }
@@ -32,10 +32,10 @@ pub fn rule_reports(view: &ServiceView) -> Vec<RuleReport> {
 pub fn affinity_report(view: &ServiceView) -> Option<AffinityReport> {
     let counts = view.affinity.as_ref()?.counts();
     Some(AffinityReport {
-        held: counts.entries,
-        most: counts.capacity,
-        found: counts.hits,
-        put: counts.assigned,
+        entries: counts.entries,
+        max_entries: counts.capacity,
+        hits: counts.hits,
+        assignments: counts.assigned,
         evicted: counts.evicted,
     })
 }

@@ -1,6 +1,8 @@
 //! The state of one server and the evidence that decided it. Pure.
 
-use api::types::{ErrorCounts, Evidence, Keeps, PlannedMaintenance, Seen, ServerStatus, Source};
+use api::types::{
+    CheckEvidence, ErrorCounts, Evidence, PlannedMaintenance, ServerStatus, Source, StickyClients,
+};
 use model::config::AdminState;
 use model::snapshot::{ServerState, ServerView};
 use model::stats::ServerCounters;
@@ -19,13 +21,15 @@ pub(super) fn server_status(
     left: Option<RemainingClients>,
     now_unix_ms: u64,
 ) -> ServerStatus {
-    let keeps = facts.affinity_until.map(|until| Keeps {
+    let sticky_clients = facts.affinity_until.map(|until| StickyClients {
         until_unix_ms: unix_ms(until),
         clients: left.map(|left| left.clients),
         uncounted: left.is_some_and(|left| left.uncounted),
     });
     let mut reason = deciding_evidence(view, facts, note);
-    reason.text.push_str(&keeps.map(|keeps| remaining_clients_text(&keeps)).unwrap_or_default());
+    reason.text.push_str(
+        &sticky_clients.map(|clients| remaining_clients_text(&clients)).unwrap_or_default(),
+    );
     let window = facts.overrides.maintenance.as_ref();
     if let Some(planned) = window.filter(|window| unix_ms(window.from) > now_unix_ms) {
         reason.text.push_str(&planned_maintenance_text(planned));
@@ -43,10 +47,10 @@ pub(super) fn server_status(
         reason,
         in_flight: view.stats.in_flight.get(),
         connections: view.stats.connections.get(),
-        cap: facts.config.connections,
+        max_connections: facts.config.connections,
         errors: ErrorCounts::default(),
         assumed,
-        keeps,
+        sticky_clients,
         maintenance: window.map(|window| PlannedMaintenance {
             from_unix_ms: unix_ms(window.from),
             until_unix_ms: window.until.map(unix_ms),
@@ -64,8 +68,8 @@ fn planned_maintenance_text(window: &MaintenanceWindow) -> String {
 }
 
 /// How many clients are left, as it is added to why a server drains.
-fn remaining_clients_text(keeps: &Keeps) -> String {
-    match (keeps.clients, keeps.uncounted) {
+fn remaining_clients_text(sticky: &StickyClients) -> String {
+    match (sticky.clients, sticky.uncounted) {
         (None, _) => String::new(),
         (Some(1), false) => "; 1 is left".to_owned(),
         (Some(clients), false) => format!("; {clients} are left"),
@@ -84,7 +88,7 @@ fn deciding_evidence(
         source,
         text: text.to_owned(),
         at_unix_ms: unix_ms(at),
-        seen: None,
+        check: None,
     };
     if let Some(word) =
         facts.overrides.admin.as_ref().filter(|word| word.value != AdminState::Enabled)
@@ -110,7 +114,7 @@ fn deciding_evidence(
     }
     match note.or_else(|| facts.health_status.note.clone()) {
         Some(note) => Evidence {
-            seen: Some(evidence_text(&note)),
+            check: Some(evidence_text(&note)),
             ..of(source(&note), &note.describe(), note.at)
         },
         None if facts.health_status.evidence => {
@@ -127,10 +131,15 @@ fn source(note: &EvidenceEntry) -> Source {
     if note.probe.is_some() { Source::Probe } else { Source::Traffic }
 }
 
-fn evidence_text(note: &EvidenceEntry) -> Seen {
+fn evidence_text(note: &EvidenceEntry) -> CheckEvidence {
     let EvidenceEntry { probe, saw, took, good, in_a_row, at: _ } = note.clone();
-    let took_us = took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-    Seen { probe, saw, took_us, good, in_a_row }
+    CheckEvidence {
+        probe,
+        result: saw,
+        duration_us: took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
+        passed: good,
+        consecutive: in_a_row,
+    }
 }
 
 /// Results of clients' connections if none reported trouble; `None`: there were no connections.

@@ -87,10 +87,10 @@ fn service_alarms(service: &ServiceStatus, alarms: &mut Vec<StandingAlarm>) {
         let reason = format!("{}: {}", service.state.name(), service.reason);
         alarm("state", severity, subject.clone(), reason, Some(service.since_unix_ms))
     }));
-    for promise in &service.promises {
+    for promise in &service.objectives {
         for burn in promise.alarms.iter().filter(|alarm| alarm.since_unix_ms.is_some()) {
             let why = burn.reason.as_deref().unwrap_or("its error budget burns too quickly");
-            let reason = format!("`{}` over {}: {why}", promise.what, burn.name);
+            let reason = format!("`{}` over {}: {why}", promise.kind, burn.name);
             let subject = subject.clone();
             let since = burn.since_unix_ms;
             alarms.push(alarm("slo-burn", AlarmSeverity::Error, subject, reason, since));
@@ -100,10 +100,10 @@ fn service_alarms(service: &ServiceStatus, alarms: &mut Vec<StandingAlarm>) {
 
 fn pool_alarms(pool: &PoolStatus, facts: &ProcessFacts, alarms: &mut Vec<StandingAlarm>) {
     let subject = format!("pool {}", pool.name);
-    for breaker in pool.breakers.iter().filter(|breaker| breaker.open) {
+    for breaker in pool.circuit_breakers.iter().filter(|breaker| breaker.open) {
         let reason = format!(
             "the circuit breaker of {} is open: {} of {} in use",
-            breaker.bound.name(),
+            breaker.resource.name(),
             breaker.in_use,
             breaker.limit
         );
@@ -247,7 +247,7 @@ fn lasting_faults(facts: &ProcessFacts) -> impl Iterator<Item = StandingAlarm> {
 
 /// Links, uplinks, heartbeats and the packet plane.
 fn path_alarms(status: &Status, alarms: &mut Vec<StandingAlarm>) {
-    if let Some(why) = status.packets.as_ref().and_then(|packets| packets.broken.as_ref()) {
+    if let Some(why) = status.packets.as_ref().and_then(|packets| packets.problem.as_ref()) {
         alarms.push(alarm("packets", AlarmSeverity::Error, "packets".into(), why.clone(), None));
     }
     for link in status.links.iter().flat_map(|bundle| &bundle.links) {

@@ -18,7 +18,7 @@ pub fn count_state_changes(events: &[DaemonEvent], now_unix_ms: u64) -> StateCha
     let begin = now_unix_ms.saturating_sub(span);
     let mut changes = StateChanges::new();
     let recent = events.iter().filter(|event| event.at_ms >= begin);
-    for event in recent.filter(|event| matches!(event.what, "server-up" | "server-down")) {
+    for event in recent.filter(|event| matches!(event.kind, "server-up" | "server-down")) {
         if let (Some(pool), Some(server)) = (event.about.get("pool"), event.about.get("server")) {
             *changes.entry(format!("{pool}/{server}")).or_default() += 1;
         }
@@ -35,7 +35,7 @@ mod tests {
         let event = |at_ms, what| DaemonEvent {
             at_ms,
             level: model::config::EventLevel::Info,
-            what,
+            kind: what,
             text: String::new(),
             about: [("pool", "web".to_owned()), ("server", "a".to_owned())].into(),
         };

@@ -97,7 +97,7 @@ fn service(snapshot: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -
         in_flight: u64::from(view.stats.in_flight.get()) + flows,
         errors: recent.counts,
         certificates: certificates::service_certificates(snapshot, &view.config.name),
-        promises: facts.slo.objectives(view.id),
+        objectives: facts.slo.objectives(view.id),
     }
 }
 
@@ -250,7 +250,7 @@ fn pool(
         waiting: breakers::queued_count(view),
         shedding_since_unix_ms: breakers::shedding_since(view, clocks.workers)
             .map(|at| clocks.to_unix(at)),
-        breakers: breakers::breaker_statuses(view, clocks, unix_ms(snapshot.started)),
+        circuit_breakers: breakers::breaker_statuses(view, clocks, unix_ms(snapshot.started)),
     }
 }
 
@@ -260,7 +260,7 @@ fn draining(
     facts: &ProcessFacts,
 ) -> Vec<Draining> {
     let before = facts.before.map(|before| Draining {
-        what: format!("process {}", before.pid),
+        subject: format!("process {}", before.pid),
         reason: "it handed over to this one".into(),
         since_unix_ms: unix_ms(before.since),
         until_unix_ms: None,
@@ -268,8 +268,8 @@ fn draining(
         in_flight: before.exchanges,
     });
     let ours = snapshot.shutting_down.then(|| Draining {
-        what: "the process".into(),
-        reason: "it was told to leave".into(),
+        subject: "the process".into(),
+        reason: "it is stopping".into(),
         since_unix_ms: unix_ms(snapshot.since),
         until_unix_ms: None,
         connections: services.iter().map(|service| service.open).sum(),
@@ -281,13 +281,13 @@ fn draining(
 /// Warnings about a file that differs from the active configuration. An overlay that applies is no reason for one.
 fn drift_warnings(drift: &Drift) -> Option<String> {
     let file = &drift.file;
-    if let Some(trouble) = &drift.trouble {
+    if let Some(trouble) = &drift.problem {
         return Some(format!("{file} cannot be compared with what is active: {trouble}"));
     }
     let more = u64::try_from(drift.keys.len().saturating_sub(1)).unwrap_or(0) + drift.unlisted;
     let first = drift.keys.first()?;
     let places = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
-    match (drift.edited, drift.kept) {
+    match (drift.edited, drift.saved) {
         (true, _) => Some(format!(
             "{file} was written since it was read and differs from what is active in {places}: reload takes it"
         )),

@@ -220,10 +220,10 @@ fn each_state_has_the_evidence_that_decided_it() {
         SystemTime::now(),
     );
     let server = &whole.pools[0].servers[0];
-    let seen = server.reason.seen.as_ref().unwrap();
+    let seen = server.reason.check.as_ref().unwrap();
     assert_eq!(seen.probe.as_deref(), Some("http GET / at 10.0.0.1:80"));
-    assert_eq!((seen.saw.as_str(), seen.took_us), ("http GET / 200", Some(1_040)));
-    assert_eq!((seen.good, seen.in_a_row, server.assumed), (true, 7, false));
+    assert_eq!((seen.result.as_str(), seen.duration_us), ("http GET / 200", Some(1_040)));
+    assert_eq!((seen.passed, seen.consecutive, server.assumed), (true, 7, false));
     assert_eq!(shown(&snapshot, None).0, Source::Configuration);
     assert_eq!(shown(&snapshot, Some(note.clone())), (Source::Probe, note.describe()));
     let passive = EvidenceEntry { probe: None, ..note.clone() };

@@ -10,7 +10,7 @@ pub fn status(view: &UplinksView) -> Option<UplinksStatus> {
         return None;
     }
     let uplinks = view.paths.iter().map(uplink).collect();
-    Some(UplinksStatus { rule: view.first_rule, uplinks, troubles: view.errors.clone() })
+    Some(UplinksStatus { rule_priority: view.first_rule, uplinks, problems: view.errors.clone() })
 }
 
 fn uplink(view: &UplinkPathView) -> UplinkStatus {
@@ -30,7 +30,7 @@ fn uplink(view: &UplinkPathView) -> UplinkStatus {
         loss: view.loss,
         table: view.table,
         mark: view.mark,
-        own: view.counts.own,
+        originated: view.counts.own,
         forwarded: view.counts.forwarded,
         moved: view.counts.rerouted,
     }

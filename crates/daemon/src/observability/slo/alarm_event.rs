@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::types::UsersCause;
+use api::types::FailedOperations;
 use model::config::EventLevel;
 use model::config::unit::Time;
 use model::slo::burn_rate::{BurnMeasurement, BurnRule, BurnSpans, SloTarget};
@@ -37,7 +37,7 @@ pub(super) struct AlarmContext<'a> {
     /// The remaining error budget, 1 at most.
     pub(super) budget_left: f64,
     /// Why most operations failed within the hour.
-    pub(super) main_cause: Option<UsersCause>,
+    pub(super) main_cause: Option<FailedOperations>,
     /// The network with the highest share of failures, if others fare better.
     pub(super) network: Option<NetworkBurn>,
 }
@@ -95,7 +95,7 @@ impl AlarmContext<'_> {
             self.rule.factor,
             self.budget_text(),
         );
-        if let Some(UsersCause { cause, count }) = &self.main_cause {
+        if let Some(FailedOperations { cause, count }) = &self.main_cause {
             reason.push_str(&format!("; mostly {cause} ({count} within the hour)"));
         }
         if let Some(NetworkBurn { network, measured: it }) = &self.network {
@@ -185,7 +185,7 @@ mod tests {
                 short: BurnMeasurement { operations: 100, bad: 20 },
             },
             budget_left: 0.625,
-            main_cause: Some(UsersCause { cause: "server-refused".to_owned(), count: 19 }),
+            main_cause: Some(FailedOperations { cause: "server-refused".to_owned(), count: 19 }),
             network: Some(network),
         };
         let said = scene.raised_event();

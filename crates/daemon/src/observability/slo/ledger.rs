@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::types::{UsersCause, UsersNetwork, UsersPromise, UsersService};
+use api::types::{FailedOperations, NetworkOperations, ObjectiveStatus, ServiceObjectives};
 use model::cause::Cause;
 use model::config::ServiceObjective;
 use model::slo::burn_rate::{AlarmTransition, BURN_RULES, BurnRateAlarm, BurnSpans};
@@ -113,7 +113,7 @@ impl SloLedger {
         let mut told = Vec::new();
         for what in SloKind::ALL {
             let Some(goal) = what.goal(objective) else {
-                told.extend(self.end_alarm(what, "it is not promised any more"));
+                told.extend(self.end_alarm(what, "the objective was removed"));
                 continue;
             };
             let over = |span| what.measure_bad(&self.series.sums_within(now, span));
@@ -157,7 +157,7 @@ impl SloLedger {
     pub(super) fn close(mut self) -> Vec<SloEvent> {
         SloKind::ALL
             .into_iter()
-            .flat_map(|what| self.end_alarm(what, "it is not promised any more"))
+            .flat_map(|what| self.end_alarm(what, "the objective was removed"))
             .collect()
     }
 
@@ -173,7 +173,7 @@ impl SloLedger {
             .collect()
     }
 
-    fn objective_reports(&self, objective: &ServiceObjective, now: u64) -> Vec<UsersPromise> {
+    fn objective_reports(&self, objective: &ServiceObjective, now: u64) -> Vec<ObjectiveStatus> {
         let each = SloKind::ALL.into_iter().filter_map(|what| Some((what, what.goal(objective)?)));
         each.map(|(what, goal)| {
             let over = |span| what.measure_bad(&self.series.sums_within(now, span));
@@ -192,7 +192,7 @@ impl SloLedger {
                     )
                 });
             let alarms = alarms.collect();
-            UsersPromise {
+            ObjectiveStatus {
                 alarms,
                 ..objective_report(what.name(), goal, window, since, over(window))
             }
@@ -215,7 +215,7 @@ impl SloLedger {
         }
     }
 
-    pub(super) fn explain(&self, view: &ServiceView, now: u64) -> Option<UsersService> {
+    pub(super) fn explain(&self, view: &ServiceView, now: u64) -> Option<ServiceObjectives> {
         let objective = view.config.objective.as_ref()?;
         let hour = self.hour.sum(now);
         let speed = objective.fast.is_some();
@@ -226,21 +226,21 @@ impl SloLedger {
         let mut others = hour.networks.others;
         let room = objective.networks as usize;
         rows.iter().skip(room).for_each(|(_, tally)| others += tally);
-        let networks = rows.iter().take(room).map(|(network, tally)| UsersNetwork {
+        let networks = rows.iter().take(room).map(|(network, tally)| NetworkOperations {
             network: network.to_string(),
             counts: outcome_counts(tally, speed),
         });
         let mut causes = named_causes(&hour);
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
-        Some(UsersService {
+        Some(ServiceObjectives {
             name: self.name.clone(),
-            fast_ms: objective.fast.map(|fast| fast.as_secs_f64() * 1e3),
-            promises: self.objective_reports(objective, now),
+            latency_ms: objective.fast.map(|fast| fast.as_secs_f64() * 1e3),
+            objectives: self.objective_reports(objective, now),
             hour: outcome_counts(&hour.tally, speed),
             causes,
             networks: networks.collect(),
             others: outcome_counts(&others, speed),
-            networks_most: objective.networks,
+            max_networks: objective.networks,
         })
     }
 }
@@ -254,18 +254,20 @@ fn causes(view: &ServiceView) -> Vec<u64> {
 }
 
 /// Causes that count against an objective, with their counts.
-fn named_causes(hour: &TallySlice) -> Vec<UsersCause> {
+fn named_causes(hour: &TallySlice) -> Vec<FailedOperations> {
     let fails = |cause: &Cause| outcome::classify_cause(*cause).outcome == SloOutcome::Failed;
     let names = Cause::ALL.iter().map(|cause| fails(cause).then(|| cause.name()));
     let named = names.chain([Some(OWN_ANSWER)]).zip(&hour.causes);
     let counted = named.filter(|(_, count)| **count > 0);
     counted
-        .filter_map(|(name, count)| Some(UsersCause { cause: name?.to_owned(), count: *count }))
+        .filter_map(|(name, count)| {
+            Some(FailedOperations { cause: name?.to_owned(), count: *count })
+        })
         .collect()
 }
 
 /// The most frequent cause of the hour.
-fn worst_cause(hour: &TallySlice) -> Option<UsersCause> {
+fn worst_cause(hour: &TallySlice) -> Option<FailedOperations> {
     named_causes(hour).into_iter().max_by_key(|cause| cause.count)
 }
 

@@ -1,24 +1,24 @@
 //! What users met, as the API shows it: counts, objectives with what is left of their budgets, alarms. Pure: numbers get
 //! names.
 
-use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersPromise};
+use api::types::{BurnAlarm, BurnSpan, ObjectiveStatus, OperationCounts};
 use model::slo::burn_rate::{BurnMeasurement, BurnRateAlarm, BurnRule, SloTarget};
 use model::slo::outcome::TcpError;
 use model::slo::outcome_counts::SloOutcomeCounts;
 
 /// Counts by name. `speed`: the objective has a latency target.
-pub fn outcome_counts(tally: &SloOutcomeCounts, speed: bool) -> UsersCounts {
+pub fn outcome_counts(tally: &SloOutcomeCounts, speed: bool) -> OperationCounts {
     let all = tally.operations();
     let percent = |good: u64| (all > 0).then(|| good as f64 * 100.0 / all as f64);
     let errors = TcpError::ALL.map(|kind| (kind.name().to_owned(), tally.error(kind)));
-    UsersCounts {
+    OperationCounts {
         fast: tally.fast(),
         slow: tally.slow(),
         failed: tally.failed(),
-        left: tally.client_aborted(),
-        left_late: tally.client_aborted_late(),
+        aborted: tally.client_aborted(),
+        aborted_late: tally.client_aborted_late(),
         declined: tally.declined(),
-        available_percent: percent(all - tally.failed().min(all)),
+        availability_percent: percent(all - tally.failed().min(all)),
         fast_percent: percent(tally.fast()).filter(|_| speed),
         tcp_errors: errors.into_iter().filter(|(_, count)| *count > 0).collect(),
     }
@@ -31,16 +31,16 @@ pub fn objective_report(
     window: std::time::Duration,
     since: Option<u64>,
     measure: BurnMeasurement,
-) -> UsersPromise {
-    UsersPromise {
-        what: what.to_owned(),
+) -> ObjectiveStatus {
+    ObjectiveStatus {
+        kind: what.to_owned(),
         target_percent: f64::from(goal.0) / 1e4,
         window_ms: millis(window),
         since_unix_ms: since.map(|at| at.saturating_mul(1000)),
         operations: measure.operations,
         bad: measure.bad,
-        percent: measure.good_share().map(|good| good * 100.0),
-        budget_left_percent: goal.budget_left(measure) * 100.0,
+        good_percent: measure.good_share().map(|good| good * 100.0),
+        budget_remaining_percent: goal.budget_left(measure) * 100.0,
         alarms: Vec::new(),
     }
 }
@@ -58,7 +58,7 @@ pub fn alarm_report(
         span_ms: millis(length),
         operations: measure.operations,
         bad: measure.bad,
-        burn: goal.burn_rate(measure),
+        burn_rate: goal.burn_rate(measure),
     };
     BurnAlarm {
         name: rule.name.to_owned(),
@@ -85,9 +85,9 @@ mod tests {
         tally.0[..6].copy_from_slice(&[90, 6, 4, 50, 7, 9]);
         tally.0[6 + TcpError::SilentServer as usize] = 3;
         let found = outcome_counts(&tally, true);
-        assert_eq!((found.available_percent, found.fast_percent), (Some(96.0), Some(90.0)));
+        assert_eq!((found.availability_percent, found.fast_percent), (Some(96.0), Some(90.0)));
         assert_eq!(found.tcp_errors, [("silent-server".to_owned(), 3)].into());
         assert_eq!(outcome_counts(&tally, false).fast_percent, None);
-        assert_eq!(outcome_counts(&SloOutcomeCounts::default(), true).available_percent, None);
+        assert_eq!(outcome_counts(&SloOutcomeCounts::default(), true).availability_percent, None);
     }
 }

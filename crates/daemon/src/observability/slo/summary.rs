@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use api::types::UsersPromise;
+use api::types::ObjectiveStatus;
 use model::id::ServiceId;
 use model::slo::outcome_counts::SloOutcomeCounts;
 
@@ -13,7 +13,7 @@ pub struct SloSummary(HashMap<ServiceId, ServiceSlo>);
 #[derive(Clone, Debug, Default)]
 pub struct ServiceSlo {
     /// Objectives and their remaining budgets.
-    pub objectives: Vec<UsersPromise>,
+    pub objectives: Vec<ObjectiveStatus>,
     /// Outcomes of each network's clients since the start, by network.
     pub networks: Vec<NetworkOutcomes>,
     /// Outcomes of all networks that are not counted separately.
@@ -38,7 +38,7 @@ impl SloSummary {
     }
 
     /// A service's objectives and their remaining budgets.
-    pub fn objectives(&self, id: ServiceId) -> Vec<UsersPromise> {
+    pub fn objectives(&self, id: ServiceId) -> Vec<ObjectiveStatus> {
         self.find_service(id).map(|service| service.objectives.clone()).unwrap_or_default()
     }
 }

@@ -52,7 +52,11 @@ fn begun(snapshot: &StateSnapshot, past: &[PastOutcomes]) -> SloLedgers {
     users
 }
 
-fn explained(users: &SloLedgers, snapshot: &StateSnapshot, now: u64) -> api::types::UsersService {
+fn explained(
+    users: &SloLedgers,
+    snapshot: &StateSnapshot,
+    now: u64,
+) -> api::types::ServiceObjectives {
     let mut found = users.explain(&snapshot.snapshot, Some("shop"), now * 1000).unwrap();
     assert_eq!(found.services.len(), 1);
     found.services.remove(0)
@@ -73,7 +77,7 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     users.update(&snapshot.snapshot, &events, START + 2);
     let told = events.recent();
     let names: Vec<_> =
-        told.iter().map(|it| (it.what, &*it.about["objective"], &*it.about["alarm"])).collect();
+        told.iter().map(|it| (it.kind, &*it.about["objective"], &*it.about["alarm"])).collect();
     // Of a tenth that may be slow no burn is above ten.
     let both = [("budget-burning", "availability", "1h"), ("budget-burning", "availability", "6h")];
     assert_eq!(names, both);
@@ -85,13 +89,13 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
         assert!(told[0].text.contains(part), "{part} in {}", told[0].text);
     }
     let found = explained(&users, &snapshot, START + 2);
-    let available = &found.promises[0];
-    assert_eq!((available.what.as_str(), available.percent), ("availability", Some(70.0)));
-    assert!((available.budget_left_percent + 2900.0).abs() < 1e-6, "{available:?}");
+    let available = &found.objectives[0];
+    assert_eq!((available.kind.as_str(), available.good_percent), ("availability", Some(70.0)));
+    assert!((available.budget_remaining_percent + 2900.0).abs() < 1e-6, "{available:?}");
     assert_eq!(available.alarms[0].since_unix_ms, Some((START + 2) * 1000));
     assert!(available.alarms[0].reason.as_ref().unwrap().contains("server-refused"));
-    assert_eq!(found.promises[1].alarms[0].since_unix_ms, None);
-    assert_eq!(users.summary().objectives(view(&snapshot).id), found.promises);
+    assert_eq!(found.objectives[1].alarms[0].since_unix_ms, None);
+    assert_eq!(users.summary().objectives(view(&snapshot).id), found.objectives);
     users.update(&snapshot.snapshot, &events, START + 4);
     assert_eq!(events.recent().len(), 2, "told once");
     // Six minutes later only good ones are within the short span of the first.
@@ -99,12 +103,12 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     users.update(&snapshot.snapshot, &events, START + 362);
     let last = events.recent().pop().unwrap();
     assert_eq!(
-        (last.what, &*last.about["alarm"], events.recent().len()),
+        (last.kind, &*last.about["alarm"], events.recent().len()),
         ("budget-burn-ended", "1h", 3)
     );
     let found = explained(&users, &snapshot, START + 362);
-    assert_eq!(found.promises[0].alarms[0].reason, None);
-    assert!(found.promises[0].alarms[1].reason.is_some());
+    assert_eq!(found.objectives[0].alarms[0].reason, None);
+    assert!(found.objectives[0].alarms[1].reason.is_some());
 }
 
 #[test]
@@ -120,11 +124,17 @@ fn what_clients_spoil_burns_nothing() {
     let found = explained(&users, &snapshot, START);
     assert!(events.recent().is_empty());
     assert!(
-        found.promises.iter().all(|it| it.operations == 50 && it.budget_left_percent == 100.0),
+        found
+            .objectives
+            .iter()
+            .all(|it| it.operations == 50 && it.budget_remaining_percent == 100.0),
         "{found:?}"
     );
-    assert_eq!((found.hour.left, found.hour.left_late), (found.hour.left_late, found.hour.left));
-    assert!(found.hour.left > 500 && found.hour.tcp_errors["aborted-by-client"] == 150);
+    assert_eq!(
+        (found.hour.aborted, found.hour.aborted_late),
+        (found.hour.aborted_late, found.hour.aborted)
+    );
+    assert!(found.hour.aborted > 500 && found.hour.tcp_errors["aborted-by-client"] == 150);
     assert!(found.causes.is_empty());
 }
 
@@ -137,7 +147,7 @@ fn slow_operations_burn_the_promise_of_speed_alone() {
     meet(&snapshot, [192, 0, 2, 7], 50, None, 100);
     users.update(&snapshot.snapshot, &events, START);
     let found = explained(&users, &snapshot, START);
-    let bad: Vec<_> = found.promises.iter().map(|it| (it.what.as_str(), it.bad)).collect();
+    let bad: Vec<_> = found.objectives.iter().map(|it| (it.kind.as_str(), it.bad)).collect();
     assert_eq!(bad, [("availability", 0), ("latency", 50)]);
     assert!(events.recent().iter().all(|it| it.about["objective"] == "latency"));
     assert_eq!(events.recent().len(), 2);
@@ -157,9 +167,9 @@ fn what_was_before_the_start_is_part_of_it() {
     let users = begun(&snapshot, &past);
     meet(&snapshot, [192, 0, 2, 7], 1_000, None, 1);
     users.update(&snapshot.snapshot, &EventLog::quiet(), START);
-    let promise = &explained(&users, &snapshot, START).promises[0];
+    let promise = &explained(&users, &snapshot, START).objectives[0];
     assert_eq!((promise.operations, promise.bad), (3_000, 20), "the oldest is beyond the window");
-    assert!((promise.budget_left_percent - 100.0 / 3.0).abs() < 1e-6, "{promise:?}");
+    assert!((promise.budget_remaining_percent - 100.0 / 3.0).abs() < 1e-6, "{promise:?}");
     assert_eq!(promise.since_unix_ms, Some((START - 30 * day) * 1000));
 }
 
@@ -177,7 +187,7 @@ fn networks_beyond_the_limit_are_counted_together() {
     let names: Vec<_> =
         found.networks.iter().map(|it| (it.network.as_str(), it.counts.fast)).collect();
     assert_eq!(names, [("10.0.0.0/16", 20), ("10.1.0.0/16", 20)]);
-    assert_eq!((found.others.fast, found.networks_most), (40, 2));
+    assert_eq!((found.others.fast, found.max_networks), (40, 2));
     // After an hour the others have the room.
     for minute in 1..80 {
         meet(&snapshot, [10, 3, 1, 1], 1, None, 1);
@@ -204,12 +214,12 @@ fn a_promise_that_is_taken_back_ends_its_alarms() {
     users.update(&after.snapshot, &events, START + 2);
     let told = events.recent();
     assert!(
-        told[2..].iter().all(|it| it.what == "budget-burn-ended") && told.len() == 4,
+        told[2..].iter().all(|it| it.kind == "budget-burn-ended") && told.len() == 4,
         "{told:?}"
     );
-    assert!(told[3].text.contains("not promised any more"));
+    assert!(told[3].text.contains("objective was removed"));
     let why = users.explain(&after.snapshot, Some("shop"), START * 1000).unwrap_err();
-    assert!(why.contains("promises nothing"), "{why}");
+    assert!(why.contains("has no objective"), "{why}");
     let why = users.explain(&after.snapshot, Some("nobody"), START * 1000).unwrap_err();
     assert!(why.contains("there are shop"), "{why}");
     assert!(users.explain(&after.snapshot, None, START * 1000).unwrap().services.is_empty());
@@ -227,7 +237,7 @@ fn other_networks_begin_anew_and_what_was_counted_stays() {
         state_snapshot("objective = { availability = \"99%\", networks = 8, window = \"7d\" }");
     meet(&after, [192, 0, 2, 7], 500, None, 1);
     users.update(&after.snapshot, &events, START + 2);
-    assert_eq!(explained(&users, &after, START + 2).promises[0].operations, 555);
+    assert_eq!(explained(&users, &after, START + 2).objectives[0].operations, 555);
 }
 
 #[test]
@@ -253,7 +263,7 @@ fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
     for line in [
         "steelyard_slo_operations_total{service=\"shop\",outcome=\"fast\"} 90",
         "steelyard_slo_operations_total{service=\"shop\",outcome=\"failed\"} 10",
-        "steelyard_slo_operations_total{service=\"shop\",outcome=\"left\"} 7",
+        "steelyard_slo_operations_total{service=\"shop\",outcome=\"aborted\"} 7",
         "steelyard_slo_tcp_errors_total{service=\"shop\",kind=\"timed-out\"} 10",
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"10.0.0.0/24\",outcome=\"failed\"} 10",
         "steelyard_slo_network_operations_total{service=\"shop\",network=\"other\",outcome=\"fast\"} 70",

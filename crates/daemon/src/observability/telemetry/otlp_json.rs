@@ -80,7 +80,7 @@ pub fn log_record_json(event: &DaemonEvent) -> Value {
         "observedTimeUnixNano": at,
         "severityNumber": severity,
         "severityText": word,
-        "eventName": event.what,
+        "eventName": event.kind,
         "body": { "stringValue": event.text },
         "attributes": about.collect::<Vec<_>>(),
     })
@@ -196,7 +196,7 @@ servers = [{ name = "a", address = "127.0.0.1:1001" }]
         let at_ms = 5;
         let level = EventLevel::Warning;
         let text = "web/a is down".to_owned();
-        let event = DaemonEvent { at_ms, level, what: "server-down", text, about };
+        let event = DaemonEvent { at_ms, level, kind: "server-down", text, about };
         let record = log_record_json(&event);
         assert_eq!(
             (&record["severityNumber"], &record["timeUnixNano"]),

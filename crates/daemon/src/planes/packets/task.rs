@@ -334,7 +334,7 @@ impl PacketPlaneTask {
         if let Err(error) = site.set_fragmenting(wanted) {
             let why = error_chain(&error);
             self.report_error(Some(format!(
-                "packets that do not fit a tunnel are not sent on as fragments, their senders are told instead: {why}"
+                "packets that do not fit a tunnel are not sent on as fragments, their senders get ICMP errors instead: {why}"
             )));
         }
     }

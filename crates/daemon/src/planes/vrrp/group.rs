@@ -144,7 +144,7 @@ impl VrrpGroup {
             Err(problem) => return self.fail(problem, tools).await,
         };
         if self.needs_quorum && tools.gates.last_error.is_some() {
-            let text = "no dead man's gate, and never two need one".to_owned();
+            let text = "fencing does not run, and a group with a quorum needs it".to_owned();
             return self.fail(text, tools).await;
         }
         if self.state() != VrrpState::Idle && self.interface.as_ref() == Some(&ground) {

@@ -340,7 +340,7 @@ impl VrrpTask {
     /// Logs an error of the gate once.
     fn report_gate_error(&mut self) {
         if let Some(text) = self.gates.last_error.clone() {
-            self.gate_error(format!("no dead man's gate: {text}"));
+            self.gate_error(format!("fencing does not run: {text}"));
         }
     }
 

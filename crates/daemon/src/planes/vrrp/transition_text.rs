@@ -44,7 +44,7 @@ pub fn transition_reason(why: TransitionReason, detail: Option<&str>) -> String 
         TransitionReason::HigherPriority(source, priority) => {
             format!("{source} is active with priority {priority}")
         }
-        TransitionReason::Stalled => "it advertised nothing for the dead man's time".to_owned(),
+        TransitionReason::Stalled => "it advertised nothing for its fencing-timeout".to_owned(),
         TransitionReason::Ordered => "it was ordered to".to_owned(),
         TransitionReason::HandedOver => "it was ordered to hand over".to_owned(),
         TransitionReason::PeerAhead => detail.unwrap_or("the other member reaches more").to_owned(),

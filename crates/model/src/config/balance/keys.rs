@@ -184,7 +184,7 @@ static HASH_ON_TABLE: TableSchema = TableSchema {
 const TOKEN: ValueKind = ValueKind::Text { form: TextFormat::Token, unset: None };
 
 static JUDGE_TABLE: TableSchema = TableSchema {
-    description: "a judge",
+    description: "dynamic weights",
     exclusive_groups: &[],
     keys: &[
         KeySchema::new(

@@ -182,7 +182,7 @@ pub fn verify_weight_controller(
         if let Some(server) = pool.list("servers").iter().find(blind) {
             let name = server.text("name").unwrap_or_default();
             let message = format!(
-                "the judge weighs the time of probes, and server `{name}` has none: it counts as average"
+                "dynamic weights use the time of probes, and server `{name}` has no probe: it counts as average"
             );
             sink.warning(
                 judge.span_of("latency"),
@@ -193,7 +193,7 @@ pub fn verify_weight_controller(
     }
     if judge.count_or_zero::<u64>("agent") > 0 && !has_load_reports(pool) {
         let message =
-            "the judge weighs what servers say of their load, and none is asked (`agent`)";
+            "dynamic weights use the load that servers report, and no server is asked (`agent`)";
         sink.warning(
             judge.span_of("agent"),
             &format!("{path}.agent"),

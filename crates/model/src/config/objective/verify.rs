@@ -18,7 +18,7 @@ pub fn verify_objective(
         ["latency", "availability", "latency-target"].iter().any(|key| objective.is_invalid(key));
     if !broken && objective.time("latency").is_none() {
         if objective.is_unset("availability") {
-            let trouble = FindingDetails::new("nothing is promised")
+            let trouble = FindingDetails::new("the objective has no target")
                 .with_expected("`latency`, a time, or `availability`, a share such as \"99.9%\"");
             sink.error(objective.span_of("availability"), &path, trouble);
         }

@@ -113,7 +113,7 @@ fn watched_connections_are_counted_by_service() {
     for (name, labels, expected) in [
         ("one_in", vec![], Some(64.0)),
         ("watched", vec![], Some(2.0)),
-        ("missed_total", vec![("why", "full")], Some(0.0)),
+        ("missed_total", vec![("reason", "full")], Some(0.0)),
         ("connections_total", vec![shop], Some(1.0)),
         (
             "handshakes_unfinished_total",
@@ -174,8 +174,8 @@ fn watched_connections_are_explained_by_service() {
     assert_eq!(shop.networks[0].name, "192.0.2.0/24");
     assert_eq!(shop.examples[0].client, "192.0.2.7:4000");
     assert_eq!(shop.handshakes.client_part.unwrap().median_ms, 30.0);
-    assert!(shop.server.is_some() && shop.both_directions && shop.unseen.len() == 1);
-    assert!(mail.server.is_none() && mail.unseen.len() > 1 && mail.handshakes.unfinished == 1);
+    assert!(shop.server.is_some() && shop.both_directions && shop.limitations.len() == 1);
+    assert!(mail.server.is_none() && mail.limitations.len() > 1 && mail.handshakes.unfinished == 1);
     assert_eq!(mail.examples[0].notes, ["unfinished", "reset-by-client", "scale-unknown"]);
     let of = |query: SlowQuery| ask(&query).len();
     assert_eq!(of(SlowQuery { service: Some("shop".into()), ..SlowQuery::default() }), 1);

@@ -68,10 +68,10 @@ fn after(requests: u64, spent: Duration) -> Capacity {
 fn what_was_carried_becomes_what_is_forecast() {
     let told = after(20_000, Duration::from_secs(1));
     let shop = &told.services[0];
-    assert!(shop.carries.measured);
-    assert_eq!((shop.carries.request_bytes, shop.carries.response_bytes), (500.0, 2_000.0));
+    assert!(shop.demand.measured);
+    assert_eq!((shop.demand.request_bytes, shop.demand.response_bytes), (500.0, 2_000.0));
     assert_eq!(
-        (shop.carries.per_connection, shop.carries.requests_per_second),
+        (shop.demand.requests_per_connection, shop.demand.requests_per_second),
         (2_000.0, 10_000.0)
     );
     assert_eq!(told.machine.request_us, Some(50.0));
@@ -86,8 +86,8 @@ fn what_was_carried_becomes_what_is_forecast() {
 fn without_traffic_what_is_usual_stands_there_and_nothing_is_used() {
     let told = after(0, Duration::from_secs(1));
     let shop = &told.services[0];
-    assert!(!shop.carries.measured && told.machine.request_us.is_none());
-    assert_eq!(shop.carries.response_bytes, 8_192.0);
+    assert!(!shop.demand.measured && told.machine.request_us.is_none());
+    assert_eq!(shop.demand.response_bytes, 8_192.0);
     assert!(!shop.limits.is_empty());
     assert!(shop.limits.iter().all(|limit| limit.used_percent == 0.0), "{:?}", shop.limits);
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use api::types::RequestAsked;
+use api::types::RequestDescription;
 use model::request_head::ParsedHead;
 use model::rules::{PathAdmission, admit_path, write_with_target};
 use model::snapshot::ServiceView;
@@ -52,7 +52,7 @@ pub(super) fn parse_url(url: &str) -> Result<UrlParts<'_>, String> {
 
 /// The request in the form that rules see, refused where a worker would refuse it.
 pub(super) fn build_request_text(
-    asked: &RequestAsked,
+    asked: &RequestDescription,
     place: &UrlParts<'_>,
     view: &ServiceView,
 ) -> Result<RequestText, String> {

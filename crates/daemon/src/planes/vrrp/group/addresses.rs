@@ -47,7 +47,7 @@ impl VrrpGroup {
         let names: BTreeSet<&str> =
             self.config.floating_addresses().map(|(_, name)| name).collect();
         for name in tools.gates.attach(names) {
-            let text = format!("the dead man's gate was taken off {name}; it is back");
+            let text = format!("the fencing program was removed from {name}; it is attached again");
             let about =
                 EventFields::from([("group", self.config.name.clone()), ("interface", name)]);
             tools.events.emit(EventLevel::Warning, "kernel-restored", text, about);
