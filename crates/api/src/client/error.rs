@@ -83,14 +83,8 @@ pub enum ApiError {
         expected: &'static str,
     },
     /// The response does not have the form of the route.
-    #[error("{}", describe_other_form(.place, .path, .daemon.as_deref(), .source))]
-    Decode {
-        place: String,
-        path: String,
-        /// The daemon's version, if the response tells it.
-        daemon: Option<String>,
-        source: serde_json::Error,
-    },
+    #[error(transparent)]
+    Decode(Box<OtherForm>),
     /// The response is not text.
     #[error("the answer to {path} is not UTF-8")]
     NotText { path: String },
@@ -108,26 +102,39 @@ pub enum ApiError {
     Refused(Box<Problem>),
 }
 
-/// A response of another form than this program reads, with the version of the program to use.
-fn describe_other_form(
-    place: &str,
-    path: &str,
-    daemon: Option<&str>,
-    source: &serde_json::Error,
-) -> String {
-    let text = source.to_string();
-    let fact = text.split(" at line ").next().unwrap_or_default();
-    let own = env!("CARGO_PKG_VERSION");
-    let version = daemon.filter(|version| *version != own);
-    let remedy = match version {
-        Some(version) => {
-            format!("that daemon is steelyard {version}: use the program of that version")
+/// A response of another form than this program reads.
+#[derive(Debug)]
+pub struct OtherForm {
+    /// Where the daemon is.
+    pub place: String,
+    pub path: String,
+    /// The daemon's version, if the response tells it.
+    pub daemon: Option<String>,
+    pub source: serde_json::Error,
+}
+
+impl std::error::Error for OtherForm {}
+
+impl std::fmt::Display for OtherForm {
+    /// With the version of the program to use.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let OtherForm { place, path, daemon, source } = self;
+        let text = source.to_string();
+        let fact = text.split(" at line ").next().unwrap_or_default();
+        let own = env!("CARGO_PKG_VERSION");
+        write!(
+            f,
+            "the answer of the daemon at {place} to {path} has another form than steelyard {own} reads ({fact}); "
+        )?;
+        match daemon.as_deref().filter(|version| *version != own) {
+            Some(version) => {
+                write!(f, "that daemon is steelyard {version}: use the program of that version")
+            }
+            None => {
+                f.write_str("use the program of the daemon's version, which `GET /v1/status` tells")
+            }
         }
-        None => "use the program of the daemon's version, which `GET /v1/status` tells".to_owned(),
-    };
-    format!(
-        "the answer of the daemon at {place} to {path} has another form than steelyard {own} reads ({fact}); {remedy}"
-    )
+    }
 }
 
 impl ApiError {
@@ -142,7 +149,7 @@ impl ApiError {
         let version = value.as_ref().and_then(|value| value["version"].as_str());
         // A version is short; a longer text is not one.
         let daemon = version.filter(|text| text.len() <= 64).map(str::to_owned);
-        ApiError::Decode { place, path, daemon, source }
+        ApiError::Decode(Box::new(OtherForm { place, path, daemon, source }))
     }
 
     /// Whether the daemon itself refused, rather than failed to answer.
