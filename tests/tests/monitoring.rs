@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use model::renamed_labels::RENAMED_LABELS;
 use model::renamed_metrics::RENAMED_METRICS;
 use serde_json::Value;
 use tests::e2e::balancer::{TestBalancer, program};
@@ -98,7 +99,8 @@ fn scrape() -> KnownMetrics {
     })
 }
 
-/// The metrics of a scrape whose names are not earlier ones of others, which the page of renamed metrics has.
+/// The metrics of a scrape without the names and labels that are earlier ones of others, which the page of renamed names
+/// has.
 fn without_earlier_names(mut all: KnownMetrics) -> KnownMetrics {
     let before = all.len();
     for metric in &RENAMED_METRICS {
@@ -106,6 +108,13 @@ fn without_earlier_names(mut all: KnownMetrics) -> KnownMetrics {
         all.remove(metric.former_name);
     }
     assert!(all.len() < before, "no renamed metric is shown under its earlier name");
+    for label in &RENAMED_LABELS {
+        for name in [label.metric.to_owned(), format!("{}_total", label.metric)] {
+            let Some(metric) = all.get_mut(&name).filter(|it| it.has_row) else { continue };
+            let former = metric.labels.remove(label.former_name);
+            assert!(former.is_some(), "{name} has no {}", label.former_name);
+        }
+    }
     all
 }
 

@@ -146,39 +146,8 @@ pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
     ("docs/installing.md", "systemctl enable --now steelyard", Skipped(INSTALLS)),
     (
         "docs/installing.md",
-        "sh install.sh --key steelyard.gpg https://downloads.example/steelyard",
-        Skipped(INSTALLS),
-    ),
-    (
-        "docs/installing.md",
-        "gpgv --keyring ./steelyard.gpg SHA256SUMS.asc SHA256SUMS",
-        Skipped(INSTALLS),
-    ),
-    ("docs/installing.md", "sha256sum --check --ignore-missing SHA256SUMS", Skipped(INSTALLS)),
-    (
-        "docs/installing.md",
         "STEELYARD_SIGNING_KEY=releases@example.org make package",
         Skipped(INSTALLS),
-    ),
-    (
-        "docs/installing.md",
-        "STEELYARD_SIGNING_KEY=releases@example.org packaging/repository www/apt target/package/steelyard*.deb",
-        Skipped(INSTALLS),
-    ),
-    (
-        "docs/installing.md",
-        "gpg --export releases@example.org > www/steelyard.gpg",
-        Skipped(INSTALLS),
-    ),
-    (
-        "docs/installing.md",
-        "skopeo copy oci-archive:steelyard-0.1.0-oci-amd64.tar docker://registry.example/steelyard:0.1.0",
-        Skipped(INSTALLS),
-    ),
-    (
-        "docs/installing.md",
-        "podman run --read-only --tmpfs /run/steelyard:mode=0700,uid=65532,gid=65532 -v ./steelyard.toml:/etc/steelyard/steelyard.toml:ro -p 8080:8080 registry.example/steelyard:0.1.0",
-        Skipped("packaging/prove runs the image with crun"),
     ),
     ("docs/installing.md", "systemctl daemon-reload", Skipped(UNDER_SYSTEMD)),
     ("docs/installing.md", "systemctl restart steelyard", Skipped(UNDER_SYSTEMD)),

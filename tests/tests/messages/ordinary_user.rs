@@ -51,6 +51,10 @@ impl UserDirectory {
             command.args(["--inh-caps=-all", "--bounding-set=-all"]).arg(program());
         }
         command.args(arguments).current_dir(self.dir.path());
+        command.env("HOME", self.dir.join("own"));
+        for name in ["XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"] {
+            command.env_remove(name);
+        }
         run_command(command)
     }
 }

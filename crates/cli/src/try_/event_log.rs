@@ -26,6 +26,7 @@ pub struct DemoLog {
 pub struct DemoEvent {
     /// Milliseconds after the load began.
     pub at_ms: u64,
+    #[serde(rename = "kind")]
     pub what: DemoEventKind,
     /// `POOL/NAME`.
     pub server: String,
