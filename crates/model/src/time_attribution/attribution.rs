@@ -232,7 +232,9 @@ impl SendingWait {
         // What the sender answers at once shows the same queue.
         let has_queue =
             exceeds_by_queue(seen, least) || exceeds_by_queue(u64::from(change.rtt_us), least);
-        has_queue && self.is_steady(change)
+        // A program acknowledges what QUIC carries. Where it may take longer than the path, its delay is no queue.
+        let is_paths = !self.hides_losses || least >= QUEUE_RTT_EXCESS_US;
+        has_queue && is_paths && self.is_steady(change)
     }
 
     /// Whether the link towards us may have been full: the round trip is longer than the sender's own pace explains, by

@@ -257,12 +257,17 @@ fn what_the_words_hold_is_never_trusted() {
 
 /// An upload of so many bytes by a client of QUIC, of which all of two seconds was waited for it, over 40 ms there and back.
 fn uploading_over_quic(bytes: u64, rtt_us: u32) -> (Option<TimeOwner>, Limit) {
+    uploading_over_path(bytes, 40_000, rtt_us)
+}
+
+/// As above, over a path of another length.
+fn uploading_over_path(bytes: u64, min_rtt_us: u32, rtt_us: u32) -> (Option<TimeOwner>, Limit) {
     let mut exchange = waited(facts(2_000), WaitReason::ClientSend, 2_000);
     exchange.flags.client_quic = true;
     exchange.wait_times.set_arrivals([(bytes / 1_200) as u32, 0]);
     exchange.bytes[0] = bytes;
     exchange.client_tcp = Some(TcpInfoDelta {
-        min_rtt_us: 40_000,
+        min_rtt_us,
         rtt_us,
         receive_rtt_us: rtt_us,
         mss: 1_200,
@@ -277,6 +282,8 @@ fn losses_that_quic_hides_are_nobodys() {
     assert_eq!(uploading_over_quic(600_000, 41_000), (None, Limit::Unknown), "perhaps losses");
     assert_eq!(uploading_over_quic(100_000, 41_000), (CLIENT, Limit::AppSender), "no path");
     assert_eq!(uploading_over_quic(600_000, 140_000), (NETWORK, Limit::LinkRate), "a queue");
+    let busy = uploading_over_path(6_000_000, 300, 12_000);
+    assert_eq!(busy, (None, Limit::Unknown), "a queue, or a client's program that is busy");
 }
 
 #[test]
