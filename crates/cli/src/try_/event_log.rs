@@ -26,8 +26,7 @@ pub struct DemoLog {
 pub struct DemoEvent {
     /// Milliseconds after the load began.
     pub at_ms: u64,
-    #[serde(rename = "kind")]
-    pub what: DemoEventKind,
+    pub kind: DemoEventKind,
     /// `POOL/NAME`.
     pub server: String,
     /// How long the balancer took to see or do it; `None`: not yet.
@@ -62,7 +61,7 @@ impl DemoLog {
         at: Duration,
         clock: SystemTime,
     ) {
-        let (what, number) = match deed {
+        let (kind, number) = match deed {
             DemoAction::Kill(number) => (DemoEventKind::Killed, number),
             DemoAction::Revive(number) => (DemoEventKind::Revived, number),
             DemoAction::Drain(number) => (DemoEventKind::Drained, number),
@@ -72,7 +71,7 @@ impl DemoLog {
         }
         self.events.push_back(DemoEvent {
             at_ms: millis(at),
-            what,
+            kind,
             server: server.to_owned(),
             effect_ms: None,
             requests_after: 0,
@@ -88,7 +87,7 @@ impl DemoLog {
             let Some(server) = look.servers.get(event.number) else { continue };
             if event.effect_ms.is_some() {
                 event.requests_after = server.requests.saturating_sub(event.requests_then);
-            } else if server.state == event.what.expected_state() {
+            } else if server.state == event.kind.expected_state() {
                 let took = server.since.duration_since(event.clock).unwrap_or_default();
                 event.effect_ms = Some(millis(took));
                 event.requests_then = server.requests;
@@ -114,7 +113,7 @@ impl DemoEventKind {
 
 impl DemoEvent {
     pub fn describe(&self) -> String {
-        let (done, then) = match self.what {
+        let (done, then) = match self.kind {
             DemoEventKind::Killed => {
                 ("killed: its connections are reset, its port refuses", "noticed after")
             }

@@ -121,7 +121,7 @@ impl DemoSummary {
         }
         for event in &self.events {
             out.push_str(event.describe().trim_end());
-            if event.what == DemoEventKind::Drained && event.effect_ms.is_some() {
+            if event.kind == DemoEventKind::Drained && event.effect_ms.is_some() {
                 out.push_str(&format!(", {} requests since", count(event.requests_after)));
             }
             out.push('\n');
