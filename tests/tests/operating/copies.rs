@@ -80,6 +80,7 @@ fn names_and_addresses_that_are_taken_are_refused() {
         let refused = place.run_verb(&[&["copy", "service"], order].concat());
         assert_eq!(refused.code, 1, "{order:?}: {refused:?}");
         assert!(refused.stderr.contains(message), "{message} in {refused:?}");
+        assert!(!refused.stderr.contains("is a copy of"), "nothing is copied: {refused:?}");
         let status = place.status();
         assert_eq!((status.services.len(), status.generation), (1, 1), "{order:?}");
     }

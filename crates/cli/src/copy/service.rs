@@ -68,17 +68,24 @@ async fn copy(args: &CopyServiceArgs) -> Result<CommandOutcome, CommandError> {
     };
     let copied = copy_service(&text, &wanted)
         .map_err(|error| CommandError::Absent(format!("nothing is copied: {error}")))?;
-    if !args.contact.json {
-        copied.pools.iter().for_each(|pool| print_note(&describe_pool(pool)));
-    }
+    let pools = copied.pools;
+    // After the daemon has accepted it: a refused copy has made no pool.
+    let print_pools = || {
+        if !args.contact.json {
+            pools.iter().for_each(|pool| print_note(&describe_pool(pool)));
+        }
+    };
     let file = Some(active.from);
     if args.dry_run {
         let plan = client.plan(copied.text, file).await?;
+        print_pools();
         return print_plan(&plan, args.contact.json);
     }
     // Whoever changed the configuration since it was read keeps the change, and the copy is refused.
     let expected = Some(active.generation);
-    let applied = client.apply(copied.text, file, expected, args.saving.save_preference()).await?;
+    let saving = args.saving.save_preference();
+    let applied = client.apply(copied.text, file, expected, saving).await?;
+    print_pools();
     print_applied(&applied, args.contact.json)
 }
 
