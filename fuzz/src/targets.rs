@@ -1,5 +1,7 @@
 //! The list of targets, each with the covered code and its inputs.
 
+use std::sync::LazyLock;
+
 use ::convert::dialect::Dialect;
 
 use crate::mutate::HTTP_WORDS;
@@ -59,17 +61,21 @@ const PATCH: &[&str] = &[
 const CONVERT: &[&str] = &["crates/convert/src", "fuzz/src/convert.rs"];
 const NAMES: &[&str] = &["crates/names/src", "fuzz/src/names.rs"];
 
-pub fn all() -> Vec<FuzzTarget> {
-    let mut all = requests();
-    all.extend(probes());
-    all.extend(files());
-    all.extend(members());
-    all
+/// All targets. Their seeds are made once in a process, because compressing and converting them takes seconds.
+pub fn all() -> &'static [FuzzTarget] {
+    static ALL: LazyLock<Vec<FuzzTarget>> = LazyLock::new(|| {
+        let mut all = requests();
+        all.extend(probes());
+        all.extend(files());
+        all.extend(members());
+        all
+    });
+    &ALL
 }
 
 /// The target of this name.
-pub fn find(name: &str) -> Option<FuzzTarget> {
-    all().into_iter().find(|target| target.name == name)
+pub fn find(name: &str) -> Option<&'static FuzzTarget> {
+    all().iter().find(|target| target.name == name)
 }
 
 /// Bytes from clients and servers.

@@ -12,7 +12,7 @@ macro_rules! targets {
         $(
             #[test]
             fn $name() {
-                drive(&find(stringify!($name)).unwrap());
+                drive(find(stringify!($name)).unwrap());
             }
         )*
     };

@@ -24,8 +24,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["list"] => list(),
-        ["unpack", name, to] => unpack(&named(name), Path::new(to)),
-        ["pack", name, from] => pack(&named(name), Path::new(from)),
+        ["unpack", name, to] => unpack(named(name), Path::new(to)),
+        ["pack", name, from] => pack(named(name), Path::new(from)),
         ["show", file] => println!("{}", corpus_files::escape(&read(Path::new(file)))),
         _ => {
             eprintln!("{USAGE}");
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn named(name: &str) -> FuzzTarget {
+fn named(name: &str) -> &'static FuzzTarget {
     find(name).unwrap_or_else(|| panic!("no target '{name}'"))
 }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use fuzz::target::FuzzTarget;
 use fuzz::targets::find;
 
-static TARGET: OnceLock<FuzzTarget> = OnceLock::new();
+static TARGET: OnceLock<&FuzzTarget> = OnceLock::new();
 
 fn target() -> &'static FuzzTarget {
     TARGET.get_or_init(|| {
