@@ -70,3 +70,17 @@ fn the_screen_says_that_an_interface_is_down_and_that_it_was_removed() {
     let rest = rest(&terminal);
     assert!(rest.contains("interface gone was removed"), "{rest}");
 }
+
+/// The kernel sends no error to who reads packets of an interface that was down before.
+#[test]
+fn the_screen_says_that_an_interface_was_removed_while_it_was_down() {
+    let Some(namespace) = namespace() else { return };
+    namespace.ip("link add gone type veth peer name other\nlink set gone up\n").unwrap();
+    let mut terminal = open(&namespace, "gone");
+    namespace.ip("link set gone down\n").unwrap();
+    terminal.sees("gone is down");
+    namespace.ip("link del gone\n").unwrap();
+    terminal.is_given_back(3);
+    let rest = rest(&terminal);
+    assert!(rest.contains("interface gone was removed"), "{rest}");
+}

@@ -158,11 +158,7 @@ impl InterfaceWatch {
                 self.broken += u64::from(broken.unwrap_or(0));
             }
             Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
-                let name = &self.place.name;
-                if !self.place.is_there() {
-                    self.source.damage = Some(format!("interface {name} was removed"));
-                    return Ok(false);
-                }
+                self.is_silent = false;
                 self.down_since_ns = Some(epoch_ns());
             }
             Err(error) => {
@@ -173,7 +169,13 @@ impl InterfaceWatch {
                 )));
             }
         }
-        Ok(true)
+        // The kernel reports that an interface went down, and nothing when one that is down is removed. Blocks that it
+        // has still are read first.
+        let is_removed = self.is_silent && self.down_since_ns.is_some() && !self.place.is_there();
+        if is_removed {
+            self.source.damage = Some(format!("interface {} was removed", self.place.name));
+        }
+        Ok(!is_removed)
     }
 
     /// Analyses what came before the end and that the kernel still has: at most a whole ring, of so many blocks.
