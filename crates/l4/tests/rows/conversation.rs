@@ -25,7 +25,10 @@ pub struct SampledConversation {
 
 impl SampledConversation {
     pub fn new(method: Method) -> Option<SampledConversation> {
-        let world = DatapathTestbed::new()?;
+        Some(SampledConversation::in_world(DatapathTestbed::new()?, method))
+    }
+
+    pub fn in_world(world: DatapathTestbed, method: Method) -> SampledConversation {
         world.service(0, method);
         world.listen("203.0.113.10", 80, TCP, 0);
         world.server(0, "10.0.0.1", 8080);
@@ -37,7 +40,7 @@ impl SampledConversation {
         assert!(set_sampling(&world.plane, &watcher, Some(1)).unwrap());
         let both = method == Method::Nat;
         let model = FlowModel { both, ..FlowModel::default() };
-        Some(SampledConversation { world, watcher, both, ends: None, model })
+        SampledConversation { world, watcher, both, ends: None, model }
     }
 
     fn client(&mut self, packet: &TestPacket) {

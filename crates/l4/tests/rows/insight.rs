@@ -11,7 +11,10 @@ use proptest::prelude::*;
 use super::conversation::{MS, SampledConversation, data, syn};
 use super::flow_model::{FlowModel, PacketSample};
 use super::packet::{ACK, FIN, RST, SYN, TestPacket, read_ip, tcp};
+use super::plane_pool::PlaneLease;
 use super::usual::{CLIENT4, VIP4};
+use super::world::DatapathTestbed;
+
 // Rows: D14
 #[test]
 fn a_handshake_has_its_parts_where_both_directions_pass() {
@@ -282,7 +285,8 @@ fn a_connection_that_ended_gives_way_soon() {
 
 #[test]
 fn what_is_watched_outlives_the_process_and_a_program_that_is_loaded_anew() {
-    let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
+    let Some(world) = DatapathTestbed::pinned() else { return };
+    let mut talk = SampledConversation::in_world(world, Method::Nat);
     talk.open();
     let before = talk.seen();
     let home = PinDirectory::open(&talk.world.place().join("home")).unwrap();
@@ -291,7 +295,7 @@ fn what_is_watched_outlives_the_process_and_a_program_that_is_loaded_anew() {
     let watcher = FlowSampler::new(&reopened).unwrap();
     assert!(!set_sampling(&reopened, &watcher, Some(1)).unwrap(), "it is on, and stays so");
     assert_eq!(watcher.read_samples(), [before]);
-    talk.world.plane = reopened;
+    talk.world.plane = PlaneLease::alone(reopened);
     talk.say(data(0, 1, 100));
     talk.after(MS).say(data(0, 1, 100));
     talk.agrees();

@@ -9,7 +9,7 @@ use super::world::{DatapathTestbed, TX, link};
 
 #[test]
 fn connections_outlive_the_process_that_loaded() {
-    let Some(world) = DatapathTestbed::new() else { return };
+    let Some(world) = DatapathTestbed::pinned() else { return };
     world.service(0, Method::Mac);
     world.listen("203.0.113.10", 80, TCP, 0);
     world.server(0, "10.0.0.1", 0);
@@ -30,7 +30,7 @@ fn connections_outlive_the_process_that_loaded() {
 
 #[test]
 fn another_abi_is_refused_or_replaced() {
-    let Some(world) = DatapathTestbed::new() else { return };
+    let Some(world) = DatapathTestbed::pinned() else { return };
     let home = PinDirectory::open(&world.place().join("home")).unwrap();
     let program = |fingerprint, replace| {
         let object: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/decap.bpf.o"));
@@ -88,7 +88,7 @@ fn the_memory_that_is_stated_is_what_the_kernel_takes() {
 
 #[test]
 fn tables_that_do_not_fit_say_what_to_lower() {
-    let Some(world) = DatapathTestbed::new() else { return };
+    let Some(world) = DatapathTestbed::pinned() else { return };
     let home = PinDirectory::open(&world.place().join("large")).unwrap();
     let object: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lb.bpf.o"));
     let refused = bpf::load(

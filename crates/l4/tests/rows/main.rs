@@ -25,6 +25,7 @@ mod outcomes;
 mod outer;
 mod oversized;
 mod packet;
+mod plane_pool;
 mod reading;
 mod replica;
 mod segments;

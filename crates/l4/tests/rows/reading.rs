@@ -1,12 +1,13 @@
 //! Counters read in batches equal those read singly, at any indexes.
 
+use l4::TableSizes;
 use l4::abi::{ServerCount, ServiceCount};
 
 use super::world::DatapathTestbed;
 
 #[test]
 fn what_is_read_together_is_what_is_read_alone() {
-    let Some(world) = DatapathTestbed::new() else { return };
+    let Some(world) = DatapathTestbed::sized(&TableSizes::default()) else { return };
     let servers = &world.plane.server_counts;
     let services = &world.plane.service_counts;
     let most = servers.capacity();

@@ -22,6 +22,12 @@ pub const PORTS: u32 = 200;
 /// Services 0 (IPv4) and 1 (IPv6) of a method, with the servers of the same index, which preserve the port.
 pub fn both(method: Method) -> Option<DatapathTestbed> {
     let world = DatapathTestbed::new()?;
+    fill(&world, method);
+    Some(world)
+}
+
+/// Writes what `both` has.
+pub fn fill(world: &DatapathTestbed, method: Method) {
     for (index, vip) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
         world.service(index, method);
         world.listen(vip, 80, TCP, index);
@@ -37,7 +43,6 @@ pub fn both(method: Method) -> Option<DatapathTestbed> {
         }
         world.pool(index, &[index]);
     }
-    Some(world)
 }
 
 impl DatapathTestbed {

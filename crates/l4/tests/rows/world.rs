@@ -1,15 +1,17 @@
 //! A plane to try packets on: its maps filled by hand, its clock stopped, its pins in a private place.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bpf::PinDirectory;
 use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
 use l4::abi::{self, NextHop, Outcome, Pool, Server, Service, Vip, Vip4, Vip6};
+use l4::map_sizes::ConfigCapacity;
 use l4::{PacketDatapath, TableSizes};
 
 use super::packet::TestPacket;
+use super::plane_pool::PlaneLease;
 
 pub const DROP: u32 = 1;
 pub const PASS: u32 = 2;
@@ -34,44 +36,44 @@ pub fn link(n: u32) -> [u8; 6] {
 }
 
 pub struct DatapathTestbed {
-    pub plane: PacketDatapath,
-    bpf_fs: DatapathBpfFs,
+    pub plane: PlaneLease,
+    /// `None` for a plane of the pool, which has no pins any more.
+    bpf_fs: Option<DatapathBpfFs>,
     /// The stopped clock, ns.
     pub now: u64,
 }
 
 impl DatapathTestbed {
-    /// A plane with small tables. `None` if the test may not load programs.
+    /// A plane with small tables and no pins, which may have been another test's. `None` if the test may not load
+    /// programs.
     pub fn new() -> Option<DatapathTestbed> {
-        DatapathTestbed::sized(&TableSizes {
-            flows: 1 << 10,
-            records: 1 << 12,
-            sticky: 64,
-            fragments: 64,
-            sources: 64,
-            ..TableSizes::default()
-        })
+        PlaneLease::take_free()
+            .map(|plane| DatapathTestbed::started(plane, None))
+            .or_else(Self::loaded)
     }
 
+    /// A new plane, which other tests use afterwards.
+    pub fn loaded() -> Option<DatapathTestbed> {
+        let loaded = LoadedPlane::load(&small_tables())?;
+        let plane = PlaneLease::for_pool(loaded.plane, &loaded.bpf_fs.maps());
+        Some(DatapathTestbed::started(plane, None))
+    }
+
+    /// A plane with small tables and its pins, for this test alone.
+    pub fn pinned() -> Option<DatapathTestbed> {
+        DatapathTestbed::sized(&small_tables())
+    }
+
+    /// A plane with its pins, for this test alone.
     pub fn sized(sizes: &TableSizes) -> Option<DatapathTestbed> {
-        let place = TemporaryDir::new("rows").unwrap();
-        if let Err(error) = mount_at(place.path()) {
-            tests::skip::skip(&format!("loading packet programs needs root: {error}"));
-            return None;
-        }
-        let place = DatapathBpfFs(place);
-        let home = match PinDirectory::open(&place.0.path().join("home")) {
-            Ok(home) => home,
-            Err(error) => {
-                tests::skip::skip(&error.to_string());
-                return None;
-            }
-        };
-        let plane =
-            PacketDatapath::open(&home, sizes, false).unwrap_or_else(|error| panic!("{error:?}"));
-        let world = DatapathTestbed { plane, bpf_fs: place, now: 1 << 40 };
+        let loaded = LoadedPlane::load(sizes)?;
+        Some(DatapathTestbed::started(PlaneLease::alone(loaded.plane), Some(loaded.bpf_fs)))
+    }
+
+    fn started(plane: PlaneLease, bpf_fs: Option<DatapathBpfFs>) -> DatapathTestbed {
+        let world = DatapathTestbed { plane, bpf_fs, now: 1 << 40 };
         world.set_clock();
-        Some(world)
+        world
     }
 
     fn set_clock(&self) {
@@ -294,7 +296,7 @@ impl DatapathTestbed {
 
     /// Where the pins' file system is mounted.
     pub fn place(&self) -> &Path {
-        self.bpf_fs.0.path()
+        self.bpf_fs.as_ref().expect("a plane of the pool has no pins").0.path()
     }
 
     pub fn received(&self) -> u64 {
@@ -320,8 +322,60 @@ fn add(sums: &mut [u64], rows: &[&[u64]]) {
     }
 }
 
+fn small_tables() -> TableSizes {
+    TableSizes {
+        flows: 1 << 10,
+        records: 1 << 12,
+        sticky: 64,
+        fragments: 64,
+        sources: 64,
+        capacity: ConfigCapacity {
+            services: 64,
+            pools: 64,
+            servers: 1 << 10,
+            schedule: 1 << 14,
+            shares: 1 << 12,
+            rules: 256,
+            keys: 1 << 10,
+        },
+    }
+}
+
+struct LoadedPlane {
+    plane: PacketDatapath,
+    bpf_fs: DatapathBpfFs,
+}
+
+impl LoadedPlane {
+    fn load(sizes: &TableSizes) -> Option<LoadedPlane> {
+        let place = TemporaryDir::new("rows").unwrap();
+        if let Err(error) = mount_at(place.path()) {
+            tests::skip::skip(&format!("loading packet programs needs root: {error}"));
+            return None;
+        }
+        let bpf_fs = DatapathBpfFs(place);
+        let home = match PinDirectory::open(&bpf_fs.0.path().join("home")) {
+            Ok(home) => home,
+            Err(error) => {
+                tests::skip::skip(&error.to_string());
+                return None;
+            }
+        };
+        let plane =
+            PacketDatapath::open(&home, sizes, false).unwrap_or_else(|error| panic!("{error:?}"));
+        Some(LoadedPlane { plane, bpf_fs })
+    }
+}
+
 /// A private BPF file system; gone with the test, whether it passes or panics.
 struct DatapathBpfFs(TemporaryDir);
+
+impl DatapathBpfFs {
+    /// The directory of the pinned maps.
+    fn maps(&self) -> PathBuf {
+        self.0.path().join("home").join(l4::datapath::TENANT).join("maps")
+    }
+}
 
 impl Drop for DatapathBpfFs {
     fn drop(&mut self) {
