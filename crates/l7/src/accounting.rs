@@ -7,6 +7,7 @@
 mod access_log;
 mod batch;
 pub(crate) mod captured_fields;
+mod cef_line;
 mod common_line;
 mod date;
 mod escape;

@@ -1,4 +1,5 @@
-//! The combined log format and logfmt, read by strict readers: the combined one beside that of nginx for the same requests.
+//! The combined log format, logfmt and CEF, read by strict readers: the combined one beside that of nginx for the same
+//! requests.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -122,6 +123,30 @@ fn the_combined_format_is_that_of_nginx() {
     assert_eq!(lines(&balancer.log_text()), lines(&theirs()));
     let found = balancer.cli_output(&["log", "--status", "200"]);
     assert!(found.contains("/a?b=c"), "{found}");
+}
+
+#[test]
+fn a_line_of_cef_is_read_by_its_rules_and_found_by_its_parts() {
+    let recorder = RecordingServer::start();
+    let setup = BalancerConfig::http(&[recorder.address()]);
+    let balancer = TestBalancer::start(&setup.log_with("all = true, format = \"cef\""));
+    let mut client = balancer.client();
+    client.send("GET /a=b|c HTTP/1.1\r\nHost: a\r\nUser-Agent: x\\ src=203.0.113.9\r\n\r\n");
+    assert_eq!(client.read_answer().status(), 200);
+    wait::until("a line", || balancer.log_text().ends_with('\n'));
+    let text = balancer.log_text();
+    let parts: Vec<&str> = text.splitn(8, '|').collect();
+    let [form, vendor, product, _, class, name, severity, extension] = parts[..] else {
+        panic!("not eight parts: {text}")
+    };
+    assert_eq!([form, vendor, product], ["CEF:0", "Steelyard", "Steelyard"]);
+    assert_eq!([class, name, severity], ["200", "request completed", "1"]);
+    assert!(extension.contains(" src=127.0.0.1 spt="), "{text}");
+    assert!(extension.contains(" request=/a\\=b|c dhost=a "), "{text}");
+    let agent = " requestClientApplication=x\\\\ src\\=203.0.113.9 outcome=200 ";
+    assert!(extension.contains(agent), "{text}");
+    let found = balancer.cli_output(&["log", "--server", "web/a", "--client", "127.0.0.1"]);
+    assert!(found.contains("/a=b|c"), "{found}");
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
             format: log.format,
             fields: match log.format {
                 AccessLogFormat::Combined => AccessLogField::combined().to_vec(),
+                AccessLogFormat::Cef => AccessLogField::cef().to_vec(),
                 _ => log.fields.clone(),
             },
             enabled: log.target != AccessLogTarget::Off,

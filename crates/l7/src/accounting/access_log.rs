@@ -1,5 +1,5 @@
-//! Formats one line of the access log: as a JSON object, as logfmt, in the common log format with appended times, or in
-//! the combined log format.
+//! Formats one line of the access log: as a JSON object, as logfmt, in the common log format with appended times, in
+//! the combined log format, or in CEF.
 //!
 //! All external text is escaped and truncated, so that any exchange results in one line of at most `MAX_LINE_BYTES`
 //! bytes. Absent values are left out (JSON) or written as `-`. Lines are written to a buffer only.
@@ -20,6 +20,7 @@
 
 use model::config::{AccessLogField, AccessLogFormat};
 
+use super::cef_line;
 use super::common_line;
 use super::date::WallOrigin;
 use super::exchange_record::ExchangeRecord;
@@ -45,6 +46,7 @@ pub fn write_line(
             line.end();
         }
         AccessLogFormat::Common => common_line::write_common(record, names, wall, out),
+        AccessLogFormat::Cef => cef_line::write_cef(record, names, wall, out),
         AccessLogFormat::Combined => common_line::write_combined(record, names, wall, out),
     }
     out.push(b'\n');

@@ -63,6 +63,16 @@ impl Date {
         );
     }
 
+    /// As CEF has it: `Mar 01 2026 00:00:00.000 UTC`.
+    pub fn write_month_first(&self, out: &mut Vec<u8>) {
+        let Date { year, month, day, hour, minute, second, milli } = self;
+        let month = MONTHS.get(*month as usize - 1).unwrap_or(&"???");
+        let _ = write!(
+            out,
+            "{month} {day:02} {year:04} {hour:02}:{minute:02}:{second:02}.{milli:03} UTC"
+        );
+    }
+
     /// The common log format: `01/Mar/2026:00:00:00 +0000`.
     pub fn write_common(&self, out: &mut Vec<u8>) {
         let Date { year, month, day, hour, minute, second, .. } = self;

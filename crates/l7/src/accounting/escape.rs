@@ -1,6 +1,6 @@
 //! Escapes bytes from outside so that they cannot break out of their field or their line.
 //!
-//! Both forms are ASCII in, UTF-8 out. Percent-encoding is not decoded: the log shows the bytes as sent.
+//! All forms are ASCII in, UTF-8 out. Percent-encoding is not decoded: the log shows the bytes as sent.
 
 use std::io::Write;
 
@@ -45,6 +45,33 @@ pub(super) fn common(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
     }
     if cut {
         out.extend_from_slice(b"...");
+    }
+}
+
+/// Appends at most `limit` bytes as the value of an extension of CEF. UTF-8 passes but for what breaks a line or controls
+/// a terminal; such a character, and a byte that is not UTF-8, reads as `\xNN`.
+pub(super) fn cef(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
+    let ClippedText { bytes, cut } = clip(bytes, limit);
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                '\\' | '=' => out.extend_from_slice(&[b'\\', char as u8]),
+                '\n' => out.extend_from_slice(b"\\n"),
+                '\r' => out.extend_from_slice(b"\\r"),
+                '\0'..' ' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+                    for byte in char.encode_utf8(&mut [0; 4]).bytes() {
+                        let _ = write!(out, "\\\\x{byte:02x}");
+                    }
+                }
+                _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\\\x{byte:02x}");
+        }
+    }
+    if cut {
+        out.extend_from_slice(CUT.as_bytes());
     }
 }
 
@@ -102,6 +129,23 @@ mod tests {
             out.clear();
             common(bytes, 100, &mut out);
             assert_eq!(str::from_utf8(&out).unwrap(), in_common);
+        }
+    }
+
+    #[test]
+    fn rows_of_cef() {
+        let rows: [(&[u8], &str); 6] = [
+            (b"/plain", "/plain"),
+            (b"/a?b=c|d e", "/a?b\\=c|d e"),
+            (b"a\\b\r\nCEF:0|", "a\\\\b\\r\\nCEF:0|"),
+            (b"\x1b[31m\0", "\\\\x1b[31m\\\\x00"),
+            ("grün\u{2028}".as_bytes(), "grün\\\\xe2\\\\x80\\\\xa8"),
+            (b"a\xff", "a\\\\xff"),
+        ];
+        for (bytes, want) in rows {
+            let mut out = Vec::new();
+            cef(bytes, 100, &mut out);
+            assert_eq!(str::from_utf8(&out).unwrap(), want);
         }
     }
 

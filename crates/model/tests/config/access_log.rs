@@ -52,6 +52,11 @@ const ROWS: &[MistakeRow] = &[
         FIELDS,
         "a form of their own",
     ),
+    row(
+        "[global]\naccess-log = { format = \"cef\", fields = [\"status\"] }\n",
+        FIELDS,
+        "a form of their own",
+    ),
 ];
 
 const TARGET: &str = "global.access-log.target";

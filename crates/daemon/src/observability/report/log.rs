@@ -1,5 +1,6 @@
 //! Lines of the access log → what `log` shows: those that fit a query, or how many of each kind. Pure.
 
+mod cef;
 mod entry;
 mod filter;
 mod logfmt;

@@ -241,6 +241,42 @@ fn logfmt_quotes_only_what_needs_it() {
     );
 }
 
+#[test]
+fn a_line_of_cef_has_its_head_and_its_extensions() {
+    let mut record = answered();
+    let id = record.id(&RequestIds::new(1, 5)).to_string();
+    let captured = CapturedFields::capture(
+        &AccessLogField::cef(),
+        &[
+            Header { name: "Host", value: b"a.example" },
+            Header { name: "User-Agent", value: b"curl/8 (a=b|c)" },
+        ],
+        |_, value| value.into(),
+    );
+    let further = FurtherFacts { captured: Some(&captured), ..FurtherFacts::default() };
+    let names = LogFields { further, weight: Some(100.0), ..names(b"GET", b"/a?b=c") };
+    let line = written(&record, &names, AccessLogFormat::Cef);
+    let version = env!("CARGO_PKG_VERSION");
+    let head = format!("CEF:0|Steelyard|Steelyard|{version}|200|request completed|1|");
+    let rest = line.strip_prefix(&head).unwrap();
+    assert_eq!(
+        rest.replace(&id, "0040000000000005"),
+        concat!(
+            "rt=Nov 21 2026 21:41:01.042 UTC src=192.0.2.7 spt=4711 app=HTTP/1.1 requestMethod=GET ",
+            r"request=/a?b\=c dhost=a.example requestClientApplication=curl/8 (a\=b|c) outcome=200 ",
+            "in=80 out=2326 externalId=0040000000000005 cs1Label=service cs1=shop cs2Label=server ",
+            "cs2=web/a cn1Label=total-ms cn1=3 cn2Label=attempts cn2=1 cfp1Label=weight cfp1=100\n"
+        )
+    );
+    record.cause = Some(Cause::ServerRefused);
+    record.status = 502;
+    let names = LogFields { client: "[2001:db8::1]:5".parse().unwrap(), ..names };
+    let line = written(&record, &names, AccessLogFormat::Cef);
+    assert!(line.contains("|server-refused|request failed|6|rt="), "{line}");
+    assert!(line.contains(" c6a2Label=Source IPv6 Address c6a2=2001:db8::1 spt=5 "), "{line}");
+    assert!(line.contains(" outcome=502 reason=server-refused "), "{line}");
+}
+
 /// The value of a field in a line of logfmt, by the rules of its readers: bare, or a text of JSON.
 fn logfmt_value(line: &str, name: &str) -> Option<String> {
     let mut rest = line.trim_end_matches('\n');
@@ -324,6 +360,17 @@ proptest! {
         prop_assert!(combined.is_ascii() && combined.matches('\n').count() == 1);
         let bare = combined.replace("\\\\", "").replace("\\\"", "").matches('"').count();
         prop_assert_eq!(bare, 6);
+        let own = CapturedFields::capture(&AccessLogField::cef(), &headers, |_, value| value.into());
+        let further = FurtherFacts { captured: Some(&own), ..FurtherFacts::default() };
+        let cef = written(&answered(), &LogFields { further, ..names }, AccessLogFormat::Cef);
+        prop_assert!(cef.len() <= MAX_LINE_BYTES + MAX_FIELD_BYTES);
+        prop_assert_eq!(cef.matches('\n').count(), 1);
+        prop_assert!(!cef.trim_end().chars().any(char::is_control));
+        // Every bare `=` ends a key of the writer's.
+        let bare = cef.replace("\\\\", "").replace("\\=", "").matches('=').count();
+        let plain = written(&answered(), &LogFields { further: FurtherFacts::default(), ..names }, AccessLogFormat::Cef);
+        let asked = [&b"host"[..], b"user-agent", b"referer"].len() * usize::from(!trimmed.is_empty());
+        prop_assert_eq!(bare, plain.matches('=').count() + asked);
         for field in &fields {
             let name = format!("\"{}\":", field.name());
             // A value cannot hold a name, for its quotes are escaped.

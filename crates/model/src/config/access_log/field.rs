@@ -56,10 +56,17 @@ impl AccessLogField {
 
     /// The two fields of the request that the combined log format has, in its order.
     pub fn combined() -> [AccessLogField; 2] {
-        [LogVariable::Referer, LogVariable::UserAgent].map(|variable| AccessLogField {
-            name: variable.name().to_owned(),
-            source: LogSource::Variable(variable),
-        })
+        [LogVariable::Referer, LogVariable::UserAgent].map(AccessLogField::of)
+    }
+
+    /// The fields of the request that a line of CEF has, in the order of the writer.
+    pub fn cef() -> [AccessLogField; 3] {
+        [LogVariable::Host, LogVariable::UserAgent, LogVariable::Referer].map(AccessLogField::of)
+    }
+
+    fn of(variable: LogVariable) -> AccessLogField {
+        let source = LogSource::Variable(variable);
+        AccessLogField { name: variable.name().to_owned(), source }
     }
 
     pub fn name(&self) -> &str {

@@ -30,10 +30,11 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
                 Keyword::new("logfmt"),
                 Keyword::new("common"),
                 Keyword::new("combined"),
+                Keyword::new("cef"),
             ]),
             DefaultValue::keyword("json"),
-            "One JSON object a line, `name=value` (logfmt), the common log format with times appended, or the combined log format of \
-             Apache httpd and nginx.",
+            "One JSON object a line, `name=value` (logfmt), the common log format with times appended, the combined log format of \
+             Apache httpd and nginx, or the Common Event Format (`cef`) of SIEM systems.",
         ),
         KeySchema::new(
             "fields",

@@ -13,7 +13,7 @@ pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_
         return;
     }
     let span = || log.span_of("fields");
-    if let Some(format @ ("common" | "combined")) = log.text("format") {
+    if let Some(format @ ("common" | "combined" | "cef")) = log.text("format") {
         let trouble = FindingDetails::new(format!("lines of `{format}` have a form of their own"))
             .with_expected("`fields` with `format = \"json\"` or `\"logfmt\"`");
         sink.error(span(), FIELDS, trouble);

@@ -24,6 +24,7 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
                 Some("logfmt") => AccessLogFormat::Logfmt,
                 Some("common") => AccessLogFormat::Common,
                 Some("combined") => AccessLogFormat::Combined,
+                Some("cef") => AccessLogFormat::Cef,
                 _ => AccessLogFormat::Json,
             },
             fields: log

@@ -65,6 +65,8 @@ pub enum AccessLogFormat {
     Common,
     /// The combined log format of Apache httpd and nginx.
     Combined,
+    /// The Common Event Format of log collectors.
+    Cef,
 }
 
 /// The destination of the access log.

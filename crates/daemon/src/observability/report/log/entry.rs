@@ -2,12 +2,15 @@
 
 use api::types::LogEntry;
 
+use super::cef::parse_cef;
 use super::logfmt::parse_logfmt;
 
 /// The parts of a line; `None`: the line is in no form, as one that was cut.
 pub fn parse(line: &[u8]) -> Option<LogEntry> {
     let line = std::str::from_utf8(line).ok()?;
-    if line.starts_with('{') {
+    if line.starts_with("CEF:") {
+        parse_cef(line)
+    } else if line.starts_with('{') {
         serde_json::from_str(line).ok()
     } else if line.contains(" - - [") {
         parse_common(line).or_else(|| parse_logfmt(line))
