@@ -17,6 +17,7 @@ mod util;
 pub use crate::app::embed::{EmbedError, EmbeddedDaemon};
 pub use crate::app::run::{RunError, RunOptions, host_check, run};
 pub use app::embed;
+pub use observability::access_log::syslog_tls_error;
 pub use observability::history;
 pub use tls::secrets;
 pub use util::event;

@@ -108,7 +108,8 @@ mod unsupported_keys;
 mod value;
 
 pub use access_log::{
-    AccessLogField, LogSource, LogVariable, MAX_LOG_FIELDS, SyslogServer, SyslogTransport,
+    AccessLogField, LogSource, LogVariable, MAX_LOG_FIELDS, SyslogServer, SyslogTls,
+    SyslogTransport,
 };
 pub use address::{ServerAddress, ServerEndpoint, ServerHost, UnixSocketPath};
 pub use admin_state::AdminState;

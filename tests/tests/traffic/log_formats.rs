@@ -126,6 +126,31 @@ fn the_combined_format_is_that_of_nginx() {
 }
 
 #[test]
+fn goaccess_counts_every_line_of_the_combined_format() {
+    let recorder = RecordingServer::start();
+    let setup = BalancerConfig::http(&[recorder.address()]);
+    let balancer = TestBalancer::start(&setup.log_with("all = true, format = \"combined\""));
+    send_all(balancer.front());
+    let whole = || balancer.log_text().lines().count() == REQUESTS.len();
+    wait::until("the lines", whole);
+    let dir = TestDir::new();
+    let file = dir.write("access.log", balancer.log_text());
+    let report = dir.join("report.json");
+    let ended = std::process::Command::new("goaccess")
+        .arg(&file)
+        .args(["--log-format=COMBINED", "--no-global-config", "--output"])
+        .arg(&report)
+        .output()
+        .expect("tests/setup test installs goaccess");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+    let general = &report["general"];
+    assert_eq!(general["total_requests"], REQUESTS.len(), "{general}");
+    assert_eq!(general["failed_requests"], 0, "{general}");
+}
+
+#[test]
 fn a_line_of_cef_is_read_by_its_rules_and_found_by_its_parts() {
     let recorder = RecordingServer::start();
     let setup = BalancerConfig::http(&[recorder.address()]);

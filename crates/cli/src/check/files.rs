@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use daemon::api_server::remote::{certificate_warning, tls_error};
 use daemon::host_check::{ThisHost, find_missing};
+use daemon::syslog_tls_error;
 use daemon::tls::cert_store::{CertificateCheck, CertificateStore};
 use files::plain_error::plain_error_text;
 use model::config::{CheckedConfig, ConfigFinding, ConfigFindings, Severity};
@@ -34,9 +35,12 @@ pub fn check_files(
         .collect();
     let remote = checked.config.global.control.remote.as_ref().and_then(tls_error);
     let remote = remote.map(|text| ("global.control", text));
+    let syslog = syslog_tls_error(&checked.config.global.access_log.target);
+    let syslog = syslog.map(|text| ("global.access-log.tls", text));
     let errors: Vec<ConfigFinding> = (troubles.iter())
         .map(|trouble| (trouble.key(), trouble.reason()))
         .chain(remote)
+        .chain(syslog)
         .map(|(key, reason)| places.finding(Severity::Error, key, reason))
         .collect();
     let absent: Vec<ConfigFinding> = (find_missing(&checked, &ThisHost).into_iter())

@@ -9,24 +9,30 @@ mod shared;
 mod sink;
 mod syslog_message;
 mod syslog_sink;
+mod syslog_tls;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use model::config::AccessLogTarget;
+use model::config::{AccessLogTarget, SyslogTransport};
 
 use crate::state::ControlHandle;
 use recent_lines::LinesAfter;
 pub use shared::NoticeCallback;
 use shared::{AccessLogMessage, SharedAccessLog, count_lines};
 use sink::AccessLogSink;
+use syslog_tls::SyslogTlsSession;
 use writer::AccessLogWriter;
+
+/// The key of the settings for a syslog server over TLS.
+const TLS: &str = "access-log.tls";
 
 /// Batches that may wait for the thread.
 /// A batch has 32 KiB as a rule: 8 MiB of lines.
@@ -52,6 +58,9 @@ pub enum AccessLogOpenError {
         #[source]
         source: std::io::Error,
     },
+    /// The certificate of the syslog server cannot be verified with these settings.
+    #[error("{TLS}: {0}")]
+    Tls(#[source] std::io::Error),
     /// The thread could not be started.
     #[error("the access log's thread cannot be started: {0}")]
     Thread(#[source] std::io::Error),
@@ -200,6 +209,14 @@ pub async fn follow_config(control: ControlHandle, log: Arc<AccessLogger>) {
 }
 
 /// A target that may open later is no reason to refuse a configuration.
+/// Why the certificate of the configured syslog server cannot be verified, for `check`.
+pub fn syslog_tls_error(target: &AccessLogTarget) -> Option<String> {
+    let AccessLogTarget::Syslog(server) = target else { return None };
+    let is_tls = server.transport == SyslogTransport::Tls;
+    let opened = is_tls.then(|| SyslogTlsSession::open(server));
+    opened.and_then(Result::err).map(|error| error.to_string())
+}
+
 fn open_or_retry(
     target: &AccessLogTarget,
     error: std::io::Error,
@@ -219,6 +236,9 @@ fn open_or_retry(
     match target {
         AccessLogTarget::File(path) if !passes => {
             Err(AccessLogOpenError::File { path: path.clone(), source: error })
+        }
+        AccessLogTarget::Syslog(_) if error.kind() == ErrorKind::InvalidInput => {
+            Err(AccessLogOpenError::Tls(error))
         }
         _ => Ok(None),
     }

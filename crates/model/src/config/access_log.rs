@@ -8,7 +8,7 @@ mod verify;
 
 pub use field::{AccessLogField, LogSource, MAX_LOG_FIELDS};
 pub(super) use keys::ACCESS_LOG;
-pub(super) use target::is_log_target;
-pub use target::{SyslogServer, SyslogTransport};
+pub use target::{SyslogServer, SyslogTls, SyslogTransport};
+pub(super) use target::{build_syslog_tls, is_log_target};
 pub use variable::LogVariable;
 pub(super) use verify::verify_access_log;

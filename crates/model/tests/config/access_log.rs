@@ -65,7 +65,12 @@ const SHORT: &str = "global.access-log";
 const TARGETS: &[MistakeRow] = &[
     row("[global]\naccess-log = \"syslog://logs.example:514\"\n", SHORT, "not a text that fits"),
     row("[global]\naccess-log = \"syslog://192.0.2.9\"\n", SHORT, "not a text that fits"),
-    row("[global]\naccess-log = { target = \"syslog+tls://192.0.2.9:6514\" }\n", TARGET, ""),
+    row("[global]\naccess-log = { target = \"syslog+tls://logs.example:6514\" }\n", TARGET, ""),
+    row(
+        "[global]\naccess-log = { target = \"syslog+tcp://192.0.2.9:601\", tls = { ca = \"/etc/ca.pem\" } }\n",
+        "global.access-log.tls",
+        "no server over TLS",
+    ),
 ];
 
 #[test]

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 
 use super::syslog_message::{SyslogOrigin, counted};
+use super::syslog_tls::SyslogTlsSession;
 
 /// The most bytes of the name of this machine: `HOST_NAME_MAX` of Linux is 64.
 const HOST_BYTES: u64 = 256;
@@ -19,6 +20,8 @@ const HOST_BYTES: u64 = 256;
 pub(super) struct SyslogSink {
     socket: Socket,
     transport: SyslogTransport,
+    /// Only for `SyslogTransport::Tls`.
+    session: Option<Box<SyslogTlsSession>>,
     origin: SyslogOrigin,
     /// The rest of a message of which the server took a part: it must come first, or the lengths are none.
     unsent: Vec<u8>,
@@ -29,8 +32,10 @@ impl SyslogSink {
     pub(super) fn open(server: &SyslogServer) -> io::Result<SyslogSink> {
         let form = match server.transport {
             SyslogTransport::Udp => Type::DGRAM,
-            SyslogTransport::Tcp => Type::STREAM,
+            SyslogTransport::Tcp | SyslogTransport::Tls => Type::STREAM,
         };
+        let is_tls = server.transport == SyslogTransport::Tls;
+        let session = is_tls.then(|| SyslogTlsSession::open(server).map(Box::new)).transpose()?;
         let socket = Socket::new(Domain::for_address(server.address), form, None)?;
         socket.set_nonblocking(true)?;
         match socket.connect(&server.address.into()) {
@@ -43,7 +48,7 @@ impl SyslogSink {
         let host =
             read_text(Path::new("/proc/sys/kernel/hostname"), HOST_BYTES).unwrap_or_default();
         let origin = SyslogOrigin::new(host.trim_end(), std::process::id());
-        Ok(SyslogSink { socket, transport: server.transport, origin, unsent: Vec::new() })
+        Ok(SyslogSink { socket, transport: server.transport, session, origin, unsent: Vec::new() })
     }
 
     /// Sends the first of these lines; how many bytes of them that is. `WouldBlock` when the server took nothing for a
@@ -52,12 +57,16 @@ impl SyslogSink {
         let end = lines.iter().position(|byte| *byte == b'\n');
         let message = self.origin.message(&lines[..end.unwrap_or(lines.len())], SystemTime::now());
         let taken = end.map_or(lines.len(), |end| end + 1);
+        if let Some(session) = &mut self.session {
+            session.send(&self.socket, &counted(&message), slice)?;
+            return Ok(taken);
+        }
         self.wait_writable(slice)?;
         match self.transport {
             SyslogTransport::Udp => {
                 self.socket.send(&message)?;
             }
-            SyslogTransport::Tcp => {
+            SyslogTransport::Tcp | SyslogTransport::Tls => {
                 self.send_unsent()?;
                 self.unsent = counted(&message);
                 self.send_unsent()?;

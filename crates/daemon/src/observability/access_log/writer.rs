@@ -177,7 +177,7 @@ impl AccessLogWriter {
             // A pipe whose reader left may get a new one, a file on a full disk may be rotated away.
             AccessLogTarget::File(_) => error.kind() == ErrorKind::BrokenPipe,
             AccessLogTarget::Syslog(server) => {
-                server.transport == SyslogTransport::Tcp && error.kind() != ErrorKind::WouldBlock
+                server.transport != SyslogTransport::Udp && error.kind() != ErrorKind::WouldBlock
             }
             AccessLogTarget::Stdout | AccessLogTarget::Stderr | AccessLogTarget::Off => false,
         };

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::field::MAX_LOG_FIELDS;
-use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 use crate::config::value::ConfigValue;
 
 pub static ACCESS_LOG: TableSchema = TableSchema {
@@ -49,7 +51,32 @@ pub static ACCESS_LOG: TableSchema = TableSchema {
             ValueKind::Text { form: TextFormat::Target, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
             "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1. `syslog://ADDRESS:PORT` is a syslog server over \
-             UDP, `syslog+tcp://ADDRESS:PORT` one over TCP.",
+             UDP, `syslog+tcp://ADDRESS:PORT` one over TCP, `syslog+tls://ADDRESS:PORT` one over TLS.",
+        ),
+        KeySchema::new(
+            "tls",
+            ValueKind::Table { table: &TLS, short: TableShorthand::None, unset: None },
+            DefaultValue::Inner,
+            "TLS to the syslog server of `target`.",
+        ),
+    ],
+};
+
+static TLS: TableSchema = TableSchema {
+    description: "TLS to the syslog server",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "The name to request (SNI) and to verify; `auto`: the server's address.",
+        ),
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
+            "PEM file of the CAs of its certificate; `system`: the system's CAs.",
         ),
     ],
 };

@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
+
+use crate::config::section::ConfigSection;
 
 /// Whether a text is a target.
 pub fn is_log_target(text: &str) -> bool {
@@ -21,6 +24,8 @@ pub enum SyslogTransport {
     Udp,
     /// Messages with their lengths before them (RFC 6587 §3.4.1).
     Tcp,
+    /// The same over TLS (RFC 5425 §4).
+    Tls,
 }
 
 impl SyslogTransport {
@@ -28,15 +33,27 @@ impl SyslogTransport {
         match self {
             SyslogTransport::Udp => "syslog://",
             SyslogTransport::Tcp => "syslog+tcp://",
+            SyslogTransport::Tls => "syslog+tls://",
         }
     }
 }
 
 /// A syslog server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyslogServer {
     pub transport: SyslogTransport,
     pub address: SocketAddr,
+    /// Only for `SyslogTransport::Tls`.
+    pub tls: SyslogTls,
+}
+
+/// How the certificate of a syslog server is verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyslogTls {
+    /// The name in its certificate; `None`: its address.
+    pub name: Option<String>,
+    /// PEM file of the authorities; `None`: those of this machine.
+    pub ca: Option<PathBuf>,
 }
 
 impl SyslogServer {
@@ -45,13 +62,22 @@ impl SyslogServer {
         target.starts_with("syslog") && target.contains("://")
     }
 
-    /// Reads `syslog://ADDRESS:PORT` and `syslog+tcp://ADDRESS:PORT`. A name is none: resolving it would hold the log up.
+    /// Reads `syslog://ADDRESS:PORT`, and the same with `syslog+tcp` and `syslog+tls`. A name is none: resolving it would
+    /// hold the log up.
     pub fn parse(target: &str) -> Option<SyslogServer> {
-        [SyslogTransport::Udp, SyslogTransport::Tcp].into_iter().find_map(|transport| {
+        let all = [SyslogTransport::Udp, SyslogTransport::Tcp, SyslogTransport::Tls];
+        all.into_iter().find_map(|transport| {
             let address: SocketAddr = target.strip_prefix(transport.scheme())?.parse().ok()?;
             let is_one = address.port() > 0 && !address.ip().is_unspecified();
-            is_one.then_some(SyslogServer { transport, address })
+            is_one.then(|| SyslogServer { transport, address, tls: SyslogTls::default() })
         })
+    }
+}
+
+pub fn build_syslog_tls(section: &ConfigSection) -> SyslogTls {
+    SyslogTls {
+        name: section.text("name").map(str::to_owned),
+        ca: section.text("ca").map(PathBuf::from),
     }
 }
 
@@ -78,6 +104,7 @@ mod tests {
             "syslog+tcp://192.0.2.9:601",
             "syslog://[2001:db8::9]:514",
             "syslog+tcp://[::1]:1",
+            "syslog+tls://192.0.2.9:6514",
         ] {
             let server = SyslogServer::parse(text).unwrap();
             assert_eq!(server.to_string(), text);
@@ -90,7 +117,7 @@ mod tests {
             "syslog://[::]:514",
             "syslog://logs.example:514",
             "syslog+udp://192.0.2.9:514",
-            "syslog+tls://192.0.2.9:6514",
+            "syslog+tls://logs.example:6514",
             "syslog://",
             "syslog://192.0.2.9:514/a",
         ] {

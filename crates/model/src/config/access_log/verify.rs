@@ -1,6 +1,7 @@
 //! Verifies the access log: its fields stand in a format that has them, each once, and those of a sample have a weight.
 
 use super::field::{AccessLogField, LogSource};
+use super::target::{SyslogServer, SyslogTransport};
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
@@ -8,6 +9,7 @@ const FIELDS: &str = "global.access-log.fields";
 
 pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
     verify_sample(log, sink);
+    verify_tls(log, sink);
     let names = log.texts("fields");
     if names.is_empty() {
         return;
@@ -29,6 +31,20 @@ pub fn verify_access_log(log: &ConfigSection, sink: &mut FindingCollector<'_, '_
             let message = format!("`{name}` stands in `default` already");
             sink.error(span(), FIELDS, FindingDetails::new(message));
         }
+    }
+}
+
+/// Only a server over TLS has a certificate.
+fn verify_tls(log: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
+    let is_tls = |target: &str| {
+        SyslogServer::parse(target).is_some_and(|it| it.transport == SyslogTransport::Tls)
+    };
+    let Some(tls) = log.table("tls") else { return };
+    let is_set = tls.text("name").or(tls.text("ca")).is_some();
+    if is_set && !log.text("target").is_some_and(is_tls) {
+        let trouble = FindingDetails::new("`tls` has no effect: `target` is no server over TLS")
+            .with_expected("`target = \"syslog+tls://ADDRESS:PORT\"`");
+        sink.error(log.span_of("tls"), "global.access-log.tls", trouble);
     }
 }
 

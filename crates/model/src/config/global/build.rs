@@ -8,7 +8,7 @@ use crate::config::control::ControlConfig;
 use crate::config::inner_table::read_inner_table;
 use crate::config::section::ConfigSection;
 use crate::config::telemetry::MetricsConfig;
-use crate::config::{control, event_hook, event_level, history, telemetry};
+use crate::config::{access_log, control, event_hook, event_level, history, telemetry};
 
 pub fn build_global(section: &ConfigSection) -> GlobalConfig {
     let path =
@@ -36,10 +36,13 @@ pub fn build_global(section: &ConfigSection) -> GlobalConfig {
                 Some("off") => AccessLogTarget::Off,
                 Some("stdout") => AccessLogTarget::Stdout,
                 Some("stderr") | None => AccessLogTarget::Stderr,
-                Some(other) => SyslogServer::parse(other).map_or_else(
-                    || AccessLogTarget::File(PathBuf::from(other)),
-                    AccessLogTarget::Syslog,
-                ),
+                Some(other) => match SyslogServer::parse(other) {
+                    Some(server) => {
+                        let tls = read_inner_table(log, "tls", access_log::build_syslog_tls);
+                        AccessLogTarget::Syslog(SyslogServer { tls, ..server })
+                    }
+                    None => AccessLogTarget::File(PathBuf::from(other)),
+                },
             },
         }),
         control: read_inner_table(section, "control", |control| ControlConfig {

@@ -4,13 +4,14 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use model::config::{AccessLogTarget, SyslogServer, SyslogTransport};
+use model::config::{AccessLogTarget, SyslogServer, SyslogTls, SyslogTransport};
 
 use super::super::{AccessCounts, AccessLogger};
 use super::{LIMIT, notices, until};
 
 fn start(transport: SyslogTransport, address: std::net::SocketAddr) -> AccessLogger {
-    let target = AccessLogTarget::Syslog(SyslogServer { transport, address });
+    let target =
+        AccessLogTarget::Syslog(SyslogServer { transport, address, tls: SyslogTls::default() });
     let (notice, _told) = notices();
     AccessLogger::start(&target, notice).unwrap()
 }
