@@ -55,10 +55,10 @@ listen = "127.0.0.1:${api}"
 forward = "http"
 pool = "api"
 [pool.web]
-probe = { http = "/healthz", every = "2s" }
+probe = { http = "/healthz", interval = "2s" }
 servers = [${servers(["web-1", "web-2", "web-3"], 0)}]
 [pool.api]
-probe = { http = "/healthz", every = "2s" }
+probe = { http = "/healthz", interval = "2s" }
 servers = [${servers(["api-1", "api-2"], 3)}]
 `);
 const daemon = spawn(process.env.STEELYARD, ["run", "-c", join(home, "shop.toml")], { stdio: "ignore" });

@@ -48,7 +48,7 @@ pub const WORDS: &[&[u8]] = &[
     b"pool = \"b\"\n",
     b"servers = [{ name = \"x\", address = \"127.0.0.1:1\" }]\n",
     b"weight = 3",
-    b"probe = { http = \"/\", every = \"2s\" }\n",
+    b"probe = { http = \"/\", interval = \"2s\" }\n",
     b"\"10ms\"",
     b"\"64KiB\"",
     b"\"10Gbit/s\"",

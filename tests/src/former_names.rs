@@ -18,7 +18,7 @@ const EXEMPT: [&str; 5] = [
 ];
 
 /// Former names of one word that pages have in backticks with another meaning.
-const OTHERWISE: [&str; 20] = [
+const OTHERWISE: [&str; 23] = [
     "age",
     "answer",
     "answers",
@@ -28,11 +28,14 @@ const OTHERWISE: [&str; 20] = [
     "fast",
     "full",
     "gone",
+    "keep",
     "kept",
     "left",
     "most",
     "return",
+    "send",
     "share",
+    "take",
     "time",
     "us",
     "volume",

@@ -111,7 +111,7 @@ fn config(dir: &std::path::Path, service: SocketAddr, server: SocketAddr, weight
     format!(
         "[global.control]\nsocket = \"{dir}/control.sock\"\nstate = \"{dir}/state\"\n\
          [service.shop]\nlisten = \"{service}\"\nforward = \"http\"\npool = \"web\"\n\
-         [pool.web]\nprobe = {{ http = \"/\", every = \"100ms\", fast-interval = \"20ms\", timeout = \"100ms\" }}\n\
+         [pool.web]\nprobe = {{ http = \"/\", interval = \"100ms\", fast-interval = \"20ms\", timeout = \"100ms\" }}\n\
          servers = [{{ name = \"a\", address = \"{server}\", weight = {weight} }}]\n"
     )
 }

@@ -44,10 +44,10 @@ const EJECT_OFF: &str = "eject = \"off\"";
 /// Lines of a backend with `mode http`.
 const BACKENDS: &[ValueCase] = &[
     // Checks wait as long as the time between two, also while a server rises or falls.
-    case(TWO, &["every = \"2s\", timeout = \"2s\", fast-interval = \"2s\"", EJECT_OFF]),
+    case(TWO, &["interval = \"2s\", timeout = \"2s\", fast-interval = \"2s\"", EJECT_OFF]),
     case(
         "server s 10.0.0.1:80 check inter 10s fastinter 1s",
-        &["every = \"10s\", timeout = \"10s\", fast-interval = \"1s\""],
+        &["interval = \"10s\", timeout = \"10s\", fast-interval = \"1s\""],
     ),
     case("timeout check 500ms\n server s 10.0.0.1:80 check", &["timeout = \"500ms\""]),
     // Without `observe` no answer puts a server out, and connections do that by themselves.
@@ -59,7 +59,7 @@ const BACKENDS: &[ValueCase] = &[
     case(
         "server s 10.0.0.1:80 check inter 1s rise 3 observe layer7 error-limit 5 on-error mark-down",
         &[
-            "eject = { failures = 5, rate = 100, cut-rate = 100, min-requests = 5, base-time = \"3s\", max-time = \"3s\", max-percent = 99, on = [500, \"502-504\", \"506-599\"] }",
+            "eject = { failures = 5, rate = 100, truncation-rate = 100, min-requests = 5, base-time = \"3s\", max-time = \"3s\", max-percent = 99, on = [500, \"502-504\", \"506-599\"] }",
         ],
     ),
     // So many errors are one failed check.
@@ -126,7 +126,7 @@ const UPSTREAMS: &[ValueCase] = &[
     case(
         "server 10.0.0.1; server 10.0.0.2;",
         &[
-            "eject = { failures = 1, rate = 100, cut-rate = 100, min-requests = 1, base-time = \"10s\", max-time = \"10s\", max-percent = 99, on = [100] }",
+            "eject = { failures = 1, rate = 100, truncation-rate = 100, min-requests = 1, base-time = \"10s\", max-time = \"10s\", max-percent = 99, on = [100] }",
         ],
     ),
     case(

@@ -122,7 +122,7 @@ fn keepalived() {
             ("sorry_server 10.0.0.9 80", "last-resort = true", false),
             (
                 "delay_loop 5\n real_server 10.0.0.2 80 {\n weight 3\n TCP_CHECK {\n connect_timeout 2\n }\n }",
-                "weight = 3, probe = { tcp = true, every = \"5s\", timeout = \"2s\"",
+                "weight = 3, probe = { tcp = true, interval = \"5s\", timeout = \"2s\"",
                 false,
             ),
             (
@@ -161,7 +161,7 @@ fn dispatcher() {
             ),
             (
                 "dscontrol advisor start http 80",
-                "probe = { http = \"/\", method = \"HEAD\", every = \"7s\"",
+                "probe = { http = \"/\", method = \"HEAD\", interval = \"7s\"",
                 false,
             ),
             (

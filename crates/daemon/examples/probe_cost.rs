@@ -136,7 +136,7 @@ fn config(kind: &str, servers: u32, front: u16, port: u16) -> String {
     let servers: String = (0..servers).map(address).collect();
     format!(
         "[global]\naccess-log = \"off\"\n[service.s]\nlisten = \"127.0.0.1:{front}\"\nforward = \"http\"\npool = \"p\"\n\
-         [pool.p]\nprobe = {{ {probe}, every = \"2s\" }}\nservers = [\n{servers}]\n"
+         [pool.p]\nprobe = {{ {probe}, interval = \"2s\" }}\nservers = [\n{servers}]\n"
     )
 }
 

@@ -21,7 +21,7 @@
 //! connection, with its handshake if the pool uses TLS. So no client's request is needed to notice a recovery.
 //!
 //! While in doubt (falling, rising, in the first minute of being down, or down while the pool has no server up), probes
-//! come at the `fast-interval` interval, otherwise at `every`.
+//! come at the `fast-interval` interval, otherwise at `interval`.
 //!
 //! The state machine runs no probe and reads no clock. It ignores server commands and other servers.
 

@@ -5,7 +5,7 @@
 //!
 //! - consecutive failures (`failures`),
 //! - its rate of failures over the last interval (`rate`, of at least `volume` responses),
-//! - its rate of truncated responses (`cut-rate`, at least three of them), which no retry can fix.
+//! - its rate of truncated responses (`truncation-rate`, at least three of them), which no retry can fix.
 //!
 //! A failure that all servers have is not caused by one of them: a server stays while the others together fail at more
 //! than half of its rate. Ejections never empty a pool. At most `share` of the servers that should get work may be out,

@@ -41,7 +41,7 @@ impl PacketConfig {
             foreign_return: false,
             packets: String::new(),
             service: String::new(),
-            pool: "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n".to_owned(),
+            pool: "probe = { tcp = true, interval = \"300ms\", timeout = \"250ms\" }\n".to_owned(),
             extra_tables: String::new(),
         }
     }

@@ -82,7 +82,8 @@ fn answer_of(question: &ReceivedMessage) -> Vec<u8> {
 fn a_server_is_asked_as_by_auth_request() {
     let recorders = [RecordingServer::start(), RecordingServer::start()];
     let asked = AskedServer::start(answer_of);
-    let setup = asking(recorders[0].address(), &[asked.address()], "take = \"X-User\"\n");
+    let setup =
+        asking(recorders[0].address(), &[asked.address()], "response-headers = \"X-User\"\n");
     let balancer = TestBalancer::start(&setup);
     let directives = format!(
         "auth_request /ask; auth_request_set $user $upstream_http_x_user;\n\

@@ -133,7 +133,7 @@ fn keys_count_for_their_time_while_their_server_is_away_and_again_when_it_is_bac
     let recorder = RecordingServer::start();
     let issuer = TestIssuer::new("1");
     let server = KeyServer::with_set(&issuer.key_set());
-    let keys = "refresh = \"1s\"\nkeep = \"2s\"\n";
+    let keys = "refresh = \"1s\"\nmax-stale = \"2s\"\n";
     let balancer = TestBalancer::start(&setup(&recorder, &server.url(), keys));
     wait::until("the keys are there", || status(&balancer, &issuer) == 200);
     server.answer_bytes("");
@@ -151,7 +151,7 @@ fn a_set_that_has_not_changed_is_not_sent_again() {
     let recorder = RecordingServer::start();
     let issuer = TestIssuer::new("1");
     let server = KeyServer::with_set(&issuer.key_set());
-    let keys = "refresh = \"1s\"\nkeep = \"4s\"\n";
+    let keys = "refresh = \"1s\"\nmax-stale = \"4s\"\n";
     let balancer = TestBalancer::start(&setup(&recorder, &server.url(), keys));
     wait::until("the keys are there", || status(&balancer, &issuer) == 200);
     server.answer_with("304 Not Modified", "", "");

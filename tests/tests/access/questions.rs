@@ -16,7 +16,7 @@ const FORGED: &str = "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n
 fn a_question_has_our_facts_and_nothing_that_a_client_forged() {
     let recorder = RecordingServer::start();
     let asked = AskedServer::of_users();
-    let keys = "path = \"/verify?site=shop\"\ntake = \"X-User\"\n";
+    let keys = "path = \"/verify?site=shop\"\nresponse-headers = \"X-User\"\n";
     let balancer = TestBalancer::start(&asking(recorder.address(), &[asked.address()], keys));
     let mut client = balancer.client();
     client.send(format!(
@@ -92,7 +92,7 @@ fn fields_of_the_answer_replace_the_clients_also_if_it_lacks_them() {
         }
         .to_vec()
     });
-    let keys = "take = [\"Authorization\", \"X-Role\"]\n";
+    let keys = "response-headers = [\"Authorization\", \"X-Role\"]\n";
     let balancer = TestBalancer::start(&asking(recorder.address(), &[asked.address()], keys));
     for token in ["good", "other"] {
         let lines = format!("Authorization: Bearer {token}\r\nX-Role: admin\r\nX_ROLE: admin\r\n");
@@ -228,7 +228,7 @@ fn without_a_usable_answer_nothing_passes_unless_that_is_wanted() {
         );
         assert!(balancer.metrics().contains(&line), "{line}");
     }
-    let keys = "timeout = \"300ms\"\non-failure = \"allow\"\ntake = \"X-User\"\n";
+    let keys = "timeout = \"300ms\"\non-failure = \"allow\"\nresponse-headers = \"X-User\"\n";
     let setup = asking(recorder.address(), &[asked.address()], keys);
     let balancer = TestBalancer::start(&setup);
     for at in paths {

@@ -16,7 +16,7 @@ fn send(client: &mut HttpClient, method: &str, target: &str, lines: &str) -> u16
 fn two_users_never_share_an_answer() {
     let recorder = RecordingServer::start();
     let asked = AskedServer::of_users();
-    let keys = "cache = \"1h\"\ntake = \"X-User\"\n";
+    let keys = "cache = \"1h\"\nresponse-headers = \"X-User\"\n";
     let balancer = TestBalancer::start(&asking(recorder.address(), &[asked.address()], keys));
     // One connection is on one worker.
     let mut client = balancer.client();
@@ -76,7 +76,7 @@ fn what_may_not_be_kept_is_asked_for_each_time() {
         };
         format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: 0\r\n\r\n").into_bytes()
     });
-    let keys = "cache = \"1h\"\ntake = \"X-User\"\n";
+    let keys = "cache = \"1h\"\nresponse-headers = \"X-User\"\n";
     let balancer = TestBalancer::start(&asking(recorder.address(), &[asked.address()], keys));
     let mut client = balancer.client();
     for (target, times) in [("/cookie", 3), ("/no-store", 3), ("/now", 3), ("/long", 3), ("/", 1)] {

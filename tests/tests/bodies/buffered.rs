@@ -102,10 +102,15 @@ fn longer_bodies_are_refused_or_go_on_as_was_said() {
     let chunked = "PUT /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let coded = [format!("{:x}\r\n", body.len()).as_bytes(), &body, b"\r\n0\r\n\r\n"].concat();
     let rows = [
-        ("request = \"100KiB\", beyond = \"refuse\"", 413, Some("body-too-large"), "buffer-beyond"),
+        (
+            "request = \"100KiB\", when-larger = \"refuse\"",
+            413,
+            Some("body-too-large"),
+            "buffer-beyond",
+        ),
         ("request = \"100KiB\"", 200, None, "buffer-beyond"),
         (
-            "request = \"1MiB\", beyond = \"refuse\", memory = \"64KiB\"",
+            "request = \"1MiB\", when-larger = \"refuse\", memory = \"64KiB\"",
             503,
             Some("buffer-full"),
             "buffer-full",

@@ -41,7 +41,7 @@ fn many_requests_share_a_connection() {
 #[test]
 fn more_requests_than_streams_open_another_connection() {
     let origin = H2Origin::start(PLAIN);
-    let balancer = before(&[&origin], "{ speak = \"only\", streams = 5 }");
+    let balancer = before(&[&origin], "{ mode = \"only\", streams = 5 }");
     let asked: Vec<H2Request> = (0..23).map(|_| H2Request::post("/echo", b"x")).collect();
     let answers = h2client::send_all(balancer.front(), &asked);
     assert!(

@@ -101,7 +101,7 @@ fn a_server_is_asked_whether_a_request_may_pass() {
         }
     });
     let tables = format!(
-        "[pool.sso]\nservers = [\"{}\"]\n[auth.sso]\nkind = \"request\"\npool = \"sso\"\ntake = \"x-user\"\n",
+        "[pool.sso]\nservers = [\"{}\"]\n[auth.sso]\nkind = \"request\"\npool = \"sso\"\nresponse-headers = \"x-user\"\n",
         asked.address()
     );
     let setup = ours.setup_with(&[recorder.address()], "", "auth = \"sso\"\n");

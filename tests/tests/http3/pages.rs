@@ -58,7 +58,7 @@ fn a_rule_has_its_own_times_and_limits_of_bodies() {
     let ours = Http3Authority::new();
     let web = origin("a");
     let rules = "rule = [{ when = { path = \"/delay/*\" }, timeout = { first-byte = \"200ms\" }, retries = 0 },\n\
-                 { when = { header = \"x-ruled\" }, buffer = { request = \"64KiB\", beyond = \"refuse\" } }]\n";
+                 { when = { header = \"x-ruled\" }, buffer = { request = \"64KiB\", when-larger = \"refuse\" } }]\n";
     let balancer = TestBalancer::start(&ours.setup_with(&[web.address()], "", rules));
     let mut client = ours.client(balancer.front());
     assert_eq!(client.get("/delay/30000")["status"], 504);

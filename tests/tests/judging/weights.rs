@@ -23,7 +23,7 @@ fn explained(balancer: &TestBalancer, what: &str) -> String {
 fn a_busy_server_loses_weight_and_the_arithmetic_is_shown() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins));
-    let setup = setup.pool("balance = \"random\"\ndynamic-weights = { every = \"100ms\" }");
+    let setup = setup.pool("balance = \"random\"\ndynamic-weights = { interval = \"100ms\" }");
     let balancer = TestBalancer::start(&setup);
     wait::until("both are like each other", || {
         balancer.server("a").weight == 10 && balancer.server("b").weight == 10

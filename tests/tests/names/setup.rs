@@ -161,7 +161,7 @@ impl NameServerSetup {
 /// The configuration: an HTTP pool of two servers with health checks, and the zone.
 pub fn setup(zone: &str) -> BalancerConfig {
     BalancerConfig::http(&["127.0.0.11:8080".parse().unwrap(), "127.0.0.12:8080".parse().unwrap()])
-        .pool("probe = { http = \"/\", every = \"1s\", timeout = \"1s\", rise = 1, fall = 2 }")
+        .pool("probe = { http = \"/\", interval = \"1s\", timeout = \"1s\", rise = 1, fall = 2 }")
         .quiet()
         .with_tables(zone)
 }

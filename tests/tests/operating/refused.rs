@@ -13,10 +13,10 @@ fn bad_input_is_refused_at_check() {
             "dynamic-weights = { active = 60, new = 60 }",
             "the judge's proportions make 120, not 100",
         ),
-        ("probe = { tcp = true, every = \"1s\", timeout = \"2s\" }", "`timeout` (2s) is longer"),
+        ("probe = { tcp = true, interval = \"1s\", timeout = \"2s\" }", "`timeout` (2s) is longer"),
         ("probe = { http = \"/\", expect = \"(a{1000}){1000}\" }", "the expression is too large"),
         ("probe = { http = \"/\", expect = \"(a\" }", "not a regular expression"),
-        ("agent = { kind = \"text\", every = \"9s\", max-age = \"1s\" }", "age"),
+        ("agent = { kind = \"text\", interval = \"9s\", max-age = \"1s\" }", "age"),
         ("servers-from = { dns = \"x.test\", port = 80, min = 9, max = 3 }", "max"),
         ("schedule = [{ drain = \"25:00-26:00\" }]", "25:00"),
     ] {

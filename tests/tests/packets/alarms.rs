@@ -138,8 +138,8 @@ fn weights_of_packet_services_follow_their_connections() {
     if !ready() {
         return;
     }
-    let judged = "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n\
-                  dynamic-weights = { active = 100, new = 0, every = \"300ms\" }\n";
+    let judged = "probe = { tcp = true, interval = \"300ms\", timeout = \"250ms\" }\n\
+                  dynamic-weights = { active = 100, new = 0, interval = \"300ms\" }\n";
     let words = PacketConfig::new("mac", &[0, 1]).pool(judged);
     let plane =
         PacketBalancer::open(&SiteLayout { local_servers: 2, ..SiteLayout::default() }, words);

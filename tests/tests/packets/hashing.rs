@@ -10,7 +10,7 @@ const EACH: usize = 24;
 fn hashing(on: &str) -> String {
     format!(
         "balance = \"maglev\"\nhash-on = \"{on}\"\n\
-         probe = {{ tcp = true, every = \"300ms\", timeout = \"250ms\" }}\n"
+         probe = {{ tcp = true, interval = \"300ms\", timeout = \"250ms\" }}\n"
     )
 }
 

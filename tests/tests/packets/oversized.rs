@@ -26,7 +26,7 @@ fn open(
     let more = format!(
         "[service.cross]\nlisten = \"{SERVICE_V4}:{CROSS}\"\nprotocol = \"udp\"\nforward = \"{forward}\"\n{service}\
          pool = \"cross\"\n[pool.cross]\nservers = [\"[2001:db8:a::b]:{CROSS}\"]\n\
-         probe = {{ tcp = true, port = 80, every = \"300ms\", timeout = \"250ms\" }}\n"
+         probe = {{ tcp = true, port = 80, interval = \"300ms\", timeout = \"250ms\" }}\n"
     );
     let words =
         PacketConfig::new(forward, &[0, 1]).service(service).packets(packets).with_tables(&more);

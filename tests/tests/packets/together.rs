@@ -162,7 +162,7 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
         return;
     }
     let more = "[service.rest]\nlisten = [\"0.0.0.0:*\", \"[::]:*\"]\nforward = \"mac\"\npool = \"rest\"\n\
-                [pool.rest]\nservers = [\"10.10.0.11:80\"]\nprobe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n";
+                [pool.rest]\nservers = [\"10.10.0.11:80\"]\nprobe = { tcp = true, interval = \"300ms\", timeout = \"250ms\" }\n";
     let words = PacketConfig::new("mac", &[0]).with_tables(more);
     let (plane, _nginx) = opened(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
     let own = plane.site.balancer.run_inside(|| {

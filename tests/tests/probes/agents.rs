@@ -12,7 +12,7 @@ fn balancer(agent: &FakeServer, kind: &str) -> (FakeServer, TestBalancer) {
     let origin = FakeServer::start(FakeBehaviour::Hang);
     let port = agent.address().port();
     let agent = format!(
-        "agent = {{ kind = \"{kind}\", port = {port}, every = \"100ms\", timeout = \"100ms\", age = \"500ms\" }}"
+        "agent = {{ kind = \"{kind}\", port = {port}, interval = \"100ms\", timeout = \"100ms\", age = \"500ms\" }}"
     );
     let setup = BalancerConfig::tcp(&[origin.address()]).pool(&agent);
     (origin, TestBalancer::start(&setup))

@@ -113,7 +113,7 @@ pub fn balancer(address: impl std::fmt::Display, probe: &str) -> TestBalancer {
 
 /// Times for tests: down after two failures, up after one success.
 pub const TIMES: &str =
-    "every = \"200ms\", fast-interval = \"100ms\", timeout = \"200ms\", rise = 1, fall = 2";
+    "interval = \"200ms\", fast-interval = \"100ms\", timeout = \"200ms\", rise = 1, fall = 2";
 
 /// Waits until the server is up and its evidence contains `text`.
 pub fn wait_until_up(balancer: &TestBalancer, text: &str) -> ServerStatus {

@@ -24,7 +24,7 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
         BalancerConfig::tcp(&[]).server("a", fake.address(), &probe).pool(retries)
     };
     let quick =
-        "every = \"100ms\", fast-interval = \"50ms\", timeout = \"50ms\", fall = 1, rise = 1";
+        "interval = \"100ms\", fast-interval = \"50ms\", timeout = \"50ms\", fall = 1, rise = 1";
     let place = CliEnvironment::new(&setup(quick, ""));
     let mut process = place.start();
     wait::until("down", || server(&place).state == ServerState::Down);
@@ -42,7 +42,7 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
     fake.change(FakeBehaviour::Reply(b"+PONG\r\n".into()));
     process.signal(Signal::KILL);
     wait::until("it is gone", || process.try_wait().is_some());
-    let slow = "every = \"1h\", fast-interval = \"1h\", timeout = \"50ms\", rise = 9";
+    let slow = "interval = \"1h\", fast-interval = \"1h\", timeout = \"50ms\", rise = 9";
     place.write(&setup(slow, "retries = 1"));
     let _again = place.start();
     let after = server(&place);
@@ -56,7 +56,7 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
 fn a_server_that_flaps_does_not_flap_its_pool() {
     let manner = FakeBehaviour::Alternate(b"+PONG\r\n".to_vec(), b"-LOADING\r\n".to_vec());
     let fake = FakeServer::start(FakeBehaviour::Reply(b"+PONG\r\n".into()));
-    let times = "every = \"1s\", fast-interval = \"50ms\", timeout = \"1s\", rise = 2, fall = 3";
+    let times = "interval = \"1s\", fast-interval = \"50ms\", timeout = \"1s\", rise = 2, fall = 3";
     let probe = format!(", probe = {{ redis = true, {times} }}");
     let balancer =
         TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", fake.address(), &probe));

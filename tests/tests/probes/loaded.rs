@@ -35,7 +35,7 @@ fn loaded(pool: &str) -> AgentOrigins {
     let first = FakeServer::start_at(at(1, 0), says(50));
     let second = FakeServer::start_at(at(2, first.address().port()), says(50));
     let agent = format!(
-        "agent = {{ kind = \"text\", port = {}, every = \"100ms\", timeout = \"100ms\", age = \"2s\" }}",
+        "agent = {{ kind = \"text\", port = {}, interval = \"100ms\", timeout = \"100ms\", age = \"2s\" }}",
         first.address().port()
     );
     let setup = BalancerConfig::http(&[origins[0].address(), origins[1].address()]);
@@ -96,7 +96,7 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
 #[test]
 fn the_weight_controller_takes_weight_from_who_says_that_it_is_loaded() {
     let judge = "balance = \"round-robin\"\n\
-                 dynamic-weights = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
+                 dynamic-weights = { active = 0, new = 0, latency = 0, agent = 100, interval = \"100ms\" }";
     let AgentOrigins { _origins, agents, balancer } = loaded(judge);
     agents[0].change(says(5));
     agents[1].change(says(95));
@@ -143,11 +143,11 @@ fn our_own_agent_is_understood() {
     let origins = [origin("a")];
     for agent in [
         format!(
-            "{{ kind = \"text\", port = {}, every = \"100ms\", timeout = \"100ms\" }}",
+            "{{ kind = \"text\", port = {}, interval = \"100ms\", timeout = \"100ms\" }}",
             line.port()
         ),
         format!(
-            "{{ kind = \"orca\", port = {}, every = \"100ms\", timeout = \"100ms\" }}",
+            "{{ kind = \"orca\", port = {}, interval = \"100ms\", timeout = \"100ms\" }}",
             http.port()
         ),
     ] {

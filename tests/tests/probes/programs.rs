@@ -10,7 +10,7 @@ use tests::e2e::wait;
 use super::fake_servers::{wait_until_down, wait_until_up};
 
 const TIMES: &str =
-    "every = \"600ms\", fast-interval = \"600ms\", timeout = \"500ms\", rise = 1, fall = 1";
+    "interval = \"600ms\", fast-interval = \"600ms\", timeout = \"500ms\", rise = 1, fall = 1";
 
 fn probed(dir: &TestDir, script: &str) -> TestBalancer {
     let path = dir.write("probe.sh", format!("#!/bin/sh\n{script}\n"));
@@ -108,7 +108,8 @@ fn the_documented_program_asks_databases_through_their_drivers() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/probes.md");
     let page = std::fs::read_to_string(page).unwrap();
     let script = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
-    let times = "every = \"10s\", fast-interval = \"10s\", timeout = \"10s\", rise = 1, fall = 1";
+    let times =
+        "interval = \"10s\", fast-interval = \"10s\", timeout = \"10s\", rise = 1, fall = 1";
     let rows = [
         ("db2", "ibm_db_dbi", "1", "program: db2 answered", "HOSTNAME=127.0.0.1;PORT=7;"),
         ("oracle", "oracledb", "1", "program: oracle answered", "('service_name', 'ORDERS')"),

@@ -18,7 +18,7 @@ use super::{ended_by, server, wrong_at};
 fn a_killed_nginx_costs_no_request_that_may_be_repeated() {
     let mut nginx = [Nginx::start("n1"), Nginx::start("n2"), Nginx::start("n3")];
     let servers: Vec<_> = nginx.iter().map(Nginx::address).collect();
-    let pool = "probe = { http = \"/\", every = \"200ms\", timeout = \"200ms\", fast-interval = \"50ms\" }";
+    let pool = "probe = { http = \"/\", interval = \"200ms\", timeout = \"200ms\", fast-interval = \"50ms\" }";
     let balancer = TestBalancer::start(&BalancerConfig::http(&servers).pool(pool).quiet());
     let load = start(get_plan(balancer.front(), "/", 32));
     for round in 0..2 {

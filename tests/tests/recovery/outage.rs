@@ -18,7 +18,7 @@ fn an_outage_has_its_cause_and_ends_with_the_first_server() {
     // The regular interval of health checks is so long that only the shorter interval after a failure can detect the
     // return.
     outage(
-        "probe = { http = \"/healthz\", every = \"10m\", fast-interval = \"250ms\", fall = 2 }",
+        "probe = { http = \"/healthz\", interval = \"10m\", fast-interval = \"250ms\", fall = 2 }",
         "probe",
     );
 }

@@ -13,7 +13,7 @@ use super::of_pool;
 fn from_a_server_whose_probe_fails_while_their_answers_are_awaited() {
     let origins = [origin("a"), origin("b")];
     let pool = "balance = \"round-robin\"\ntimeout = { first-byte = \"1h\" }\n\
-                probe = { http = \"/\", every = \"500ms\", timeout = \"500ms\", fall = 3 }";
+                probe = { http = \"/\", interval = \"500ms\", timeout = \"500ms\", fall = 3 }";
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(pool));
     wait::until("both are up", || {
         ["a", "b"].iter().all(|name| balancer.server(name).state.name() == "up")

@@ -109,7 +109,7 @@ fn with_unsent_only_a_sent_request_is_not_sent_again_and_an_unsent_one_is() {
 #[test]
 fn a_rule_keeps_bodies_that_its_service_passes_on() {
     let web = origin("web");
-    let rule = "buffer = { request = \"64KiB\", beyond = \"refuse\" }";
+    let rule = "buffer = { request = \"64KiB\", when-larger = \"refuse\" }";
     let balancer = TestBalancer::start(&setup(&[web.address()], rule, "", ""));
     let post = |ruled: bool, bytes: usize| {
         let body = vec![b'x'; bytes];

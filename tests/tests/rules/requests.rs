@@ -35,7 +35,7 @@ limit = { rate = 1, burst = 2, by = "header", header = "x-key" }
 name = "empty"
 when = { cookie = "empty=1" }
 pool = "none"
-without-servers = "next"
+when-unavailable = "next"
 [[service.shop.rule]]
 name = "cookie"
 when = { cookie = "empty=1" }

@@ -14,7 +14,7 @@ fn what_is_no_handshake_is_named() {
     let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
     let tls = format!(
-        "tls = {{ certificates = {pair:?}, unknown-name = \"refuse\", policy = \"modern\", handshake = \"300ms\" }}\n"
+        "tls = {{ certificates = {pair:?}, unknown-sni = \"refuse\", policy = \"modern\", handshake = \"300ms\" }}\n"
     );
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&tls));
     let front = balancer.front();

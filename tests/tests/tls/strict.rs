@@ -21,9 +21,8 @@ fn a_service_that_requires_a_name_serves_nobody_without_one() {
     let ours = TlsAuthority::new();
     let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &[NAME]);
-    let tls = |action: &str| {
-        format!("tls = {{ certificates = {pair:?}, unknown-name = \"{action}\" }}\n")
-    };
+    let tls =
+        |action: &str| format!("tls = {{ certificates = {pair:?}, unknown-sni = \"{action}\" }}\n");
     let setup = BalancerConfig::http(&addresses(&origins));
     let mut balancer = TestBalancer::start(&setup.clone().service(&tls("require")));
     let front = balancer.front();

@@ -253,9 +253,9 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
     let behind = TestBalancer::start(&behind);
     for kind in [
         "",
-        "every = \"500ms\"",
-        "tcp = true, every = \"500ms\"",
-        "http = \"/\", every = \"500ms\"",
+        "interval = \"500ms\"",
+        "tcp = true, interval = \"500ms\"",
+        "http = \"/\", interval = \"500ms\"",
     ] {
         for (ca, state) in [(&ours.ca, "up"), (&stranger.ca, "down")] {
             let tls = format!("tls = {{ name = \"backend.example\", ca = {ca:?} }}\n");

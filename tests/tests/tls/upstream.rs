@@ -158,7 +158,7 @@ fn a_server_on_a_unix_socket_is_verified_as_any_other() {
             let lines = format!("{}http2 = \"{http2}\"\n{proxied}{more}", pool(&ours, name));
             BalancerConfig::http(&[]).server("a", &at, "").pool(&lines)
         };
-        let probe = "probe = { http = \"/\", every = \"200ms\" }\ninitial = \"down\"\n";
+        let probe = "probe = { http = \"/\", interval = \"200ms\" }\ninitial = \"down\"\n";
         let balancer = TestBalancer::start(&setup("app.example", probe));
         wait::until("a check over TLS", || balancer.server("a").state == ServerState::Up);
         let mut client = balancer.client();

@@ -217,9 +217,9 @@ fn health_checks_reach_unix_sockets() {
         let server = UnixOrigin::naming(path.clone(), "checked");
         let kind = if probe.contains("tcp") { "" } else { "http = " };
         let probe = probe.trim_start_matches("{ ").trim_end_matches(" }");
-        let setup = BalancerConfig::http(&[])
-            .server("a", server.address(), "")
-            .pool(&format!("probe = {{ {kind}{probe}, every = \"200ms\" }}\ninitial = \"down\"\n"));
+        let setup = BalancerConfig::http(&[]).server("a", server.address(), "").pool(&format!(
+            "probe = {{ {kind}{probe}, interval = \"200ms\" }}\ninitial = \"down\"\n"
+        ));
         let balancer = TestBalancer::start(&setup);
         wait::until("up", || balancer.server("a").state == ServerState::Up);
         let reason = balancer.server("a").reason;

@@ -10,7 +10,7 @@ use tests::e2e::wait;
 
 use crate::stage::{PLAIN, TroubleRow, TroubleStage};
 
-const PROBE: &str = "probe = { http = \"/healthz\", every = \"100ms\", timeout = \"100ms\" }";
+const PROBE: &str = "probe = { http = \"/healthz\", interval = \"100ms\", timeout = \"100ms\" }";
 
 fn wait_for_state(stage: &TroubleStage, server: usize, state: &str) {
     wait::until("the probe has seen it", || {

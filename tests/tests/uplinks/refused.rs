@@ -41,7 +41,7 @@ fn targets_are_asked_by_connections_too_and_so_many_as_needed_must_answer() {
     let at = serve(&world.server, V4.into());
     let probe = |need: u8| {
         format!(
-            "probe = {{ connect = [\"{at}\", \"198.51.100.2:9\"], echo = \"198.51.100.3\", need = {need}, TERMS }}"
+            "probe = {{ connect = [\"{at}\", \"198.51.100.2:9\"], echo = \"198.51.100.3\", min-targets = {need}, TERMS }}"
         )
     };
     // One target accepts, one refuses, and one does not exist. A refusal counts as an answer, so two answer.

@@ -70,7 +70,7 @@ fn forwarded_connections_take_uplinks_by_weight_and_stay() {
 
 #[test]
 fn both_families_are_shared_and_priorities_hold() {
-    let uplinks = format!("[uplinks]\ninside = \"lan0\"\ntranslate = \"both\"\n{DUAL}");
+    let uplinks = format!("[uplinks]\ninside = \"lan0\"\nsource-nat = \"both\"\n{DUAL}");
     let Some(world) = UplinkTopology::open(&uplinks) else { return };
     let to = serve(&world.server, V6.into());
     for host in [&world.host, &world.inside] {

@@ -26,7 +26,7 @@ pub const BOTH: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = \"10.61.1.1\"\
 /// The configuration of both uplinks for both IP families.
 pub const DUAL: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = [\"10.61.1.1\", \"fd61:1::1\"]\nPROBE\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = [\"10.61.2.1\", \"fd61:2::1\"]\nPROBE\n";
-const TERMS: &str = "every = \"100ms\", timeout = \"100ms\", rise = 2, fall = 3";
+const TERMS: &str = "interval = \"100ms\", timeout = \"100ms\", rise = 2, fall = 3";
 
 /// The host's address on an uplink.
 pub fn own(uplink: u8) -> IpAddr {

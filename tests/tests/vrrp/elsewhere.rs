@@ -11,7 +11,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }
-    let mut world = VrrpTopology::open("advertise = \"300ms\"\nself-check = \"1s\"");
+    let mut world = VrrpTopology::open("advertise = \"300ms\"\nduplicate-check = \"1s\"");
     let count = |world: &VrrpTopology, who, version, what: &str| {
         world.status(who, version).map_or(0, |one| one.counts[what])
     };

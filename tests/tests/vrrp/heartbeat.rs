@@ -282,8 +282,8 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
     if rootless() {
         return;
     }
-    let reach = "reach = { echo = [\"10.9.0.50\"], connect = \"10.9.0.50:8080\", every = \"200ms\", timeout = \
-                 \"200ms\", settle = \"500ms\" }";
+    let reach = "reach = { echo = [\"10.9.0.50\"], connect = \"10.9.0.50:8080\", interval = \"200ms\", timeout = \
+                 \"200ms\", hold-time = \"500ms\" }";
     let mut world = open(GROUP, reach);
     let away = |world: &VrrpTopology, who: MemberIndex, word: &str| {
         world.namespace(who).ip(&format!("route {word} blackhole 10.9.0.50/32\n")).unwrap();

@@ -8,7 +8,7 @@ use super::keepalived::{Keepalived, until_has};
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 /// Members only announce at the end of a split.
-const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
+const GROUP: &str = "advertise = \"300ms\"\nduplicate-check = \"off\"\nannounce-interval = \"off\"";
 /// Each split ends at another point of the members' intervals.
 const SPLITS: u64 = 4;
 
@@ -103,8 +103,9 @@ fn an_active_member_announces_at_an_interval_although_nothing_changed() {
     if rootless() {
         return;
     }
-    let world =
-        VrrpTopology::open("advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"1s\"");
+    let world = VrrpTopology::open(
+        "advertise = \"300ms\"\nduplicate-check = \"off\"\nannounce-interval = \"1s\"",
+    );
     for version in [V4, V6] {
         // The announcements of the failover, of which one is still to come.
         wait::until("its taking was announced", || {

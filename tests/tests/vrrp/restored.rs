@@ -5,7 +5,7 @@ use tests::e2e::wait;
 
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
-const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
+const GROUP: &str = "advertise = \"300ms\"\nduplicate-check = \"off\"\nannounce-interval = \"off\"";
 
 fn count(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, what: &str) -> u64 {
     world.status(who, version).map_or(0, |one| one.counts[what])

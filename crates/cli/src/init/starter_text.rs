@@ -46,12 +46,12 @@ const MORE_HTTP: &str = "\
 
 const PROBE_HTTP: &str = "\
 # Health check: a server that does not answer this with a status of 200 to 399 gets no requests until it does.
-probe   = { http = \"/\", every = \"2s\" }
+probe   = { http = \"/\", interval = \"2s\" }
 ";
 
 const PROBE_TCP: &str = "\
 # Health check: a server that does not accept a connection gets none until it does.
-probe   = { tcp = true, every = \"2s\" }
+probe   = { tcp = true, interval = \"2s\" }
 ";
 
 const BALANCE: &str = "\

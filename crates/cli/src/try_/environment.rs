@@ -250,7 +250,7 @@ pool = "echo"
 
 [pool.web]
 balance = "least-request"
-probe = {{ http = "/healthz", every = "500ms", timeout = "400ms" }}
+probe = {{ http = "/healthz", interval = "500ms", timeout = "400ms" }}
 # A server is revived after seconds. Failures before that must not keep it out for longer.
 eject = {{ base-time = "1s" }}
 servers = [
@@ -258,7 +258,7 @@ servers = [
 
 [pool.echo]
 balance = "round-robin"
-probe = {{ tcp = true, every = "500ms", timeout = "400ms" }}
+probe = {{ tcp = true, interval = "500ms", timeout = "400ms" }}
 servers = [
 {}]
 "#,

@@ -205,7 +205,7 @@ impl PoolParameters {
             }
             ("hcuri", _) => KeyValue::new("http", value::quote(text)),
             ("hcinterval", _) => match duration(text) {
-                Some(ms) => KeyValue::new("every", format_duration(ms)),
+                Some(ms) => KeyValue::new("interval", format_duration(ms)),
                 None => return,
             },
             ("hcpasses", _) => KeyValue::new("rise", text),
@@ -223,8 +223,8 @@ impl PoolParameters {
             if !has("tcp") && !has("http") {
                 pairs.push(KeyValue::new("http", value::quote("/")));
             }
-            if !has("every") {
-                pairs.push(KeyValue::new("every", value::quote("30s")));
+            if !has("interval") {
+                pairs.push(KeyValue::new("interval", value::quote("30s")));
             }
             pairs.retain(|one| !has("tcp") || !matches!(one.key, "http" | "method"));
             let source: SourcePlace = from.source;

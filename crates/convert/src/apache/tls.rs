@@ -65,7 +65,7 @@ pub fn write(
     write_versions(&mut tls, first, notes);
     let strict = first.scope.word("sslstrictsnivhostcheck", notes).as_deref() == Some("on");
     if strict {
-        tls.set("unknown-name", value::quote("require"), SourcePlace::NONE);
+        tls.set("unknown-sni", value::quote("require"), SourcePlace::NONE);
     }
     if first.scope.word("sslsessiontickets", notes).as_deref() == Some("off") {
         tls.set("tickets", value::quote("off"), SourcePlace::NONE);

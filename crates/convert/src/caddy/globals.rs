@@ -254,11 +254,9 @@ fn note_option(option: &ConfigStatement, notes: &mut ConversionNotes) {
             changed("certificates are kept and renewed in its own way", "`tls.acme`", notes);
         }
         "filesystem" => option.leave_out("files are not served", "a web server as a pool", notes),
-        "fallback_sni" => option.leave_out(
-            "handshakes for unknown names are refused",
-            "`tls.unknown-name`",
-            notes,
-        ),
+        "fallback_sni" => {
+            option.leave_out("handshakes for unknown names are refused", "`tls.unknown-sni`", notes)
+        }
         "import" => {
             let reason = "files are not opened: options in it are not known";
             option.leave_out(reason, "put the file's text in its place", notes);

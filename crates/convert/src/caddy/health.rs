@@ -83,7 +83,7 @@ fn write_probe(pool: &mut TomlTable, statement: &ConfigStatement, notes: &mut Co
     };
     let every = time("health_interval", EVERY).max(10);
     let timeout = time("health_timeout", TIMEOUT);
-    pairs.push(KeyValue::new("every", format_duration(every)));
+    pairs.push(KeyValue::new("interval", format_duration(every)));
     // A check that takes longer than the next one begins is none here.
     pairs.push(KeyValue::new("timeout", format_duration(timeout.clamp(1, every))));
     write_headers(&mut pairs, statement, notes);

@@ -319,7 +319,7 @@ impl<'w> SiteServiceWriter<'w, '_> {
             let reason = "a client without a name gets the first certificate";
             self.notes.changed(source, "default_sni", reason, "the order of `certificates`");
         }
-        tls.set("unknown-name", value::quote(unknown), source);
+        tls.set("unknown-sni", value::quote(unknown), source);
         if let Some(demand) = served.iter().find_map(|site| site.tls.client.as_ref()) {
             let mut keys = demand.keys.clone();
             let asks = |site: &&&CaddySite<'_>| site.tls.client.is_some();

@@ -69,7 +69,7 @@ impl PortChecks<'_> {
             KeyValue::new("latency", latency.to_string()),
         ];
         let seconds = manager.get("interval").and_then(|own| duration::parse_seconds(&own.value));
-        pairs.extend(seconds.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
+        pairs.extend(seconds.map(|ms| KeyValue::new("interval", duration::format_duration(ms))));
         pairs
             .extend(manager.get("sensitivity").map(|own| KeyValue::new("sensitivity", &own.value)));
         let smoothing =
@@ -145,7 +145,7 @@ impl PortChecks<'_> {
             .get("interval")
             .and_then(|own| duration::parse_seconds(&own.value))
             .unwrap_or(7_000);
-        pairs.push(KeyValue::new("every", duration::format_duration(every)));
+        pairs.push(KeyValue::new("interval", duration::format_duration(every)));
         let limit = ["timeout", "receivetimeout", "connecttimeout"]
             .iter()
             .find_map(|key| duration::parse_seconds(keyword_value(&advisor.keys, key)?));

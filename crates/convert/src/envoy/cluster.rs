@@ -287,7 +287,7 @@ fn write_protocol(node: &ConfigNode, pool: &mut ClusterPool, notes: &mut Convers
         }
     }
     if let Some(http2) = http2 {
-        let mut pairs = vec![KeyValue::new("speak", value::quote(speak))];
+        let mut pairs = vec![KeyValue::new("mode", value::quote(speak))];
         if let Some(most) = take_number(http2, "max_concurrent_streams", notes) {
             pairs.push(KeyValue::new("streams", most.clamp(1, 10_000).to_string()));
         }

@@ -139,7 +139,7 @@ pub const GROUPS: &[FieldGroup] = &[
         ],
         kind: Changed,
         reason: "checks have one interval, a shorter one while a server rises or falls, and a random share of it",
-        instead: "`probe.every`, `probe.fast-interval` and `probe.jitter`",
+        instead: "`probe.interval`, `probe.fast-interval` and `probe.jitter`",
     },
     FieldGroup {
         message: "health_check",

@@ -109,7 +109,7 @@ pub fn request_buffer(config: &ConfigNode, notes: &mut ConversionNotes) -> Optio
     let bytes = take_number(config, "max_request_bytes", notes)?;
     let pairs = [
         KeyValue::new("request", value::quote(&format!("{}B", bytes.max(1)))),
-        KeyValue::new("beyond", value::quote("refuse")),
+        KeyValue::new("when-larger", value::quote("refuse")),
     ];
     Some(ServiceEntry { key: "buffer", value: value::table(&pairs), source: config.source })
 }

@@ -32,11 +32,11 @@ pub fn write_probe(
     };
     let every = take_time(check, "interval", notes);
     let every_ms = every.map_or(1_000, |time| time.ms.max(10));
-    pairs.push(KeyValue::new("every", format_duration(every_ms)));
+    pairs.push(KeyValue::new("interval", format_duration(every_ms)));
     if let Some(timeout) = take_time(check, "timeout", notes) {
         if timeout.ms > every_ms {
             let reason = "a check ends before the next one begins";
-            notes.changed(timeout.source, "timeout", reason, "a longer `probe.every`");
+            notes.changed(timeout.source, "timeout", reason, "a longer `probe.interval`");
         }
         pairs.push(KeyValue::new("timeout", format_duration(timeout.ms.clamp(1, every_ms))));
     }

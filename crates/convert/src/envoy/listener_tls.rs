@@ -92,7 +92,7 @@ pub fn read_tls(
     }
     if chains.iter().all(|chain| !chain.names.is_empty()) {
         // Handshakes for other names match no chain.
-        table.set("unknown-name", value::quote("require"), SourcePlace::NONE);
+        table.set("unknown-sni", value::quote("require"), SourcePlace::NONE);
     }
     if let Some(client) = client {
         table.set_required("client", client, first.context.source);
@@ -190,7 +190,7 @@ fn client_table(
 fn write_switches(context: &ConfigNode, table: &mut TomlTable, notes: &mut ConversionNotes) {
     if take_flag(context, "require_sni", notes) == Some(true) {
         let source = context.get("require_sni").map_or(context.source, |field| field.source);
-        table.set("unknown-name", value::quote("require"), source);
+        table.set("unknown-sni", value::quote("require"), source);
     }
     if take_flag(context, "disable_stateless_session_resumption", notes) == Some(true) {
         let field = context.get("disable_stateless_session_resumption");

@@ -109,7 +109,7 @@ fn note_short_check(check: &CheckSettings, times: &CheckTimes, notes: &mut Conve
     let text = format!("timeout check {ms}ms");
     let reason = "a check takes at most as long as the time between two (`inter`)";
     for source in &check.time_source {
-        notes.changed(*source, &text, reason, "`every` and `timeout` of the probe");
+        notes.changed(*source, &text, reason, "`interval` and `timeout` of the probe");
     }
 }
 

@@ -267,7 +267,7 @@ impl CheckSettings {
         let mut pairs = self.keys.clone();
         // The time between two is also HAProxy's own `timeout check` and `fastinter`.
         let every = times.interval.unwrap_or(INTERVAL);
-        pairs.push(KeyValue::new("every", duration::format_duration(every)));
+        pairs.push(KeyValue::new("interval", duration::format_duration(every)));
         let timeout = self.timeout.unwrap_or(every).min(every);
         pairs.push(KeyValue::new("timeout", duration::format_duration(timeout)));
         let fast_interval = times.fast_interval.unwrap_or(every).min(every);

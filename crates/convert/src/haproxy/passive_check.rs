@@ -99,7 +99,7 @@ pub fn write(limit: Option<AnswerLimit>, source: SourcePlace, pool: &mut TomlTab
     let pairs = [
         KeyValue::new("failures", failures.to_string()),
         KeyValue::new("rate", "100"),
-        KeyValue::new("cut-rate", "100"),
+        KeyValue::new("truncation-rate", "100"),
         KeyValue::new("min-requests", failures.to_string()),
         KeyValue::new("base-time", time.clone()),
         KeyValue::new("max-time", time),

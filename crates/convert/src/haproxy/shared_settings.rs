@@ -153,6 +153,6 @@ fn write_agent(servers: &[HaproxyServer], pool: &mut TomlTable, notes: &mut Conv
     if !agent.send.is_empty() {
         pairs.push(KeyValue::new("send", value::quote(&agent.send)));
     }
-    pairs.extend(agent.interval.map(|ms| KeyValue::new("every", duration::format_duration(ms))));
+    pairs.extend(agent.interval.map(|ms| KeyValue::new("interval", duration::format_duration(ms))));
     pool.set("agent", value::table(&pairs), first.source);
 }

@@ -20,7 +20,7 @@ pub fn write(path: &str, binds: &[&BindLine], document: &mut Document) {
         tls.set_required("minimum", value::quote(minimum), first.source);
     }
     if binds.iter().any(|bind| bind.strict_names) {
-        tls.set("unknown-name", value::quote("require"), first.source);
+        tls.set("unknown-sni", value::quote("require"), first.source);
     }
     if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
         let verify = value::quote(if client.optional { "optional" } else { "required" });

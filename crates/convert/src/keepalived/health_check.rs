@@ -40,7 +40,7 @@ pub fn health_check(
         time(node, name).or_else(|| time(real, name)).or_else(|| time(virtual_server, name))
     };
     let every = common("delay_loop").unwrap_or(60_000);
-    keys.push(KeyValue::new("every", duration::format_duration(every)));
+    keys.push(KeyValue::new("interval", duration::format_duration(every)));
     let limit = time(node, "misc_timeout").or_else(|| common("connect_timeout")).unwrap_or(5_000);
     keys.push(KeyValue::new("timeout", duration::format_duration(limit.min(every))));
     let retry: u32 = node

@@ -65,7 +65,7 @@ pub fn write(
     let pairs = [
         KeyValue::new("failures", failures.clone()),
         KeyValue::new("rate", "100"),
-        KeyValue::new("cut-rate", "100"),
+        KeyValue::new("truncation-rate", "100"),
         KeyValue::new("min-requests", failures),
         KeyValue::new("base-time", time.clone()),
         KeyValue::new("max-time", time),

@@ -101,7 +101,7 @@ fn write_unknown_names(
     let Some(first) = scopes.first() else { return };
     if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
         tls.directive.push_str(", ssl_reject_handshake on: other names are refused");
-        tls.set("unknown-name", value::quote("require"), reject.source);
+        tls.set("unknown-sni", value::quote("require"), reject.source);
     }
     if ending == RefusalEnding::Answer {
         // Rules refuse the names of such servers.
@@ -110,12 +110,7 @@ fn write_unknown_names(
     for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
         if reject.word(0) == "on" {
             let reason = "handshakes are refused by name for all servers of a listener or for none";
-            notes.left_out(
-                reject.source,
-                &reject.text(),
-                reason,
-                "`tls.unknown-name = \"refuse\"`",
-            );
+            notes.left_out(reject.source, &reject.text(), reason, "`tls.unknown-sni = \"refuse\"`");
         }
     }
 }

@@ -93,7 +93,7 @@ fn times(node: &OptionNode) -> Vec<KeyValue> {
     let timeout = of("timeout").unwrap_or(TIMEOUT_MS).min(every);
     let fast_interval = of("unhealthyInterval").unwrap_or(every).clamp(10, every);
     vec![
-        KeyValue::new("every", format_duration(every)),
+        KeyValue::new("interval", format_duration(every)),
         KeyValue::new("fast-interval", format_duration(fast_interval)),
         KeyValue::new("timeout", format_duration(timeout)),
     ]

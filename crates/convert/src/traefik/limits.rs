@@ -157,7 +157,7 @@ pub fn buffering(
     }
     let value = most.filter(|most| *most <= READ_AHEAD).map(|most| {
         let request = KeyValue::new("request", value::quote(&format!("{most}B")));
-        value::table(&[request, KeyValue::new("beyond", value::quote("refuse"))])
+        value::table(&[request, KeyValue::new("when-larger", value::quote("refuse"))])
     });
     for entry in node.entries() {
         match entry.key.to_ascii_lowercase().as_str() {

@@ -33,7 +33,7 @@ impl RuleList {
         if self.is_complete || rule.when == RuleCondition::Is(false) {
             return;
         }
-        let goes_on = rule.keys.iter().any(|key| key.key == "without-servers");
+        let goes_on = rule.keys.iter().any(|key| key.key == "when-unavailable");
         self.is_complete = rule.when == RuleCondition::Is(true) && !goes_on;
         self.rules.push(rule);
     }

@@ -219,7 +219,7 @@ impl<'t> ServicePools<'t> {
             return Err("its services change the path or the Host in different ways".to_owned());
         }
         let mut out = target(main);
-        out.keys.push(KeyValue::new("without-servers", value::quote("next")));
+        out.keys.push(KeyValue::new("when-unavailable", value::quote("next")));
         out.fallback = Some(other.name);
         Ok(out)
     }

@@ -44,7 +44,7 @@ pub fn target_rules(
         }
         if let Some(fallback) = &target.fallback {
             let mut second = keys.clone();
-            second.retain(|key| !matches!(key.key, "pool" | "without-servers"));
+            second.retain(|key| !matches!(key.key, "pool" | "when-unavailable"));
             second.insert(0, KeyValue::new("pool", value::quote(fallback)));
             out.push(TargetRule { when: when.clone(), keys });
             out.push(TargetRule { when, keys: second });

@@ -152,7 +152,7 @@ fn write_switches(demands: &[TlsDemand<'_>], table: &mut TomlTable, notes: &mut 
     for options in demands.iter().filter_map(|one| one.options) {
         if let Some(node) = options.get("sniStrict") {
             if options.is_on("sniStrict") {
-                table.set_required("unknown-name", value::quote("require"), node.place());
+                table.set_required("unknown-sni", value::quote("require"), node.place());
             }
             node.converted(notes);
         }

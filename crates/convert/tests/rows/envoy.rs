@@ -149,7 +149,7 @@ fn policies_of_access_become_refusals() {
         ),
         (
             filters("{ name: f, typed_config: { '@type': x.Buffer, max_request_bytes: 1000 } },"),
-            "buffer = { request = \"1000B\", beyond = \"refuse\" }",
+            "buffer = { request = \"1000B\", when-larger = \"refuse\" }",
             false,
         ),
         (
@@ -203,7 +203,7 @@ fn clusters_become_pools() {
             cluster(
                 "type: STATIC\n    health_checks: [{ timeout: 1s, interval: 3s, unhealthy_threshold: 2, healthy_threshold: 1, tcp_health_check: { send: { text: '50494E470A' }, receive: [{ text: '504F4E47' }] } }]",
             ),
-            "probe = { tcp = true, send = \"PING\\n\", expect = \"PONG\", every = \"3s\"",
+            "probe = { tcp = true, send = \"PING\\n\", expect = \"PONG\", interval = \"3s\"",
             false,
         ),
         (cluster("type: STATIC\n    outlier_detection: {}"), "max-percent = 100", false),

@@ -306,7 +306,7 @@ const CLUSTERS: &[EnvoyCase] = &[
         cluster(
             "type: STRICT_DNS\n    health_checks: [{ timeout: 1s, interval: 3s, http_health_check: { path: /up, request_headers_to_add: [{ header: { key: X-Up, value: y } }] } }]\n    load_assignment: { endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: a.example, port_value: 80 } }, health_check_config: { port_value: 81 } } }] }] }",
         ),
-        "probe = { http = \"/up\", host = \"b\", headers = \"x-up: y\", status = [200], every = \"3s\", timeout = \"1s\", port = 81 }",
+        "probe = { http = \"/up\", host = \"b\", headers = \"x-up: y\", status = [200], interval = \"3s\", timeout = \"1s\", port = 81 }",
         false,
     ),
     (

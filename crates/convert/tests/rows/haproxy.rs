@@ -82,7 +82,7 @@ const HAPROXY: &[ConversionCase] = &[
     ("bind *:81 ssl crt /c.pem ca-file /ca.pem", "certificates = \"/c.pem\"", false),
     ("bind *:81 ssl crt /c.pem ca-file /ca.pem verify required", "verify = \"required\"", false),
     ("bind *:81 ssl crt /c.pem verify required", "pool = \"b\"", true),
-    ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
+    ("bind *:81 ssl crt /c.pem strict-sni", "unknown-sni = \"require\"", false),
     ("http-response del-header Server", "response-remove = \"Server\"", false),
     ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
     // HAProxy's own values, and none where it waits without an end.
@@ -194,7 +194,7 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
     ("http-response set-header X-J \"{a} b\"", "response-set = \"X-J: {a} b\"", false),
     ("http-response add-header X-J \"{a} b\"", "response-add = \"X-J: {{a} b\"", false),
     ("option forwardfor sometimes", "mode = \"add\"", true),
-    ("bind 127.0.0.1:82 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
+    ("bind 127.0.0.1:82 ssl crt /c.pem strict-sni", "unknown-sni = \"require\"", false),
 ];
 
 #[test]

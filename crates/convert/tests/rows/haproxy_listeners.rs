@@ -33,7 +33,7 @@ const CASES: &[ListenerCase] = &[
     ListenerCase {
         binds: &["10.0.0.1:443 ssl crt /a.pem strict-sni", "10.0.0.1:444 ssl crt /b.pem"],
         services: &[
-            &["10.0.0.1:443", "certificates = \"/a.pem\"", "unknown-name = \"require\""],
+            &["10.0.0.1:443", "certificates = \"/a.pem\"", "unknown-sni = \"require\""],
             &["10.0.0.1:444", "certificates = \"/b.pem\""],
         ],
     },
@@ -92,7 +92,7 @@ fn listeners_that_differ_are_services_of_their_own() {
         for (service, parts) in found.iter().zip(*expected) {
             assert!(parts.iter().all(|part| service.contains(part)), "{parts:?} in\n{service}");
         }
-        let own = ["verify = ", "unknown-name", "minimum", "interface"];
+        let own = ["verify = ", "unknown-sni", "minimum", "interface"];
         for word in own {
             let written = toml.matches(word).count();
             let named = expected.iter().filter(|parts| parts.iter().any(|one| one.contains(word)));

@@ -161,7 +161,7 @@ const CASES: &[PoolCase] = &[
     },
     PoolCase {
         servers: "default-server agent-check agent-port 99 agent-send hi agent-inter 3s\n server s 10.0.0.1:80\n server t 10.0.0.2:80",
-        written: &["agent = { kind = \"text\", port = 99, send = \"hi\", every = \"3s\" }"],
+        written: &["agent = { kind = \"text\", port = 99, send = \"hi\", interval = \"3s\" }"],
         absent: &[],
         note: None,
     },
@@ -180,7 +180,7 @@ const CASES: &[PoolCase] = &[
     },
     PoolCase {
         servers: "server s 10.0.0.1:80 check fastinter 100ms\n server t 10.0.0.2:80 check inter 5s",
-        written: &["every = \"5s\", timeout = \"500ms\", fast-interval = \"5s\""],
+        written: &["interval = \"5s\", timeout = \"500ms\", fast-interval = \"5s\""],
         absent: &[],
         note: None,
     },
@@ -218,15 +218,15 @@ const CASES: &[PoolCase] = &[
     // Servers of a name.
     PoolCase {
         servers: "server-template w 3 web.example:80 check inter 5s maxconn 10\n",
-        written: &["probe = { http = \"/up\", every = \"5s\"", "connections = 10"],
+        written: &["probe = { http = \"/up\", interval = \"5s\"", "connections = 10"],
         absent: &[],
         note: Some((CHANGED, "only IPv4 addresses")),
     },
     PoolCase {
         servers: "server s 10.0.0.1:80 check inter 1s\n server-template w 3 web.example:80 check inter 5s",
         written: &[
-            "probe = { http = \"/up\", every = \"5s\"",
-            "probe = { http = \"/up\", every = \"1s\"",
+            "probe = { http = \"/up\", interval = \"5s\"",
+            "probe = { http = \"/up\", interval = \"1s\"",
         ],
         absent: &[],
         note: Some((CHANGED, "only IPv4 addresses")),

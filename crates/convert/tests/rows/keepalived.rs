@@ -9,7 +9,7 @@ use super::{ConversionCase, rows};
 const CHECKERS: &[ConversionCase] = &[
     (
         "real_server 10.0.0.2 80 {\n TCP_CHECK {\n }\n }",
-        "every = \"1m\", timeout = \"5s\", fall = 2, rise = 1, fast-interval = \"1s\"",
+        "interval = \"1m\", timeout = \"5s\", fall = 2, rise = 1, fast-interval = \"1s\"",
         false,
     ),
     (
@@ -24,7 +24,7 @@ const CHECKERS: &[ConversionCase] = &[
     ),
     (
         "delay_loop 20\n real_server 10.0.0.2 80 {\n DNS_CHECK {\n name a.example\n }\n }",
-        "every = \"20s\", timeout = \"5s\", fall = 4, rise = 1, fast-interval = \"20s\"",
+        "interval = \"20s\", timeout = \"5s\", fall = 4, rise = 1, fast-interval = \"20s\"",
         false,
     ),
     // The root of the names is not asked for.
@@ -32,7 +32,7 @@ const CHECKERS: &[ConversionCase] = &[
     // A checker has the settings of its server, and these of the virtual server.
     (
         "connect_timeout 2\n retry 4\n delay_loop 9\n real_server 10.0.0.2 80 {\n retry 1\n delay_loop 8\n TCP_CHECK {\n delay_loop 7\n }\n }",
-        "every = \"7s\", timeout = \"2s\", fall = 2",
+        "interval = \"7s\", timeout = \"2s\", fall = 2",
         false,
     ),
     ("lb_algo fo", "balance = \"round-robin\"", true),

@@ -131,7 +131,7 @@ fn middlewares_become_keys_of_rules() {
         ("{ retry: { attempts: 3 } }", "retries = 2", false),
         (
             "{ buffering: { maxRequestBodyBytes: 1000 } }",
-            "buffer = { request = \"1000B\", beyond = \"refuse\" }",
+            "buffer = { request = \"1000B\", when-larger = \"refuse\" }",
             false,
         ),
         ("{ buffering: { maxRequestBodyBytes: 2147483648 } }", "body-bytes = \"2GiB\"", false),

@@ -33,7 +33,7 @@ fn load_balancers_become_pools() {
         (balancer(&format!("{HTTP}, strategy: p2c")), "least-request", false),
         (
             balancer(&format!("{HTTP}, healthCheck: {{ path: /up, interval: 1s }}")),
-            "http = \"/up\", every = \"1s\", fast-interval = \"1s\", timeout = \"1s\"",
+            "http = \"/up\", interval = \"1s\", fast-interval = \"1s\", timeout = \"1s\"",
             false,
         ),
         (
@@ -93,7 +93,7 @@ fn services_of_services_become_splits_and_mirrors() {
             "mirror = { pool = \"o\", percent = 5 }",
             false,
         ),
-        ("{ failover: { service: h, fallback: o } }", "without-servers = \"next\"", false),
+        ("{ failover: { service: h, fallback: o } }", "when-unavailable = \"next\"", false),
         ("{ failover: { service: o, fallback: h } }", "answer = 503", true),
     ] {
         check(&service_file(service, ""), &[written], left);
@@ -163,7 +163,7 @@ fn tls_of_routers_becomes_tls_of_the_service() {
             "{ address: ':443' }",
             ", tls: { options: o }",
             options("sniStrict: true"),
-            "unknown-name = \"require\"",
+            "unknown-sni = \"require\"",
             false,
         ),
         (

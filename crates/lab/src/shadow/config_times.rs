@@ -13,7 +13,7 @@ pub fn settle_time(converted: &str) -> Duration {
     let table: Table = toml::from_str(converted).unwrap_or_default();
     let of_pool = |pool: &Value| {
         let probe = pool.get("probe").filter(|probe| probe.as_str() != Some("off"))?;
-        let every = time(probe, "every").unwrap_or(Duration::from_secs(2));
+        let every = time(probe, "interval").unwrap_or(Duration::from_secs(2));
         let timeout = time(probe, "timeout").unwrap_or(Duration::from_secs(1));
         let fall = probe.get("fall").and_then(Value::as_integer).unwrap_or(3);
         Some(every * u32::try_from(fall).unwrap_or(3) + timeout + Duration::from_millis(500))
@@ -56,7 +56,7 @@ mod tests {
 
     const CONVERTED: &str = "[service.web]\nlisten = \"0.0.0.0:80\"\nforward = \"http\"\npool = \"a\"\n\
          [pool.a]\nservers = [\"10.0.0.1:80\", \"10.0.0.2:80\", { name = \"b\", address = \"10.0.0.3:80\", backup = true }]\n\
-         probe = { tcp = true, every = \"500ms\", fall = 2 }\ntimeout = { first-byte = \"3s\" }\n\
+         probe = { tcp = true, interval = \"500ms\", fall = 2 }\ntimeout = { first-byte = \"3s\" }\n\
          [pool.b]\nservers = [\"10.0.0.4:80\"]\ntimeout = { first-byte = \"1m\" }\nprobe = \"off\"\n";
 
     #[test]

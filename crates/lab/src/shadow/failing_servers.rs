@@ -81,7 +81,7 @@ mod tests {
 
     const CONVERTED: &str = "[service.web]\nlisten = \"0.0.0.0:80\"\nforward = \"http\"\npool = \"a\"\n\
          [pool.a]\nservers = [\"10.0.0.1:80\", \"10.0.0.2:80\", { name = \"b\", address = \"10.0.0.3:80\", backup = true }]\n\
-         probe = { tcp = true, every = \"500ms\", fall = 2 }\ntimeout = { first-byte = \"3s\" }\n\
+         probe = { tcp = true, interval = \"500ms\", fall = 2 }\ntimeout = { first-byte = \"3s\" }\n\
          [pool.b]\nservers = [\"10.0.0.4:80\"]\ntimeout = { first-byte = \"1m\" }\nprobe = \"off\"\n";
 
     #[test]

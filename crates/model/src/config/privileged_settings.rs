@@ -265,7 +265,7 @@ mod tests {
         let before =
             probe("args = [\"a\"]").privileged_settings().into_iter().map(|it| it.effect).collect();
         assert_eq!(
-            probe("args = [\"a\"], every = \"5s\"").first_new_privileged_setting(&before),
+            probe("args = [\"a\"], interval = \"5s\"").first_new_privileged_setting(&before),
             None
         );
         for other in ["args = [\"b\"]", "", "args = [\"a\"], memory = \"32MiB\""] {

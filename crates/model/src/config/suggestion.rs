@@ -1,7 +1,7 @@
 //! Suggests the known word that an unknown one probably means. It never changes the text.
 
 /// Other products' words for our keys.
-const ALIASES: [(&str, &str); 24] = [
+const ALIASES: [(&str, &str); 23] = [
     ("algorithm", "balance"),
     ("backend", "pool"),
     ("backends", "servers"),
@@ -15,7 +15,6 @@ const ALIASES: [(&str, &str); 24] = [
     ("health-check", "probe"),
     ("healthcheck", "probe"),
     ("host", "address"),
-    ("interval", "every"),
     ("keepalive", "keep-alive"),
     ("lb", "balance"),
     ("max-connections", "connections"),

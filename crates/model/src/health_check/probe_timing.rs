@@ -13,7 +13,7 @@ pub(super) const BACK_OFF_LONGEST: Duration = Duration::from_secs(30);
 pub(super) const BACK_OFF_JITTER: u8 = 10;
 
 /// The interval less a random share of up to `percent` of it, so that many probes do not synchronize. It never gets
-/// longer: `every` and `fast-interval` are upper bounds.
+/// longer: `interval` and `fast-interval` are upper bounds.
 pub(super) fn jittered(interval: Duration, percent: u8, draw: u64) -> Duration {
     let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let widest = u128::from(nanos) * u128::from(percent.min(100)) / 100;

@@ -118,7 +118,7 @@ mod tests {
 
     const FILE: &str = "[service.shop]\nlisten = \":80\"\nforward = \"http\"\npool = \"web\"\n\
                         limit = { body-bytes = \"9B\" }\n\
-                        buffer = { request = \"1MiB\", beyond = \"refuse\", memory = \"2MiB\" }\n\
+                        buffer = { request = \"1MiB\", when-larger = \"refuse\", memory = \"2MiB\" }\n\
                         rule = [{ when = { path = \"/a\" }, MORE }]\n\
                         [pool.web]\nservers = [\"192.0.2.1:80\"]\nretries = 4\nretry = { on = [503], on-malformed = true }\n";
 
@@ -213,7 +213,7 @@ mod tests {
                 "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | None Refuse Some(1048576) 2 Some(9)",
             ),
             (
-                "buffer = { beyond = \"stream\" }",
+                "buffer = { when-larger = \"stream\" }",
                 "3s 60s 63s 30s 3600s 1s 30s 3600s | 4 true false true false | Some(1048576) Stream None 2 Some(9)",
             ),
             (

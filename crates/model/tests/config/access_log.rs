@@ -30,7 +30,7 @@ const ROWS: &[MistakeRow] = &[
     ),
     row(
         "[global]\naccess-log = { fields = [\"user-agent\", \"header.x-device\"] }\n\
-         [auth.sso]\nkind = \"request\"\npool = \"web\"\nsend = [\"User-Agent\", \"X-Device\"]\n",
+         [auth.sso]\nkind = \"request\"\npool = \"web\"\nrequest-headers = [\"User-Agent\", \"X-Device\"]\n",
         FIELDS,
         "`header.x-device` has what clients show `[auth.sso]`",
     ),

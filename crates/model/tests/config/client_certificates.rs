@@ -74,10 +74,11 @@ fn a_probe_without_tls_settings_uses_those_of_its_pool() {
         let probe = pool(tls, probe, "").servers[0].probe.clone().unwrap();
         (probe.kind, probe.tls)
     };
-    for probe in ["http = \"/\"", "tcp = true", "every = \"1s\"", "grpc = \"\"", "redis = true"] {
+    for probe in ["http = \"/\"", "tcp = true", "interval = \"1s\"", "grpc = \"\"", "redis = true"]
+    {
         let (kind, tls) = probed(&format!("probe = {{ {probe} }}"));
         assert_eq!(tls.as_ref(), Some(&own), "{probe}");
-        assert_eq!(kind == ProbeKind::Tcp, probe.starts_with(['t', 'e']), "{probe}");
+        assert_eq!(kind == ProbeKind::Tcp, probe.starts_with(['t', 'i']), "{probe}");
     }
     for probe in [
         "http = \"/\", tls = \"off\"",

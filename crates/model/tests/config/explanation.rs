@@ -50,7 +50,7 @@ fn every_value_names_its_origin() {
         origin("pool.web.servers[1].probe.tcp"),
         ("true", "inherited from pool.web.probe.tcp at line 8")
     );
-    assert_eq!(origin("pool.web.servers[1].probe.every"), ("\"2s\"", "default"));
+    assert_eq!(origin("pool.web.servers[1].probe.interval"), ("\"2s\"", "default"));
     assert_eq!(origin("pool.web.servers[1].name").1, "default: from its address");
     assert_eq!(origin("pool.web.balance.by").1, "default: an http service uses the pool");
     assert_eq!(origin("pool.web.initial").1, "default: its servers have probes");

@@ -19,14 +19,15 @@ flow-samples = 32
 listen = "203.0.113.10:443"
 forward = "http"
 pool = "web"
-tls = "/shop.pem"
+tls = { certificates = "/shop.pem", unknown-sni = "refuse" }
+buffer = { request = "1MiB", when-larger = "refuse" }
 timeout = { total = "1m" }
 objective = { availability = "99.9%", latency = "300ms", latency-target = "98%", min-bad = 20 }
 sticky = { by = "header", name = "x", time = "1h", group = "g", when-down = "refuse", when-full = "spill" }
 compress = { max-concurrent = 9 }
 http2 = { max-window = "8MiB", max-age = "30m" }
 http3 = { offer = "on", max-window = "8MiB", max-age = "30m", alt-svc = "1h", retry-above = 9 }
-rule = [{ mirror = { pool = "web", max-concurrent = 8 }, rewrite = { response-set = "a: b", response-remove = "c" } }]
+rule = [{ when = { path = "/a/*", connection-rate = "5-" }, pool = "web", when-unavailable = "answer" }, { mirror = { pool = "web", max-concurrent = 8 }, rewrite = { response-set = "a: b", response-remove = "c" } }]
 
 [service.plane]
 listen = "203.0.113.10:25"
@@ -37,15 +38,15 @@ timeout = { half-open = "10s" }
 [pool.web]
 servers = ["10.0.0.1:80"]
 agent = { kind = "responses", max-age = "20s" }
-dynamic-weights = { max-weight = 99 }
+dynamic-weights = { max-weight = 99, interval = "3s" }
 circuit-breaker = { requests = 9 }
 load-shedding = "20ms"
 lenient-responses = "bare-lf"
 retry = { min-per-second = 5, max-back-off = "1s" }
 hedge = { percentile = 90, min-delay = "8ms" }
-eject = { min-requests = 20, base-time = "8s", max-time = "10m", max-percent = 40 }
-probe = { tcp = true, fast-interval = "100ms" }
-http2 = { max-window = "16MiB" }
+eject = { truncation-rate = 7, min-requests = 20, base-time = "8s", max-time = "10m", max-percent = 40 }
+probe = { tcp = true, interval = "3s", fast-interval = "100ms" }
+http2 = { mode = "prefer", max-window = "16MiB" }
 
 [pool.mail]
 servers = ["10.0.0.2:25"]
@@ -56,6 +57,31 @@ id = 1
 addresses = "203.0.113.10"
 unadvertised = [{ addresses = "10.0.0.4", interface = "eth1" }]
 fencing-timeout = "2s"
+duplicate-check = "20s"
+announce-interval = "2m"
+
+[heartbeat.right]
+name = "left"
+secret = "/etc/k"
+paths = [{ local = "192.0.2.1", peer = "192.0.2.2" }]
+interval = "50ms"
+reach = { connect = "192.0.2.53:53", hold-time = "9s", interval = "2s" }
+
+[link.up]
+links = [{ interface = "eth1", via = "10.41.1.2" }, { interface = "eth2", via = "10.41.2.2" }]
+probe = { interval = "200ms" }
+
+[uplinks]
+source-nat = "both"
+
+[uplink.fibre]
+interface = "eth3"
+via = "192.0.4.1"
+probe = { echo = ["198.51.100.1", "198.51.100.2"], min-targets = 2, interval = "2s" }
+
+[uplink.cable]
+interface = "eth4"
+via = "192.0.5.1"
 "#;
 
 /// The same by former names.
@@ -72,14 +98,15 @@ insight = 32
 listen = "203.0.113.10:443"
 forward = "http"
 pool = "web"
-tls = "/shop.pem"
+tls = { certificates = "/shop.pem", unknown-name = "refuse" }
+buffer = { request = "1MiB", beyond = "refuse" }
 timeout = { whole = "1m" }
 objective = { available = "99.9%", fast = "300ms", share = "98%", at-least = 20 }
 sticky = { by = "header", name = "x", time = "1h", share = "g", gone = "refuse", full = "spill" }
 compress = { at-once = 9 }
 http2 = { window-most = "8MiB", age = "30m" }
 http3 = { offer = "on", window-most = "8MiB", age = "30m", announce = "1h", prove = 9 }
-rule = [{ mirror = { pool = "web", at-once = 8 }, rewrite = { answer-set = "a: b", answer-remove = "c" } }]
+rule = [{ when = { path = "/a/*", arrivals = "5-" }, pool = "web", without-servers = "answer" }, { mirror = { pool = "web", at-once = 8 }, rewrite = { answer-set = "a: b", answer-remove = "c" } }]
 
 [service.plane]
 listen = "203.0.113.10:25"
@@ -90,15 +117,15 @@ timeout = { embryonic = "10s" }
 [pool.web]
 servers = ["10.0.0.1:80"]
 agent = { kind = "answers", age = "20s" }
-judge = { bound = 99 }
+judge = { bound = 99, every = "3s" }
 breaker = { requests = 9 }
 shed = "20ms"
 lenient-answers = "bare-lf"
 retry = { at-least = 5, back-off-most = "1s" }
 hedge = { percentile = 90, at-least = "8ms" }
-eject = { volume = 20, time = "8s", most = "10m", share = 40 }
-probe = { tcp = true, doubt = "100ms" }
-http2 = { window-most = "16MiB" }
+eject = { cut-rate = 7, volume = 20, time = "8s", most = "10m", share = 40 }
+probe = { tcp = true, every = "3s", doubt = "100ms" }
+http2 = { speak = "prefer", window-most = "16MiB" }
 
 [pool.mail]
 servers = ["10.0.0.2:25"]
@@ -109,6 +136,31 @@ id = 1
 addresses = "203.0.113.10"
 also = [{ addresses = "10.0.0.4", interface = "eth1" }]
 dead-man = "2s"
+self-check = "20s"
+announce-every = "2m"
+
+[heartbeat.right]
+name = "left"
+secret = "/etc/k"
+paths = [{ local = "192.0.2.1", peer = "192.0.2.2" }]
+every = "50ms"
+reach = { connect = "192.0.2.53:53", settle = "9s", every = "2s" }
+
+[link.up]
+links = [{ interface = "eth1", via = "10.41.1.2" }, { interface = "eth2", via = "10.41.2.2" }]
+probe = { every = "200ms" }
+
+[uplinks]
+translate = "both"
+
+[uplink.fibre]
+interface = "eth3"
+via = "192.0.4.1"
+probe = { echo = ["198.51.100.1", "198.51.100.2"], need = 2, every = "2s" }
+
+[uplink.cable]
+interface = "eth4"
+via = "192.0.5.1"
 "#;
 
 #[test]
@@ -120,7 +172,7 @@ fn former_names_mean_the_same_with_a_warning_each() {
         before.warnings.iter().filter(|one| one.message.contains("` is called `")).collect();
     assert!(renamed.iter().all(|one| one.severity == Severity::Warning));
     // The words: two events, and the kind of an agent.
-    assert_eq!(renamed.len(), 43, "{renamed:#?}");
+    assert_eq!(renamed.len(), 60, "{renamed:#?}");
     assert!(!now.warnings.iter().any(|one| one.message.contains("` is called `")));
 }
 

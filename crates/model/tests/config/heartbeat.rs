@@ -24,7 +24,7 @@ fn nothing_written_follows_the_groups() {
     let ms = Duration::from_millis;
     assert_eq!((beat.every, beat.timeout), (ms(200), ms(600)));
     assert!(beat.reach.is_none() && beat.paths[0].interface.is_none());
-    let slow = good(&with(PATH, "every = \"50ms\"\n")).config;
+    let slow = good(&with(PATH, "interval = \"50ms\"\n")).config;
     assert_eq!(slow.heartbeats["right"].timeout, ms(150));
 }
 
@@ -33,7 +33,7 @@ fn targets_are_written_short_or_long() {
     let short = good(&with(PATH, "reach = [\"192.0.2.254\", \"192.0.2.253\"]\n")).config;
     let reach = short.heartbeats["right"].reach.clone().unwrap();
     assert_eq!((reach.echo.len(), reach.connect.len(), reach.rise, reach.fall), (2, 0, 2, 3));
-    let long = "reach = { connect = \"192.0.2.53:53\", settle = \"0s\" }\n";
+    let long = "reach = { connect = \"192.0.2.53:53\", hold-time = \"0s\" }\n";
     let reach = good(&with(PATH, long)).config.heartbeats["right"].reach.clone().unwrap();
     assert_eq!((reach.connect.len(), reach.settle), (1, Duration::ZERO));
 }
@@ -52,7 +52,7 @@ fn contradictions_are_named() {
         (&path("192.0.2.10", "192.0.2.2"), "", "heartbeat.right.paths[0].local", "is shared"),
         ("{ local = \"192.0.2.1\" }", "", "heartbeat.right.paths[0].peer", "needs `peer`"),
         (PATH, "timeout = \"300ms\"\n", "heartbeat.right.timeout", "one late beat"),
-        (PATH, "reach = { settle = \"1s\" }\n", "heartbeat.right.reach", "so many targets"),
+        (PATH, "reach = { hold-time = \"1s\" }\n", "heartbeat.right.reach", "so many targets"),
         (PATH, "reach = \"192.0.2.10\"\n", "heartbeat.right.reach.echo", "is shared"),
         (PATH, "reach = \"127.0.0.1\"\n", "heartbeat.right.reach.echo", "is no target"),
         (

@@ -106,7 +106,7 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("client-from", "connection") => return None,
         ("client-from", _) => "\"forwarded\"".into(),
         ("field-names", _) => "\"refuse\"".into(),
-        ("unknown-name", _) => "\"require\"".into(),
+        ("unknown-sni", _) => "\"require\"".into(),
         ("refuse", _) => "\"handshake\"".into(),
         ("initial", "up") => return None,
         ("initial", _) => "\"up\"".into(),

@@ -89,7 +89,7 @@ const KEYS: &[MistakeRow] = &[
         "is less than `window`",
     ),
     row(
-        pool!("http2 = { speak = \"only\", window = \"8MiB\", max-window = \"4MiB\" }\n"),
+        pool!("http2 = { mode = \"only\", window = \"8MiB\", max-window = \"4MiB\" }\n"),
         "pool.p.http2.max-window",
         "is less than `window`",
     ),
@@ -300,17 +300,17 @@ const RELATIONS: &[MistakeRow] = &[
     row("[global.limit]\ntarget-bytes = \"33KiB\"\n", "global.limit.target-bytes", "does not fit"),
     row(pool!("probe = { tcp = true, http = \"/\" }\n"), "pool.p.probe.http", "exclude each other"),
     row(pool!("probe = { tcp = true, host = \"x\" }\n"), "pool.p.probe.host", "means nothing"),
-    row(pool!("probe = { every = \"5s\" }\n"), "pool.p.probe", "does not say what to do"),
+    row(pool!("probe = { interval = \"5s\" }\n"), "pool.p.probe", "does not say what to do"),
     row(pool!("probe = { tcp = false }\n"), "pool.p.probe.tcp", "only be true"),
     row(
-        pool!("probe = { tcp = true, every = \"500ms\", timeout = \"1s\" }\n"),
+        pool!("probe = { tcp = true, interval = \"500ms\", timeout = \"1s\" }\n"),
         "pool.p.probe.timeout",
         "`timeout` (1s) is longer",
     ),
     row(
         pool!("probe = { tcp = true, fast-interval = \"3s\" }\n"),
         "pool.p.probe.fast-interval",
-        "longer than `every`",
+        "longer than `interval`",
     ),
     row(pool!("initial = \"down\"\n"), "pool.p.initial", "needs a probe"),
     row(pool!("initial = \"unknown\"\n"), "pool.p.initial", "needs a probe"),
@@ -336,9 +336,9 @@ const RELATIONS: &[MistakeRow] = &[
         "no room for 4 servers",
     ),
     row(
-        "[pool.p]\nprobe = { http = \"/\", every = \"5s\" }\nservers = [{ address = \"a:1\", probe = { timeout = \"6s\" } }]\n",
+        "[pool.p]\nprobe = { http = \"/\", interval = \"5s\" }\nservers = [{ address = \"a:1\", probe = { timeout = \"6s\" } }]\n",
         "pool.p.servers[0].probe.timeout",
-        "longer than `every`",
+        "longer than `interval`",
     ),
 ];
 
@@ -376,7 +376,7 @@ fn a_service_without_tables_of_its_own_is_shown_the_form() {
 #[test]
 fn a_broken_value_is_reported_once_and_not_checked_further() {
     for text in [
-        pool!("probe = { tcp = true, timeout = 3, every = \"500ms\" }\n"),
+        pool!("probe = { tcp = true, timeout = 3, interval = \"500ms\" }\n"),
         "[pool.p]\nservers = 3\n",
         pool!("balance = { by = \"nonsense\", size = 251 }\n"),
         "[pool.p]\nservers = [{ address = \"x\", weight = 1 }]\n",

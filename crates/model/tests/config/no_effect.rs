@@ -229,8 +229,8 @@ fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refus
         Severity::Error,
         &[
             (
-                service("buffer = { beyond = \"refuse\" }"),
-                "service.shop.buffer.beyond",
+                service("buffer = { when-larger = \"refuse\" }"),
+                "service.shop.buffer.when-larger",
                 "`request",
                 "",
             ),
@@ -243,7 +243,7 @@ fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refus
         ],
     );
     good(&tls(sticky));
-    good(&service("buffer = { request = \"64MiB\", beyond = \"refuse\" }"));
+    good(&service("buffer = { request = \"64MiB\", when-larger = \"refuse\" }"));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
             (service("http2.streams = 7"), &h2, "over TLS alone", ""),
             (tls("http2 = { offer = \"off\", streams = 7 }"), &h2, "speaks no HTTP/2", ""),
             (tls("http3.alt-svc = \"1h\""), &h3, "speaks no HTTP/3", ""),
-            (pool("http2.ping = \"1m\""), "pool.web.http2.ping", "`speak = \"prefer\"`", ""),
+            (pool("http2.ping = \"1m\""), "pool.web.http2.ping", "`mode = \"prefer\"`", ""),
             (service("buffer.memory = \"1MiB\""), &memory, "keeps a body", ""),
             (
                 service("buffer = { request = \"65MiB\" }"),
@@ -304,7 +304,7 @@ fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
         service("http2 = { offer = \"always\", streams = 7 }"),
         service("http2.streams = 100"),
         tls("http3 = { offer = \"on\", alt-svc = \"1h\" }"),
-        pool("http2 = { speak = \"prefer\", ping = \"1m\" }"),
+        pool("http2 = { mode = \"prefer\", ping = \"1m\" }"),
     ] {
         assert_eq!(good(&fits).warnings, [], "{fits}");
     }

@@ -41,13 +41,13 @@ fn bodies_of_redirected_and_answered_requests_have_a_limit_and_those_of_refused_
 #[test]
 fn settings_of_a_rule_without_effect_are_reported() {
     let at = |key: &str| format!("service.shop.rule[0].{key}");
-    let beyond = at("buffer.beyond");
+    let beyond = at("buffer.when-larger");
     let size = at("buffer.request");
     let retried = at("retry.on");
     let silent = at("retry.on-timeout");
     check_rows(
         Severity::Error,
-        &[(rule("buffer = { beyond = \"refuse\" }"), &beyond, "nothing is refused", "")],
+        &[(rule("buffer = { when-larger = \"refuse\" }"), &beyond, "nothing is refused", "")],
     );
     check_rows(
         Severity::Warning,
@@ -61,11 +61,11 @@ fn settings_of_a_rule_without_effect_are_reported() {
     let kept = BASE.replace(
         "pool = \"web\"\n",
         "pool = \"web\"\nbuffer = { request = \"1MiB\", memory = \"128MiB\" }\n\
-         rule = [{ buffer = { beyond = \"refuse\", response = \"65MiB\" } }]\n",
+         rule = [{ buffer = { when-larger = \"refuse\", response = \"65MiB\" } }]\n",
     );
     assert_eq!(good(&kept).warnings, []);
     let memory_of_rules =
-        kept.replace("request = \"1MiB\", ", "").replace("beyond = \"refuse\", ", "");
+        kept.replace("request = \"1MiB\", ", "").replace("when-larger = \"refuse\", ", "");
     assert_eq!(good(&memory_of_rules).warnings, []);
 }
 

@@ -22,7 +22,7 @@ fn rule(rule: &str) -> String {
 fn what_is_written_arrives() {
     let text = with(
         "sticky = { by = \"cookie\", name = \"SRV\", time = \"1h\", when-down = \"refuse\", when-full = \"spill\", drain = \"5m\" }\n\
-         rule = [{ name = \"a\", when = { path = \"/a/*\" }, split = [{ pool = \"web\", weight = 3 }], without-servers = \"next\" },\n\
+         rule = [{ name = \"a\", when = { path = \"/a/*\" }, split = [{ pool = \"web\", weight = 3 }], when-unavailable = \"next\" },\n\
          { when = { not = { any = [{ host = \"*.b\" }, { query = \"q\" }] } }, deny = true }]",
     );
     let checked = good(&text);
@@ -71,8 +71,8 @@ const ROWS: &[RuleMistakeRow] = &[
     (rule, "deny = true, mirror = \"web\"", "service.shop.rule[0].mirror", "choose a pool"),
     (
         rule,
-        "answer = 404, without-servers = \"next\"",
-        "service.shop.rule[0].without-servers",
+        "answer = 404, when-unavailable = \"next\"",
+        "service.shop.rule[0].when-unavailable",
         "choose a pool",
     ),
     (

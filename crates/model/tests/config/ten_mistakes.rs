@@ -18,7 +18,7 @@ forward = "http"
 pool = "web"
 
 [pool.web]
-probe = { http = "/", every = "1s", timeout = "2s" }
+probe = { http = "/", interval = "1s", timeout = "2s" }
 servers = [
   { name = "a", address = "10.0.0.1:80" },
   { name = "a", address = "10.0.0.2:80", weight = 300 },
@@ -42,7 +42,7 @@ fn ten_mistakes_are_ten_findings_with_their_places() {
             (9, 13, "service.shop.timeout.heder", "header"),
             (11, 10, "service.Blog", "blog"),
             (12, 10, "service.Blog.listen", ""),
-            (17, 47, "pool.web.probe.timeout", ""),
+            (17, 50, "pool.web.probe.timeout", ""),
             (20, 12, "pool.web.servers[1].name", ""),
             (20, 51, "pool.web.servers[1].weight", ""),
         ]

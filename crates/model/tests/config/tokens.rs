@@ -67,8 +67,8 @@ const ROWS: &[MistakeRow] = &[
     row(url!("https://a.example/k\"\nfile = \"/a"), "auth.a.jwks-url", "exclude each other"),
     row(url!("http://[::1]/k\"\nca = \"/a"), "auth.a.ca", "has no effect without TLS"),
     row(
-        url!("https://a.example/k\"\nrefresh = \"1m\"\nkeep = \"90s"),
-        "auth.a.keep",
+        url!("https://a.example/k\"\nrefresh = \"1m\"\nmax-stale = \"90s"),
+        "auth.a.max-stale",
         "too old before a fetch could be tried again",
     ),
     row(

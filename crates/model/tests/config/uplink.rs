@@ -101,7 +101,7 @@ fn a_gateway_as_only_target_is_warned_of() {
 fn changes_are_named() {
     let old = good(&with("")).config;
     let text = with(
-        "[uplinks]\ntranslate = \"off\"\n[mptcp]\nendpoints = [\"10.0.0.1\"]\nuse = \"signal\"\n",
+        "[uplinks]\nsource-nat = \"off\"\n[mptcp]\nendpoints = [\"10.0.0.1\"]\nuse = \"signal\"\n",
     );
     let new = good(&text.replace("[uplink.cable]\n", "[uplink.cable]\nweight = 3\n")).config;
     let changes = diff(&old, &new);
@@ -110,7 +110,7 @@ fn changes_are_named() {
     assert_eq!(changes.mptcp, [MptcpKey::Endpoints, MptcpKey::Use]);
     assert_eq!(
         changes.to_string(),
-        "~ mptcp: endpoints, use\n~ uplinks: translate\n~ uplink cable: weight\n"
+        "~ mptcp: endpoints, use\n~ uplinks: source-nat\n~ uplink cable: weight\n"
     );
     assert_eq!(new.mptcp.endpoints[0].purpose, EndpointPurpose::Signal);
     assert_eq!(diff(&old, &good(BASE).config).uplinks.removed, ["cable", "fibre"]);

@@ -129,7 +129,7 @@ pool = "api"
 
 [pool.web]
 balance = "least-request"
-probe   = { http = "/healthz", every = "2s" }
+probe   = { http = "/healthz", interval = "2s" }
 servers = [
   { name = "a", address = "10.0.0.11:8080" },
   { name = "b", address = "10.0.0.12:8080", weight = 3 },
@@ -238,10 +238,10 @@ pool = \"p\"
 [pool.p]
 weight = 7
 connections = 5
-probe = { http = \"/x\", host = \"h\", every = \"9s\" }
+probe = { http = \"/x\", host = \"h\", interval = \"9s\" }
 servers = [
   \"a:1\",
-  { address = \"b:1\", weight = 0, connections = \"off\", probe = { every = \"3s\" } },
+  { address = \"b:1\", weight = 0, connections = \"off\", probe = { interval = \"3s\" } },
   { address = \"c:1\", probe = \"tcp\" },
   { address = \"d:1\", probe = \"off\", state = \"disabled\" },
 ]
@@ -270,38 +270,38 @@ fn no_default_contradicts_what_is_written() {
     for (owner, line, key, value) in [
         (
             "pool.web",
-            "probe = { tcp = true, every = \"200ms\" }",
+            "probe = { tcp = true, interval = \"200ms\" }",
             "pool.web.probe.fast-interval",
             "\"200ms\"",
         ),
         (
             "pool.web",
-            "probe = { tcp = true, every = \"200ms\" }",
+            "probe = { tcp = true, interval = \"200ms\" }",
             "pool.web.probe.timeout",
             "\"200ms\"",
         ),
         (
             "pool.web",
-            "probe = { tcp = true, every = \"300ms\" }",
+            "probe = { tcp = true, interval = \"300ms\" }",
             "pool.web.probe.fast-interval",
             "\"250ms\"",
         ),
         (
             "pool.web",
-            "agent = { kind = \"text\", port = 9000, every = \"100ms\" }",
+            "agent = { kind = \"text\", port = 9000, interval = \"100ms\" }",
             "pool.web.agent.timeout",
             "\"100ms\"",
         ),
         (
             "pool.web",
-            "agent = { kind = \"text\", port = 9000, every = \"1m\" }",
+            "agent = { kind = \"text\", port = 9000, interval = \"1m\" }",
             "pool.web.agent.max-age",
             "\"3m\"",
         ),
         ("pool.web", "retry = { back-off = \"41s\" }", "pool.web.retry.max-back-off", "\"41s\""),
         (
             "pool.web",
-            "http2 = { speak = \"prefer\", window = \"64MiB\" }",
+            "http2 = { mode = \"prefer\", window = \"64MiB\" }",
             "pool.web.http2.max-window",
             "\"64MiB\"",
         ),

@@ -215,7 +215,7 @@ fn conditions_of_state_hold_and_do_not() {
             TestFacts { active: 10, ..TestFacts::default() },
         ),
         (
-            "arrivals = \"5-7\"",
+            "connection-rate = \"5-7\"",
             TestFacts { arrivals: 7, ..TestFacts::default() },
             TestFacts { arrivals: 8, ..TestFacts::default() },
         ),
@@ -279,7 +279,7 @@ fn what_is_taken_is_taken_only_when_everything_else_holds() {
 fn a_rule_without_servers_follows_its_setting() {
     let rule = |without: &str| {
         format!(
-            "{{ when = {{ path = \"/a\" }}, pool = \"q\", without-servers = \"{without}\" }}, {{ pool = \"r\" }}"
+            "{{ when = {{ path = \"/a\" }}, pool = \"q\", when-unavailable = \"{without}\" }}, {{ pool = \"r\" }}"
         )
     };
     let world = || TestFacts { empty: vec![1], ..TestFacts::default() };

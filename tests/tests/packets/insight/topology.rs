@@ -93,7 +93,7 @@ impl InsightTopology {
              nat-source = [\"{CHAIN_RETURN}\"]\nflow-samples = {insight}\n\
              [service.shop]\nlisten = \"{CHAIN_SERVICE}:{PORT}\"\nforward = \"{forward}\"\npool = \"web\"\n\
              [pool.web]\nservers = [{{ name = \"a\", address = \"{CHAIN_SERVER}:{PORT}\" }}]\ninitial = \"up\"\n\
-             probe = {{ tcp = true, every = \"5m\" }}\n"
+             probe = {{ tcp = true, interval = \"5m\" }}\n"
         );
         self.dir.write("steelyard.toml", text);
     }

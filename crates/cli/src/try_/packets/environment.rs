@@ -288,7 +288,7 @@ forward = "{forward}"
 pool = "web"
 
 [pool.web]
-probe = {{ tcp = true, every = "500ms", timeout = "400ms" }}
+probe = {{ tcp = true, interval = "500ms", timeout = "400ms" }}
 servers = [
 {servers}]
 "#,

@@ -100,13 +100,17 @@ pub(super) mod tests {
                 format!("{cookies}Authorization: Bearer x\r\n"),
             ),
             (
-                "path = \"/check?realm=1\"\nhost = \"auth.internal\"\nsend = \"x-team\"",
+                "path = \"/check?realm=1\"\nhost = \"auth.internal\"\nrequest-headers = \"x-team\"",
                 "GET /check?realm=1 HTTP/1.1\r\nHost: auth.internal\r\n",
                 "x-team: red\r\n".to_owned(),
             ),
-            ("send = \"none\"", "GET / HTTP/1.1\r\nHost: shop.example\r\n", String::new()),
             (
-                "send = [\"X-Absent\", \"Cookie\"]",
+                "request-headers = \"none\"",
+                "GET / HTTP/1.1\r\nHost: shop.example\r\n",
+                String::new(),
+            ),
+            (
+                "request-headers = [\"X-Absent\", \"Cookie\"]",
                 "GET / HTTP/1.1\r\nHost: shop.example\r\n",
                 cookies.to_owned(),
             ),
@@ -120,6 +124,6 @@ pub(super) mod tests {
     fn of_several_credentials_none_is_asked_for() {
         let twice = HEAD.replace("X-Team", "authorization");
         assert_eq!(question("", &twice), None);
-        assert!(question("send = \"Cookie\"", &twice).is_some(), "it is not sent");
+        assert!(question("request-headers = \"Cookie\"", &twice).is_some(), "it is not sent");
     }
 }

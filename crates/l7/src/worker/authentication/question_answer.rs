@@ -108,7 +108,7 @@ mod tests {
         let lines = |keys: &str| String::from_utf8(taken_lines(&object(keys), &headers)).unwrap();
         assert_eq!(lines(""), "");
         assert_eq!(
-            lines("take = [\"X-User\", \"X-Role\", \"X-Absent\"]"),
+            lines("response-headers = [\"X-User\", \"X-Role\", \"X-Absent\"]"),
             "X-User: ann\r\nX-Role: a\r\nX-Role: b\r\n"
         );
     }

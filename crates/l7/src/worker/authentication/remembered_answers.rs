@@ -141,7 +141,7 @@ mod tests {
     fn whatever_a_service_sees_makes_another_question() {
         let answers = RememberedAnswers::new();
         let head = "GET /a HTTP/1.1\r\nHost: a\r\nCookie: user=ann\r\nAuthorization: Bearer x\r\nX-T: 1\r\n\r\n";
-        let object = object("send = [\"Cookie\", \"Authorization\", \"X-T\"]");
+        let object = object("request-headers = [\"Cookie\", \"Authorization\", \"X-T\"]");
         let facts = QuestionFacts {
             method: b"GET",
             target: b"/a",

@@ -71,7 +71,7 @@ impl NatSite {
         let body = format!(
             "[packets]\ninterfaces = [\"eth0\"]\npins = \"{}/plane\"\n{packets}\n\
              [service.shop]\nlisten = \"{SERVICE_V4}:{PORT}\"\nforward = \"{forward}\"\npool = \"web\"\n{more}\n\
-             [pool.web]\nprobe = {{ tcp = true, every = \"500ms\", timeout = \"400ms\" }}\nservers = [\"{server}:{PORT}\"]\n",
+             [pool.web]\nprobe = {{ tcp = true, interval = \"500ms\", timeout = \"400ms\" }}\nservers = [\"{server}:{PORT}\"]\n",
             self.pins.path().display(),
         );
         self.balancer = Some(StudyBalancer::start(&self.site.balancer, stage.program, &body, &[])?);

@@ -12,8 +12,8 @@ pub fn build_agent(section: &ConfigSection) -> AgentConfig {
             _ => AgentKind::Text { send: owned_text(section, "send") },
         },
         port: section.count("port"),
-        // Never applied to a valid file: the schema fills in `every`.
-        every: section.time("every").unwrap_or(std::time::Duration::from_secs(1)),
+        // Never applied to a valid file: the schema fills in `interval`.
+        every: section.time("interval").unwrap_or(std::time::Duration::from_secs(1)),
         timeout: section.time_or_zero("timeout"),
         age: section.time_or_zero("max-age"),
     }

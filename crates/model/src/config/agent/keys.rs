@@ -15,7 +15,7 @@ pub const KEYS_BY_AGENT_KIND: [(&str, &[&str]); 5] = [
     ("path", &["orca"]),
     ("send", &["text"]),
     ("port", &["text", "orca"]),
-    ("every", &["text", "orca"]),
+    ("interval", &["text", "orca"]),
     ("timeout", &["text", "orca"]),
 ];
 
@@ -66,17 +66,18 @@ static AGENT_TABLE: TableSchema = TableSchema {
         ),
         // As often as HAProxy's `agent-inter`: 2 s.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
             "Time between two checks.",
-        ),
-        // Half of `every`: a late report is followed by the next one in time.
+        )
+        .formerly(&["every"]),
+        // Half of `interval`: a late report is followed by the next one in time.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),
             DefaultValue::millis(1_000),
-            "Timeout of one check; at most `every`.",
+            "Timeout of one check; at most `interval`.",
         ),
         KeySchema::new(
             "max-age",

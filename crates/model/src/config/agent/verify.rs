@@ -27,11 +27,11 @@ pub fn verify_agent(
         sink.error(agent.span_of("kind"), &format!("{path}.kind"), FindingDetails::new(message));
     }
     verify_within_interval(agent, &["timeout"], path, sink);
-    let (Some(every), Some(age)) = (agent.time("every"), agent.time("max-age")) else { return };
+    let (Some(every), Some(age)) = (agent.time("interval"), agent.time("max-age")) else { return };
     if age < every {
-        let culprit = if agent.is_written("max-age") { "max-age" } else { "every" };
+        let culprit = if agent.is_written("max-age") { "max-age" } else { "interval" };
         let message = format!(
-            "every report would be too old before the next one: `age` ({}) is shorter than `every` ({})",
+            "every report would be too old before the next one: `max-age` ({}) is shorter than `interval` ({})",
             Time(age),
             Time(every)
         );

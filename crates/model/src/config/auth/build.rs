@@ -35,7 +35,7 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         jwks_url: section.text("jwks-url").and_then(|text| KeySetUrl::parse(text).ok()),
         ca: section.text("ca").map(PathBuf::from),
         refresh: section.time("refresh").unwrap_or_default(),
-        keep: section.time("keep").unwrap_or_default(),
+        keep: section.time("max-stale").unwrap_or_default(),
         algorithms: match (kind, section.keywords("algorithms")) {
             (AuthKind::Jwt, []) => PUBLIC_KEY_ALGORITHMS.to_vec(),
             (_, written) => written.to_vec(),
@@ -49,8 +49,8 @@ pub fn build_auth(section: &ConfigSection) -> AuthConfig {
         path: owned("path").unwrap_or_default(),
         host: owned("host"),
         timeout: section.time("timeout").unwrap_or_default(),
-        send: section.texts("send").to_vec(),
-        take: section.texts("take").to_vec(),
+        send: section.texts("request-headers").to_vec(),
+        take: section.texts("response-headers").to_vec(),
         on_failure: match section.text("on-failure") {
             Some("allow") => AuthFailureAction::Allow,
             _ => AuthFailureAction::Refuse,
@@ -72,7 +72,7 @@ fn find_credential_field(section: &ConfigSection) -> Option<&str> {
 
 /// Fields of requests by which it is decided who may come in: those of a question are among them.
 pub fn find_credential_fields(section: &ConfigSection) -> impl Iterator<Item = &str> {
-    let sent = section.texts("send").iter().map(String::as_str);
+    let sent = section.texts("request-headers").iter().map(String::as_str);
     let sent = sent.filter(|name| may_be_credential(name));
     find_credential_field(section).into_iter().chain(sent)
 }

@@ -142,12 +142,12 @@ pub static AUTH: TableSchema = TableSchema {
         ),
         // A day lets somebody come to work and mend it; a withdrawn key counts no longer than that.
         KeySchema::new(
-            "keep",
+            "max-stale",
             ValueKind::time(2_000, 2_592_000_000),
             DefaultValue::millis(86_400_000),
             "`jwks-url`: how long keys are valid while they cannot be fetched again. Then requests with a token get \
              503.",
-        ),
+        ).formerly(&["keep"]),
         KeySchema::new(
             "algorithms",
             ValueKind::KeywordList(&ALGORITHMS),
@@ -214,24 +214,24 @@ pub static AUTH: TableSchema = TableSchema {
             "`request`: time for the whole check: queue, connection and response.",
         ),
         KeySchema::new(
-            "send",
+            "request-headers",
             ValueKind::Texts { form: TextFormat::FieldName, unset: Some("none") },
             DefaultValue::Derived("`[\"Cookie\", \"Authorization\"]`"),
             "`request`: header fields of the client's request to include in the check.",
-        ),
+        ).formerly(&["send"]),
         KeySchema::new(
-            "take",
+            "response-headers",
             ValueKind::Texts { form: TextFormat::FieldName, unset: None },
             DefaultValue::Absent,
             "`request`: header fields of a 2xx response to add to the request for the server. Fields of clients with \
              these names reach no server, even if the response lacks them.",
-        ),
+        ).formerly(&["take"]),
         KeySchema::new(
             "on-failure",
             ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("allow")]),
             DefaultValue::keyword("refuse"),
             "`request`: without a usable response: `refuse`: 503. `allow`: the request passes, without the fields of \
-             `take`.",
+             `response-headers`.",
         ),
         // A second of a thousand requests that each wait for a quarter of it.
         KeySchema::new(

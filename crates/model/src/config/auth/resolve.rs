@@ -29,9 +29,9 @@ pub fn fill_auth_defaults(mut object: ConfigSection) -> ConfigSection {
             _ => {}
         }
     }
-    if asks && object.setting("send").is_none() {
+    if asks && object.setting("request-headers").is_none() {
         let names = SENT_FIELDS.map(str::to_owned).to_vec();
-        object.set("send", ConfigValue::Texts(names), why);
+        object.set("request-headers", ConfigValue::Texts(names), why);
     }
     let fetches = object.text("jwks-url").is_some();
     for key in FETCH_KEYS.into_iter().filter(|_| !fetches) {

@@ -5,7 +5,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
 /// Keys that say how a URL is fetched.
-pub const FETCH_KEYS: [&str; 3] = ["ca", "refresh", "keep"];
+pub const FETCH_KEYS: [&str; 3] = ["ca", "refresh", "max-stale"];
 
 /// For objects with `kind = "jwt"`.
 pub fn verify_key_url(object: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
@@ -39,16 +39,16 @@ pub fn verify_key_url(object: &ConfigSection, path: &str, sink: &mut FindingColl
             refuse("jwks-url", trouble.with_found(format!("{text:?}")).with_expected(expected));
         }
     }
-    let times = object.time("refresh").zip(object.time("keep"));
+    let times = object.time("refresh").zip(object.time("max-stale"));
     if let Some((refresh, keep)) = times.filter(|(refresh, keep)| *keep < *refresh * 2) {
         let message = "keys would be too old before a fetch could be tried again";
         let trouble = FindingDetails::new(message).with_found(format!(
-            "`refresh` of {} s and `keep` of {} s",
+            "`refresh` of {} s and `max-stale` of {} s",
             refresh.as_secs(),
             keep.as_secs()
         ));
-        let key = if object.is_written("keep") { "keep" } else { "refresh" };
-        refuse(key, trouble.with_expected("a `keep` of at least twice `refresh`"));
+        let key = if object.is_written("max-stale") { "max-stale" } else { "refresh" };
+        refuse(key, trouble.with_expected("a `max-stale` of at least twice `refresh`"));
     }
     // Whoever can fetch such a key could sign with it.
     if let Some(name) = object.keywords("algorithms").iter().find(|name| name.starts_with("HS")) {

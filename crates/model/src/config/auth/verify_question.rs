@@ -65,25 +65,25 @@ fn verify_pool_name(
 }
 
 fn verify_sent(object: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    let taken = object.texts("take");
-    for name in object.texts("send") {
+    let taken = object.texts("response-headers");
+    for name in object.texts("request-headers") {
         let is_same = |other: &str| same_name(name.as_bytes(), other.as_bytes());
         let message = if OWN_FIELDS.into_iter().any(is_same) {
             format!("`{name}` is written by us")
         } else if !name.eq_ignore_ascii_case("authorization")
             && taken.iter().any(|other| is_same(other))
         {
-            format!("no client may send `{name}`, which is in `take`")
+            format!("no client may send `{name}`, which is in `response-headers`")
         } else {
             continue;
         };
         let trouble = FindingDetails::new(message).with_expected("another field");
-        sink.error(object.span_of("send"), &format!("{path}.send"), trouble);
+        sink.error(object.span_of("request-headers"), &format!("{path}.request-headers"), trouble);
     }
 }
 
 fn verify_taken(object: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    let taken = object.texts("take");
+    let taken = object.texts("response-headers");
     for (at, name) in taken.iter().enumerate() {
         let is_same = |other: &str| same_name(name.as_bytes(), other.as_bytes());
         let message = if OWN_FIELDS.into_iter().chain(OTHER_MEANING).any(is_same) {
@@ -95,6 +95,10 @@ fn verify_taken(object: &ConfigSection, path: &str, sink: &mut FindingCollector<
         };
         let trouble = FindingDetails::new(message)
             .with_expected("a field of its own, such as \"X-User\", or \"Authorization\"");
-        sink.error(object.span_of("take"), &format!("{path}.take"), trouble);
+        sink.error(
+            object.span_of("response-headers"),
+            &format!("{path}.response-headers"),
+            trouble,
+        );
     }
 }

@@ -56,7 +56,7 @@ pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerC
         new: section.count_or_zero("new"),
         latency: section.count_or_zero("latency"),
         agent: section.count_or_zero("agent"),
-        every: section.time_or_zero("every"),
+        every: section.time_or_zero("interval"),
         sensitivity: section.count_or_zero("sensitivity"),
         smoothing: section.count_or_zero("smoothing"),
         bound: section.count_or_zero("max-weight"),

@@ -213,11 +213,12 @@ static JUDGE_TABLE: TableSchema = TableSchema {
         ),
         // As often as probes, which give the latencies.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(100, DAY),
             DefaultValue::millis(2_000),
             "Time between two adjustments.",
-        ),
+        )
+        .formerly(&["every"]),
         KeySchema::new(
             "sensitivity",
             ValueKind::count(0, 100),

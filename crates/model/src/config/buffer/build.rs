@@ -13,7 +13,7 @@ pub fn build_buffer(section: &ConfigSection) -> BufferConfig {
 }
 
 pub fn build_beyond(section: &ConfigSection) -> BufferOverflow {
-    match section.text("beyond") {
+    match section.text("when-larger") {
         Some("refuse") => BufferOverflow::Refuse,
         _ => BufferOverflow::Stream,
     }

@@ -37,12 +37,12 @@ static BUFFER_TABLE: TableSchema = TableSchema {
              request can then be retried like one without a body.",
         ),
         KeySchema::new(
-            "beyond",
+            "when-larger",
             ValueKind::Keyword(BEYOND_WORDS),
             DefaultValue::keyword("stream"),
             "A longer body: `stream` passes it to a server while it arrives, `refuse` refuses it with 413. The same \
              applies when `memory` is used up: refused with 503.",
-        ),
+        ).formerly(&["beyond"]),
         KeySchema::new(
             "response",
             RESPONSE_KIND,

@@ -10,11 +10,13 @@ pub fn verify_buffer(service: &ConfigSection, path: &str, sink: &mut FindingColl
     let path = format!("{path}.buffer");
     let request = buffer.count::<u64>("request");
     let response = buffer.count::<u64>("response");
-    if buffer.text("beyond") == Some("refuse") && request.is_none() && !buffer.is_invalid("request")
+    if buffer.text("when-larger") == Some("refuse")
+        && request.is_none()
+        && !buffer.is_invalid("request")
     {
         let message = "nothing is refused: without `request` no body is read before a server is chosen, however long it is";
         let trouble = FindingDetails::new(message).with_expected("`request = \"1MiB\"` beside it");
-        sink.error(buffer.span_of("beyond"), &format!("{path}.beyond"), trouble);
+        sink.error(buffer.span_of("when-larger"), &format!("{path}.when-larger"), trouble);
     }
     verify_buffer_memory(buffer, buffer, &path, sink);
     if request.is_none()

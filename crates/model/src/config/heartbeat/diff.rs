@@ -9,7 +9,7 @@ changed_keys! {
     Secret = "secret" => secret,
     Paths = "paths" => paths,
     Port = "port" => port,
-    Every = "every" => every,
+    Every = "interval" => every,
     Timeout = "timeout" => timeout,
     Reach = "reach" => reach,
     Witness = "witness" => witness,

@@ -48,15 +48,16 @@ pub static HEARTBEAT: TableSchema = TableSchema {
         ),
         // Below 10 ms a late timer looks like a loss. Beyond 10 s VRRP alone notices sooner.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(10, 10_000),
             DefaultValue::Derived("the shortest `advertise` of the groups; `1s` without groups"),
             "Time between two heartbeats on each path.",
-        ),
+        )
+        .formerly(&["every"]),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 120_000),
-            DefaultValue::Derived("three times `every`"),
+            DefaultValue::Derived("three times `interval`"),
             "A path without heartbeats for this long is down.",
         ),
         KeySchema::new(
@@ -159,11 +160,11 @@ pub static REACH: TableSchema = TableSchema {
         ),
         // A router that is busy answers late: a second needs three losses for a verdict.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(50, 60_000),
             DefaultValue::millis(1_000),
             "Time between two checks.",
-        ),
+        ).formerly(&["every"]),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),
@@ -184,10 +185,10 @@ pub static REACH: TableSchema = TableSchema {
         ),
         // A link that came up needs seconds for spanning tree and neighbours.
         KeySchema::new(
-            "settle",
+            "hold-time",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(3_000),
             "How long the other member must have reached more, or no longer more, before anything changes.",
-        ),
+        ).formerly(&["settle"]),
     ],
 };

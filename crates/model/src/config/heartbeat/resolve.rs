@@ -13,21 +13,21 @@ pub fn fill_heartbeat_defaults(
     mut heartbeat: ConfigSection,
     groups: &[ConfigSection],
 ) -> ConfigSection {
-    if heartbeat.setting("every").is_none() {
+    if heartbeat.setting("interval").is_none() {
         let shortest = groups.iter().filter_map(|group| group.time("advertise")).min();
         let (time, why) = match shortest {
-            // The longest value that `every` accepts; `advertise` may be longer.
+            // The longest value that `interval` accepts; `advertise` may be longer.
             Some(time) => (time.min(Duration::from_secs(10)), "the shortest `advertise`"),
             None => (EVERY, "there is no group"),
         };
-        heartbeat.set("every", ConfigValue::Time(time), SettingOrigin::Derived(why));
+        heartbeat.set("interval", ConfigValue::Time(time), SettingOrigin::Derived(why));
     }
     if heartbeat.setting("timeout").is_none() {
-        let time = heartbeat.time_or_zero("every") * 3;
+        let time = heartbeat.time_or_zero("interval") * 3;
         heartbeat.set(
             "timeout",
             ConfigValue::Time(time),
-            SettingOrigin::Derived("three times `every`"),
+            SettingOrigin::Derived("three times `interval`"),
         );
     }
     heartbeat

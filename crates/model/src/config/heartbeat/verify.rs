@@ -136,7 +136,7 @@ fn verify_timers(
     groups: &[ConfigSection],
     sink: &mut FindingCollector<'_, '_>,
 ) {
-    let every = heartbeat.time_or_zero("every");
+    let every = heartbeat.time_or_zero("interval");
     let timeout = heartbeat.time_or_zero("timeout");
     let key = format!("{path}.timeout");
     if timeout < every * 2 {

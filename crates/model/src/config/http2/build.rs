@@ -26,7 +26,7 @@ pub fn build_client_http2(section: &ConfigSection) -> ClientHttp2 {
 
 pub fn build_server_http2(section: &ConfigSection) -> ServerHttp2 {
     ServerHttp2 {
-        speak: match section.text("speak") {
+        speak: match section.text("mode") {
             Some("prefer") => ServerHttp2Mode::Prefer,
             Some("only") => ServerHttp2Mode::Only,
             _ => ServerHttp2Mode::Off,

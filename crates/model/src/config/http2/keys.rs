@@ -23,7 +23,7 @@ pub const SERVICE_HTTP2: KeySchema = KeySchema::new(
 /// `http2` of a pool.
 pub const POOL_HTTP2: KeySchema = KeySchema::new(
     "http2",
-    ValueKind::Table { table: &POOL, short: TableShorthand::Key("speak"), unset: None },
+    ValueKind::Table { table: &POOL, short: TableShorthand::Key("mode"), unset: None },
     DefaultValue::Inner,
     "HTTP/2 with servers. Short form: whether it is used.",
 )
@@ -97,7 +97,7 @@ static POOL: TableSchema = TableSchema {
     exclusive_groups: &[],
     keys: &[
         KeySchema::new(
-            "speak",
+            "mode",
             ValueKind::Keyword(&[
                 Keyword::new("off"),
                 Keyword::new("prefer"),
@@ -106,7 +106,7 @@ static POOL: TableSchema = TableSchema {
             DefaultValue::keyword("off"),
             "`prefer`: if a server negotiates it over TLS (ALPN `h2`), and always without TLS. `only`: a server \
              over TLS that does not negotiate it is not used.",
-        ),
+        ).formerly(&["speak"]),
         STREAMS,
         WINDOW_FIRST,
         WINDOW_MOST,

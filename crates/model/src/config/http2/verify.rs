@@ -27,10 +27,10 @@ pub fn verify_client_http2(
 pub fn verify_server_http2(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     verify_windows(pool, path, sink);
     let Some(http2) = pool.table("http2") else { return };
-    if http2.text("speak") == Some("off") {
-        let why = "`speak = \"off\"` speaks no HTTP/2 with servers";
-        let expected = "`speak = \"prefer\"`";
-        warn_without_effect(http2, "speak", &format!("{path}.http2"), why, expected, sink);
+    if http2.text("mode") == Some("off") {
+        let why = "`mode = \"off\"` speaks no HTTP/2 with servers";
+        let expected = "`mode = \"prefer\"`";
+        warn_without_effect(http2, "mode", &format!("{path}.http2"), why, expected, sink);
     }
 }
 

@@ -25,7 +25,7 @@ pub fn build_bundle(section: &ConfigSection) -> LinkBundle {
         equalise: section.flag("equalise"),
         burst: section.count("burst").unwrap_or(1),
         probe: section.table("probe").map(|probe| LinkProbe {
-            every: probe.time_or_zero("every"),
+            every: probe.time_or_zero("interval"),
             timeout: probe.time_or_zero("timeout"),
             rise: probe.count_or_zero("rise"),
             fall: probe.count_or_zero("fall"),

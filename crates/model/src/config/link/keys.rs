@@ -124,11 +124,12 @@ pub static PROBE: TableSchema = TableSchema {
     keys: &[
         // Ten a second and a timeout of three intervals: a dead link is left within half a second.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(20, 60_000),
             DefaultValue::millis(100),
             "Time between two checks.",
-        ),
+        )
+        .formerly(&["every"]),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),

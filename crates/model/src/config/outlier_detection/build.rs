@@ -8,7 +8,7 @@ pub fn build_outlier_detection(section: &ConfigSection) -> OutlierDetectionConfi
     OutlierDetectionConfig {
         failures: section.count_or_zero("failures"),
         rate: section.count_or_zero("rate"),
-        cut_rate: section.count_or_zero("cut-rate"),
+        cut_rate: section.count_or_zero("truncation-rate"),
         volume: section.count_or_zero("min-requests"),
         interval: section.time_or_zero("interval"),
         time: section.time_or_zero("base-time"),

@@ -35,11 +35,11 @@ static EJECT_TABLE: TableSchema = TableSchema {
         ),
         // Truncated answers are rare in good times, so a small share is a fault of the server.
         KeySchema::new(
-            "cut-rate",
+            "truncation-rate",
             ValueKind::count(1, 100),
             DefaultValue::count(5),
             "Rate of responses cut in the middle, percent likewise and at least three, that ejects a server.",
-        ),
+        ).formerly(&["cut-rate"]),
         // With fewer, one failure would be more than ten percent.
         KeySchema::new(
             "min-requests",

@@ -27,7 +27,7 @@ pub fn build_probe(section: &ConfigSection) -> ProbeConfig {
             certificate: tls.text("certificate").map(PathBuf::from),
             minimum: minimum_version(tls, false),
         }),
-        every: section.time_or_zero("every"),
+        every: section.time_or_zero("interval"),
         fast_interval: section.time_or_zero("fast-interval"),
         timeout: section.time_or_zero("timeout"),
         rise: section.count_or_zero("rise"),

@@ -290,27 +290,28 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "TLS below the health check; `true`: with all defaults. Alone or with `tcp`: the handshake is the \
              check. Without this key a check of the server's own port has the `tls` of its pool.",
         ),
-        // Here and below: `every`, `rise` and `fall` have the defaults of HAProxy's `inter`, `rise` and `fall`.
+        // Here and below: `interval`, `rise` and `fall` have the defaults of HAProxy's `inter`, `rise` and `fall`.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
             "Time between two checks.",
-        ),
+        )
+        .formerly(&["every"]),
         // A verdict after `fall` results comes within a second once a server is in doubt.
         KeySchema::new(
             "fast-interval",
             ValueKind::time(10, DAY),
             DefaultValue::millis(250),
-            "Time between two checks while a server changes its state; at most `every`.",
+            "Time between two checks while a server changes its state; at most `interval`.",
         )
         .formerly(&["doubt"]),
-        // Half of `every`: a probe ends before the next one begins.
+        // Half of `interval`: a probe ends before the next one begins.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),
             DefaultValue::millis(1_000),
-            "Timeout of one check; at most `every`.",
+            "Timeout of one check; at most `interval`.",
         ),
         KeySchema::new(
             "rise",

@@ -71,7 +71,7 @@ pub const SPEAKS_TLS: SettingOrigin = SettingOrigin::Derived("the pool speaks TL
 
 pub fn fill_probe_defaults(probe: &mut ConfigSection) {
     for key in ["timeout", "fast-interval"] {
-        cap_default(probe, key, "every");
+        cap_default(probe, key, "interval");
     }
     let kind = probe_kind(probe);
     for (key, kinds) in OF_KINDS {

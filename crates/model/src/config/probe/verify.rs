@@ -137,11 +137,12 @@ pub fn verify_within_interval(
     path: &str,
     sink: &mut FindingCollector<'_, '_>,
 ) {
-    let Some(every) = section.time("every") else { return };
+    let Some(every) = section.time("interval") else { return };
     for key in keys {
         let Some(time) = section.time(key).filter(|time| *time > every) else { continue };
-        let culprit = if section.is_written(key) { key } else { "every" };
-        let message = format!("`{key}` ({}) is longer than `every` ({})", Time(time), Time(every));
+        let culprit = if section.is_written(key) { key } else { "interval" };
+        let message =
+            format!("`{key}` ({}) is longer than `interval` ({})", Time(time), Time(every));
         sink.error(
             section.span_of(culprit),
             &format!("{path}.{culprit}"),

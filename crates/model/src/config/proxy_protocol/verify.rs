@@ -30,7 +30,7 @@ pub fn verify_send_proxy(pool: &ConfigSection, path: &str, sink: &mut FindingCol
         return;
     }
     let Some(http2) = pool.table("http2") else { return };
-    if matches!(http2.text("speak"), Some("prefer" | "only")) {
+    if matches!(http2.text("mode"), Some("prefer" | "only")) {
         let message = "`send-proxy` and `http2` exclude each other: one connection in HTTP/2 carries many clients, and a \
                        header names one";
         sink.error(

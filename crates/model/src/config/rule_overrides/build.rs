@@ -52,7 +52,7 @@ fn complete_buffer(own: &ConfigSection, service: &ConfigSection) -> BufferConfig
     if own.setting("request").is_some() {
         buffer.request = own.count("request");
     }
-    if own.setting("beyond").is_some() {
+    if own.setting("when-larger").is_some() {
         buffer.beyond = build_beyond(own);
     }
     if own.setting("response").is_some() {

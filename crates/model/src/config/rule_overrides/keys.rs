@@ -148,11 +148,12 @@ static BUFFER_TABLE: TableSchema = TableSchema {
             "A request's body of up to this size is read completely before a server is chosen.",
         ),
         KeySchema::new(
-            "beyond",
+            "when-larger",
             ValueKind::Keyword(BEYOND_WORDS),
             OF_SERVICE,
             "A longer body: `stream` it to a server as it arrives, or `refuse` it with 413.",
-        ),
+        )
+        .formerly(&["beyond"]),
         KeySchema::new(
             "response",
             RESPONSE_KIND,

@@ -41,14 +41,14 @@ fn verify_rule_buffer(
         Some(_) => buffer.count::<u64>("request"),
         None => outer.count("request"),
     };
-    if buffer.text("beyond") == Some("refuse")
+    if buffer.text("when-larger") == Some("refuse")
         && requests.is_none()
         && !buffer.is_invalid("request")
         && !outer.is_invalid("request")
     {
         let message = "nothing is refused: without `request` no body is read before a server is chosen, however long it is";
         let trouble = FindingDetails::new(message).with_expected("`request = \"1MiB\"` beside it");
-        sink.error(buffer.span_of("beyond"), &format!("{path}.beyond"), trouble);
+        sink.error(buffer.span_of("when-larger"), &format!("{path}.when-larger"), trouble);
     }
     verify_buffer_memory(buffer, outer, path, sink);
 }

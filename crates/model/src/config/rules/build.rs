@@ -31,7 +31,7 @@ pub fn build_rule(section: &ConfigSection, service: &ConfigSection) -> RuleConfi
         limit: section.table("limit").map(build_rate_limit),
         overrides: build_rule_overrides(section, service),
         priority: section.count("priority"),
-        without_servers: match section.text("without-servers") {
+        without_servers: match section.text("when-unavailable") {
             Some("next") => NoServersAction::Next,
             Some("answer") => NoServersAction::Answer,
             _ => NoServersAction::Pool,
@@ -168,7 +168,7 @@ fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
         };
         all.push(Condition::Active(active, count));
     }
-    all.extend(build_range(section, "arrivals").map(Condition::Arrivals));
+    all.extend(build_range(section, "connection-rate").map(Condition::Arrivals));
     all.extend(section.count("bandwidth").map(Condition::Bandwidth));
     all.extend(section.count("shared-bandwidth").map(Condition::SharedBandwidth));
     if let Some(servers) = section.table("servers") {

@@ -104,12 +104,12 @@ pub static RULE_TABLE: TableSchema = TableSchema {
         body_limit::OF_RULE,
         request_priority::OF_RULE,
         KeySchema::new(
-            "without-servers",
+            "when-unavailable",
             ValueKind::Keyword(&[Keyword::new("pool"), Keyword::new("next"), Keyword::new("answer")]),
             DefaultValue::keyword("pool"),
             "When no server of the rule's pool is available: `pool`: as the pool's `all-down` says; `next`: try the \
              next rule; `answer`: 503 at once.",
-        )
+        ).formerly(&["without-servers"])
         .proxy_only(),
     ],
 };
@@ -288,7 +288,7 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
              the service, including those of other rules.",
         )
         .proxy_only(),
-        range_key("arrivals", "Connections that the service accepted in the last whole second.").proxy_only(),
+        range_key("connection-rate", "Connections that the service accepted in the last whole second.").formerly(&["arrivals"]).proxy_only(),
         KeySchema::new(
             "bandwidth",
             ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },

@@ -34,7 +34,7 @@ const MAX_PACKET_RULES: usize = 1_024;
 
 /// Keys of rules that choose a pool.
 const POOL_RULE_KEYS: [&str; 8] =
-    ["mirror", "rewrite", "timeout", "retries", "retry", "buffer", "priority", "without-servers"];
+    ["mirror", "rewrite", "timeout", "retries", "retry", "buffer", "priority", "when-unavailable"];
 
 struct RuleVerifier<'e> {
     pools: BTreeSet<&'e str>,
@@ -59,7 +59,7 @@ pub fn verify_rules(
 ) {
     let pools = effective.pools.iter().map(|pool| pool.name.as_str()).collect();
     let only = |pool: &&ConfigSection| {
-        pool.table("http2").is_some_and(|http2| http2.text("speak") == Some("only"))
+        pool.table("http2").is_some_and(|http2| http2.text("mode") == Some("only"))
     };
     let only_http2 = effective.pools.iter().filter(only).map(|pool| pool.name.as_str()).collect();
     let mut judge =
@@ -125,7 +125,7 @@ impl RuleVerifier<'_> {
                         format!("never reached: rule {} above takes everything", first + 1);
                     sink.warning(rule.span, &path, FindingDetails::new(message));
                 } else if when.settings().next().is_none()
-                    && rule.text("without-servers") != Some("next")
+                    && rule.text("when-unavailable") != Some("next")
                 {
                     all_from = Some(at);
                 }

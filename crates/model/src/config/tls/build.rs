@@ -15,7 +15,7 @@ pub fn build_service_tls(section: &ConfigSection) -> ServiceTls {
     ServiceTls {
         certificates: file_paths(section, "certificates"),
         acme: section.table("acme").map(build_acme),
-        unknown_name: match section.text("unknown-name") {
+        unknown_name: match section.text("unknown-sni") {
             Some("refuse") => UnknownSniAction::Refuse,
             Some("require") => UnknownSniAction::Require,
             _ => UnknownSniAction::Default,

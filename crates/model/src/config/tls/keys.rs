@@ -55,7 +55,7 @@ static SERVICE: TableSchema = TableSchema {
              Short form: its names. It comes after those of `certificates`.",
         ),
         KeySchema::new(
-            "unknown-name",
+            "unknown-sni",
             ValueKind::Keyword(&[
                 Keyword::new("default"),
                 Keyword::new("refuse"),
@@ -64,7 +64,7 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::keyword("default"),
             "A client that requests an unknown name (SNI): `default` presents the first certificate, `refuse` fails \
              the handshake, `require` also fails it without a name (HAProxy's `strict-sni`).",
-        ),
+        ).formerly(&["unknown-name"]),
         KeySchema::new(
             "policy",
             ValueKind::Keyword(&[Keyword::new("intermediate"), Keyword::new("modern")]),

@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 pub fn build_uplinks(section: &ConfigSection) -> UplinksConfig {
     UplinksConfig {
         inside: section.texts("inside").to_vec(),
-        translate: match section.text("translate") {
+        translate: match section.text("source-nat") {
             Some("off") => SourceNatMode::Off,
             Some("both") => SourceNatMode::Both,
             _ => SourceNatMode::Ipv4,
@@ -28,8 +28,8 @@ pub fn build_uplink(section: &ConfigSection) -> UplinkConfig {
         probe: section.table("probe").map(|probe| UplinkProbe {
             echo: probe.addresses("echo").to_vec(),
             connect: probe.sockets("connect").to_vec(),
-            need: probe.count_or_zero("need"),
-            every: probe.time_or_zero("every"),
+            need: probe.count_or_zero("min-targets"),
+            every: probe.time_or_zero("interval"),
             timeout: probe.time_or_zero("timeout"),
             rise: probe.count_or_zero("rise"),
             fall: probe.count_or_zero("fall"),

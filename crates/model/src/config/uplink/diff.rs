@@ -6,7 +6,7 @@ use crate::config::changed_keys::changed_keys;
 changed_keys! {
     UplinksKey of UplinksConfig besides ():
     Inside = "inside" => inside,
-    Translate = "translate" => translate,
+    Translate = "source-nat" => translate,
     MarkBit = "mark-bit" => mark_bit,
     Table = "table" => table,
     Rule = "rule" => rule,

@@ -24,12 +24,12 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             "Interfaces of forwarded traffic: connections that arrive here are shared among the uplinks too.",
         ),
         KeySchema::new(
-            "translate",
+            "source-nat",
             ValueKind::Keyword(&[Keyword::new("ipv4"), Keyword::new("both"), Keyword::new("off")]),
             DefaultValue::keyword("ipv4"),
             "Source NAT of forwarded connections to their uplink's address. `off`: another program does it, or the \
              addresses are routed beyond every uplink.",
-        ),
+        ).formerly(&["translate"]),
         // The mark takes five bits from here on, of 32.
         KeySchema::new(
             "mark-bit",
@@ -117,18 +117,20 @@ pub static PROBE: TableSchema = TableSchema {
              answer.",
         ),
         KeySchema::new(
-            "need",
+            "min-targets",
             ValueKind::count(1, TARGETS as u64),
             DefaultValue::count(1),
             "How many targets of a family must answer; all of them if there are fewer.",
-        ),
+        )
+        .formerly(&["need"]),
         // Below 20 ms probes would be a load on the provider's router.
         KeySchema::new(
-            "every",
+            "interval",
             ValueKind::time(20, 600_000),
             DefaultValue::millis(1_000),
             "Time between two checks of a target.",
-        ),
+        )
+        .formerly(&["every"]),
         KeySchema::new(
             "timeout",
             ValueKind::time(20, 60_000),

@@ -29,7 +29,7 @@ pub fn build_vrrp(section: &ConfigSection) -> VrrpConfig {
             _ => LinkAddressMode::Own,
         },
         fencing_timeout: section.time("fencing-timeout"),
-        self_check: section.time("self-check"),
-        announce_every: section.time("announce-every"),
+        self_check: section.time("duplicate-check"),
+        announce_every: section.time("announce-interval"),
     }
 }

@@ -19,6 +19,6 @@ changed_keys! {
     Source = "source" => source,
     LinkAddress = "link-address" => link_address,
     FencingTimeout = "fencing-timeout" => fencing_timeout,
-    SelfCheck = "self-check" => self_check,
-    AnnounceEvery = "announce-every" => announce_every,
+    SelfCheck = "duplicate-check" => self_check,
+    AnnounceEvery = "announce-interval" => announce_every,
 }

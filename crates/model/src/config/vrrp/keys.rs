@@ -118,19 +118,19 @@ pub static VRRP: TableSchema = TableSchema {
         )
         .formerly(&["dead-man"]),
         KeySchema::new(
-            "self-check",
+            "duplicate-check",
             ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
             DefaultValue::millis(10_000),
             "Duplicate address detection: how often the active member checks whether another host answers for an \
              address. Announcements of others are noticed at any time. `off`: neither.",
-        ),
+        ).formerly(&["self-check"]),
         KeySchema::new(
-            "announce-every",
+            "announce-interval",
             ValueKind::time_or_keyword(1_000, 3_600_000, "off"),
             DefaultValue::millis(60_000),
             "How often the active member repeats gratuitous ARP or neighbour advertisements, for neighbours that \
              missed those of a failover. `off`: only after a failover.",
-        ),
+        ).formerly(&["announce-every"]),
     ],
 };
 

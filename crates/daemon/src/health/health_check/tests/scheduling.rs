@@ -24,7 +24,7 @@ forward = "http"
 pool = "web"
 
 [pool.web]
-probe = { tcp = true, every = "2s", fast-interval = "250ms", rise = 2, fall = 3, jitter = 10 }
+probe = { tcp = true, interval = "2s", fast-interval = "250ms", rise = 2, fall = 3, jitter = 10 }
 servers = [
   { name = "a", address = "127.0.0.1:1001" },
   { name = "b", address = "127.0.0.1:1002" },

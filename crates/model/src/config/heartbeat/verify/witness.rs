@@ -21,11 +21,11 @@ pub fn verify(
     sink: &mut FindingCollector<'_, '_>,
 ) {
     verify_urls(witness, path, sink);
-    let every = heartbeat.time_or_zero("every");
+    let every = heartbeat.time_or_zero("interval");
     if witness.time_or_zero("lease") < every * 4 {
         let trouble = FindingDetails::new("members would not agree in time before it is over")
             .with_found(Time(witness.time_or_zero("lease")).to_string())
-            .with_expected(format!("at least four times `every`, {}", Time(every * 4)));
+            .with_expected(format!("at least four times `interval`, {}", Time(every * 4)));
         sink.error(witness.span_of("lease"), &format!("{path}.lease"), trouble);
     }
     for group in groups {

@@ -188,7 +188,7 @@ fn texts() -> impl Strategy<Value = String> {
         (0..3_u8).prop_map(|n| format!(
             "[pool.p{n}]\nservers = [\n  {{ name = \"a\" }},\n  \"10.0.0.1:80\",\n]\n"
         )),
-        (0..3_u8).prop_map(|n| format!("[pool.p{n}.probe]\nevery = 1\n")),
+        (0..3_u8).prop_map(|n| format!("[pool.p{n}.probe]\ninterval = 1\n")),
     ];
     proptest::collection::vec((gap, block), 1..14)
         .prop_map(|parts| parts.into_iter().map(|(gap, block)| format!("{gap}{block}")).collect())
