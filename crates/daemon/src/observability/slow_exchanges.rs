@@ -88,12 +88,13 @@ impl SlowExchangeStore {
     pub fn drain_rings(&self, snapshot: &WorkerSnapshot, now: u64) {
         let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = &mut *kept;
-        // A worker counts an exchange before it hands the measurement over, so the counters are read first.
-        kept.follow_counters(snapshot, now);
         let words = self.rings.iter().flat_map(|ring| std::iter::from_fn(|| ring.pop()));
         let mut measured: Vec<_> =
             words.map(|words| ExchangeMeasurement::from_words(&words)).collect();
+        // A worker counts an exchange and then hands its measurement over. What was counted until the last look has been
+        // handed over by now, so a measured exchange represents none that is measured later.
         kept.weights.weigh(&mut measured);
+        kept.follow_counters(snapshot, now);
         for facts in measured {
             let sums = kept.sums.entry(facts.service).or_default();
             sums.add_scaled(&attribute_time(&facts), facts.weight);
@@ -169,8 +170,43 @@ mod tests {
     use std::net::IpAddr;
 
     use model::limit::TimeOwner;
+    use proptest::prelude::*;
 
     use super::*;
+    use crate::observability::report::fixture::{SHOP, state_snapshot};
+
+    const ROUNDING: f64 = 1e-6;
+
+    proptest! {
+        /// A worker counts and hands over in two steps, between which another thread may look.
+        #[test]
+        fn looks_at_any_moment_count_no_exchange_twice(looks in prop::collection::vec(any::<bool>(), 40)) {
+            let state = state_snapshot(SHOP, 1);
+            let (id, view) = state.snapshot.services.iter().next().unwrap();
+            let ring = Arc::new(SpscRing::new(64));
+            let slow = SlowExchangeStore::new(vec![ring.clone()], Some(1));
+            let filter = SlowExchangeFilter { service: id.0, servers: None, from: None, share: 1.0, since: 0 };
+            let mut counted = 0;
+            for (at, is_look) in looks.iter().enumerate() {
+                if at % 2 == 0 {
+                    view.stats.slots[0].counters.answered.add(1);
+                    counted += 1;
+                } else {
+                    let mut facts = ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 1]), 1_000);
+                    facts.service = id.0;
+                    facts.id = at as u64;
+                    facts.flags.slow = at % 3 == 0;
+                    ring.push(&facts.to_words());
+                }
+                if *is_look {
+                    slow.drain_rings(&state.snapshot, 5);
+                    prop_assert!(slow.find_slowest(&filter).all < f64::from(counted) + ROUNDING);
+                }
+            }
+            slow.drain_rings(&state.snapshot, 5);
+            prop_assert!((slow.find_slowest(&filter).all - f64::from(counted)).abs() < ROUNDING);
+        }
+    }
 
     #[test]
     fn an_exchange_that_was_measured_and_not_counted_stands_for_itself() {
