@@ -8,6 +8,7 @@
 use model::cause::Cause;
 use model::config::load;
 use model::slo::outcome::{self, SloOutcome};
+use serde_json::Value;
 use tests::contract::document::document;
 use tests::contract::markdown::markdown;
 use tests::contract::source::TypeIndex;
@@ -37,6 +38,45 @@ fn configurations_on_pages_are_valid() {
         }
     }
     assert!(seen > 0, "no page shows a configuration");
+}
+
+/// Names of parameters and fields of the contract without a description, with their places.
+fn find_undescribed(value: &Value, place: &str, found: &mut Vec<String>) {
+    let is_described =
+        |one: &Value| one["description"].as_str().is_some_and(|text| !text.is_empty());
+    for (name, field) in value["properties"].as_object().into_iter().flatten() {
+        // A field with one possible value, or a variant that is described itself, says nothing of its own.
+        if !(is_described(field) || field["const"].is_string() || is_described(value)) {
+            found.push(format!("{place}.{name}"));
+        }
+    }
+    for parameter in value["parameters"].as_array().into_iter().flatten() {
+        if !is_described(parameter) {
+            found.push(format!("{place}: {}", parameter["name"]));
+        }
+    }
+    match value {
+        Value::Object(inner) => inner
+            .iter()
+            .for_each(|(key, one)| find_undescribed(one, &format!("{place}/{key}"), found)),
+        Value::Array(inner) => inner.iter().for_each(|one| find_undescribed(one, place, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_parameter_and_field_of_the_api_is_described() {
+    let tree = SourceTree::read_repository().unwrap();
+    let contract = document(&TypeIndex::read(&tree).unwrap()).unwrap();
+    let mut found = Vec::new();
+    find_undescribed(&contract["paths"], "", &mut found);
+    // A type says what it is for, and each of its fields what it holds.
+    for (name, schema) in contract["components"]["schemas"].as_object().unwrap() {
+        let mut fields = schema.clone();
+        fields["description"] = Value::Null;
+        find_undescribed(&fields, name, &mut found);
+    }
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]

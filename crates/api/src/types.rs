@@ -56,7 +56,7 @@ pub use explain::{
 };
 pub use headroom::HeadroomReport;
 pub use heartbeat::{
-    BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+    HeartbeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
     WitnessStatus,
 };
 pub use history::{History, HistoryQuery, HistoryRow, WorstRecord};

@@ -21,13 +21,14 @@ impl RenamedField {
 }
 
 /// By type.
-pub const RENAMED_FIELDS: [RenamedField; 133] = [
+pub const RENAMED_FIELDS: [RenamedField; 139] = [
     RenamedField::new("AffinityReport", "held", "entries"),
     RenamedField::new("AffinityReport", "most", "max-entries"),
     RenamedField::new("AffinityReport", "found", "hits"),
     RenamedField::new("AffinityReport", "put", "assignments"),
     RenamedField::new("Applied", "unkept", "unsaved"),
     RenamedField::new("Applied", "repeats", "restored-generation"),
+    RenamedField::new("AuditRecord", "way", "trigger"),
     RenamedField::new("BreakerStatus", "bound", "resource"),
     RenamedField::new("BurnSpan", "burn", "burn-rate"),
     RenamedField::new("CapacityDemand", "per-connection", "requests-per-connection"),
@@ -54,6 +55,7 @@ pub const RENAMED_FIELDS: [RenamedField; 133] = [
     RenamedField::new("EjectionExplained", "sum", "evaluation"),
     RenamedField::new("EjectionExplained", "volume", "min-requests"),
     RenamedField::new("EjectionExplained", "share-percent", "max-percent"),
+    RenamedField::new("EjectionExplained", "cut-rate-percent", "truncation-rate-percent"),
     RenamedField::new("EndpointStatus", "ours", "managed"),
     RenamedField::new("Event", "what", "kind"),
     RenamedField::new("Evidence", "seen", "check"),
@@ -94,12 +96,15 @@ pub const RENAMED_FIELDS: [RenamedField; 133] = [
     RenamedField::new("OutlierEvaluation", "times", "ejections"),
     RenamedField::new("OutlierEvaluation", "verdict", "decision"),
     RenamedField::new("PacketOutcome", "end", "disposition"),
+    RenamedField::new("PacketServer", "adopted", "without-syn"),
     RenamedField::new("PacketsStatus", "broken", "problem"),
     RenamedField::new("PacketsStatus", "insight", "flow-samples"),
+    RenamedField::new("PacketsStatus", "adopted", "restored"),
     RenamedField::new("PairApplied", "here", "local"),
     RenamedField::new("PairApplied", "place", "peer-address"),
     RenamedField::new("PairApplied", "own", "local-keys"),
     RenamedField::new("PeerReport", "beats", "heartbeats"),
+    RenamedField::new("PhaseTimes", "octaves", "histogram"),
     RenamedField::new("PoolStatus", "breakers", "circuit-breakers"),
     RenamedField::new("PortReport", "resting", "time-wait"),
     RenamedField::new("PortReport", "left", "free"),
@@ -151,6 +156,7 @@ pub const RENAMED_FIELDS: [RenamedField; 133] = [
     RenamedField::new("WeightExplained", "judge", "controller"),
     RenamedField::new("WeightExplained", "judged", "controller-weight"),
     RenamedField::new("WeightExplained", "in-force", "active"),
+    RenamedField::new("WeightInput", "latency_ms", "latency-ms"),
     RenamedField::new("WitnessStatus", "at", "address"),
     RenamedField::new("WitnessStatus", "held", "leases-held"),
     RenamedField::new("WitnessStatus", "lent", "votes-lent"),

@@ -57,6 +57,7 @@ const FREE_FLOOR: f64 = 0.05;
 
 /// The measurements of one server in the last interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct WeightInput {
     /// The weight set in the file or by an operator, above 0.
     pub configured: u16,
@@ -64,9 +65,10 @@ pub struct WeightInput {
     pub active: f64,
     /// Exchanges started.
     pub new: f64,
-    /// Duration of its health checks, milliseconds; `None`: no health check.
+    /// Duration of its health checks, milliseconds; absent: no health check.
+    #[serde(alias = "latency_ms")]
     pub latency_ms: Option<f64>,
-    /// The load that it reports, 0–1; `None`: unknown.
+    /// The load that it reports, 0 to 1; absent: unknown.
     pub load: Option<f64>,
 }
 
@@ -79,7 +81,7 @@ pub struct WeightState {
     pub step: f64,
     /// How much its target falls for each added unit of weight.
     pub gain: f64,
-    /// The published weight and the target at the last calculation; `None`: no calculation yet.
+    /// The published weight and the target of the last calculation; absent: no calculation yet.
     pub last: Option<WeightTarget>,
     /// The published weight.
     pub published: u16,

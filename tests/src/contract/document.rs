@@ -105,8 +105,13 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     let mut parameters = Vec::new();
     for part in route.path.split('{').skip(1) {
         let name = part.split('}').next().unwrap_or_default();
-        let schema = json!({ "type": "string" });
-        parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+        parameters.push(json!({
+            "name": name,
+            "in": "path",
+            "required": true,
+            "schema": { "type": "string" },
+            "description": describe_path_part(route.path, name),
+        }));
     }
     parameters.extend(fields(route));
     if route.query.is_empty() {
@@ -134,6 +139,20 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     Ok(parameters)
 }
 
+/// What a part of the path names. The object is the segment before it.
+fn describe_path_part(path: &str, name: &str) -> String {
+    let before = path.split(&format!("/{{{name}}}")).next().unwrap_or_default();
+    let kind = before.rsplit('/').find(|part| !part.starts_with('{')).unwrap_or_default();
+    match (kind, name) {
+        ("servers", "pool") => "Name of the pool.".to_owned(),
+        ("servers", _) if path.starts_with("/v1/config/") => "Name of the server.".to_owned(),
+        ("servers", _) => "Name of the server; `*`: all servers of the pool.".to_owned(),
+        ("rules", _) => "Name of the rule, or its position from 1.".to_owned(),
+        ("captures", _) => "Name of the capture rule.".to_owned(),
+        (kind, _) => format!("Name of the {}.", kind.trim_end_matches('s')),
+    }
+}
+
 /// The header fields of a request that changes state.
 fn fields(route: &ApiRoute) -> Vec<Value> {
     let field = |name: &str, required: bool, pattern: &str, text: &str| {
@@ -143,7 +162,8 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
     let mut fields = Vec::new();
     let is_whole = route.path == api::routes::CONFIG;
     if matches!(route.method, "PUT" | "PATCH" | "DELETE") {
-        let text = "The ETag of the generation that must be active, or *; otherwise 412, as where it names none.";
+        let text =
+            "ETag of the generation that must be active, or `*`. Otherwise the answer is 412.";
         fields.push(field(
             "if-match",
             route.method == "PUT" && is_whole,
@@ -152,12 +172,12 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
         ));
     }
     if route.method == "PUT" && makes_object(route) {
-        let text = "`*`: only if there is no such object; otherwise 412.";
+        let text = "`*`: only if there is no such object. Otherwise the answer is 412.";
         fields.push(field("if-none-match", false, "^\\*$", text));
     }
     if route.method != "GET" {
-        let text = "Carried out once, however often it is sent with this key: its answer is given again, as long as the \
-                    daemon runs and remembers it.";
+        let text = "A request with the same key is not carried out again. It gets the first answer, while the daemon runs \
+                    and remembers it.";
         fields.push(field(api::routes::IDEMPOTENCY_KEY, false, "^[!#-~]{1,255}$", text));
     }
     fields

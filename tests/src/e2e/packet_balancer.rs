@@ -174,7 +174,7 @@ impl PacketBalancer {
         assert!(old.wait().success(), "{}", old.output());
         wait::until("the next one has the plane", || {
             let packets = self.try_status().and_then(|status| status.packets);
-            packets.is_some_and(|one| one.adopted && one.problem.is_none())
+            packets.is_some_and(|one| one.restored && one.problem.is_none())
         });
     }
 

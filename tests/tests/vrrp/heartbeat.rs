@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use api::types::{BeatPathStatus, HeartbeatStatus};
+use api::types::{HeartbeatPathStatus, HeartbeatStatus};
 use tests::e2e::{tools, wait};
 
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
@@ -94,7 +94,7 @@ pub fn until_beats(
     });
 }
 
-fn path(beat: &HeartbeatStatus, at: usize) -> &BeatPathStatus {
+fn path(beat: &HeartbeatStatus, at: usize) -> &HeartbeatPathStatus {
     &beat.paths[at]
 }
 

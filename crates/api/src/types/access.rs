@@ -54,13 +54,14 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Me {
-    /// As in the audit log: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`, `certificate alice from 192.0.2.7`.
+    /// The caller as in the audit log: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`,
+    /// `certificate alice from 192.0.2.7`.
     pub who: String,
-    /// What they may do.
+    /// Role of the caller.
     pub role: Role,
-    /// A token was shown and is good.
+    /// Whether a valid token was sent.
     pub token: bool,
-    /// A certificate was shown, and its name has a role.
+    /// Whether the client certificate has a role.
     #[serde(default)]
     pub certificate: bool,
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How grave an alarm is.
+/// Severity of an alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlarmSeverity {
@@ -34,12 +34,12 @@ pub struct StandingAlarm {
     /// Its kind: `errors`, `state`, `slo-burn`, `slow`, `flapping`, `circuit-breaker`, `shedding`, `limit`, `file`,
     /// `hook`, `telemetry`, `link`, `uplink`, `heartbeat`, `packets`.
     pub name: String,
-    /// How grave it is.
+    /// Severity of the alarm.
     pub severity: AlarmSeverity,
-    /// Whose it is: `service shop`, `server web/a`, `pool web`.
+    /// The object: `service shop`, `server web/a`, `pool web`.
     pub subject: String,
-    /// What is wrong, in a sentence.
+    /// What is wrong, one sentence.
     pub reason: String,
-    /// Since when; absent: that is not known.
+    /// Time since which it is raised; absent: unknown.
     pub since_unix_ms: Option<u64>,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct AuditQuery {
-    /// Only what came at this moment or later.
+    /// Only entries from this time on.
     pub since_unix_ms: Option<u64>,
 }
 
@@ -28,29 +28,30 @@ pub struct Audit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AuditRecord {
-    /// Its number; numbers only grow.
+    /// Number of the record. Later records have higher numbers.
     pub id: u64,
-    /// When.
+    /// Time of the command.
     pub at_unix_ms: u64,
-    /// Who: `uid 0 (root), process 4711 (steelyard)`, `clock`, `SIGHUP`.
+    /// The caller: `uid 0 (root), process 4711 (steelyard)`, `clock`, `SIGHUP`.
     pub who: String,
-    /// By which way: `api`, `reload`, `rollback`, `clock`.
-    pub way: String,
-    /// The command: `drain`, `apply`.
+    /// Where the command came from: `api`, `reload`, `rollback`, `clock`.
+    #[serde(alias = "way")]
+    pub trigger: String,
+    /// The command, such as `drain` or `apply`.
     pub action: String,
-    /// Of what: `web/a`, `configuration`.
+    /// The object: `web/a`, `configuration`.
     pub target: String,
-    /// How it was.
+    /// The state before the command.
     pub before: String,
-    /// How it is.
+    /// The state after the command.
     pub after: String,
-    /// The file that the order was written to.
+    /// The file that the change was written to; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// The record that this one undid.
+    /// The record that this command undid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
-    /// The record of the first order of the command about several servers that this one is part of.
+    /// The first record of the same command, if one command changed several servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<u64>,
     /// Whether `undo` can take it back, as long as nothing else changed the same since.
@@ -62,7 +63,7 @@ pub struct AuditRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct UndoQuery {
-    /// Which record, alone; absent: all that is left of the latest command that can be undone.
+    /// Number of the record to undo alone; absent: the rest of the latest command that can be undone.
     pub id: Option<u64>,
 }
 
@@ -70,9 +71,9 @@ pub struct UndoQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UndoResult {
-    /// The records of the undoing, in the order in which it was done: the latest order first.
+    /// Audit records of the undo, the latest command first.
     pub records: Vec<AuditRecord>,
-    /// Why the rest of the command was not taken back; absent: nothing is left of it.
+    /// Why the rest of the command was not undone; absent: all of it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Capacity {
-    /// Now.
+    /// Time of this answer.
     pub now_unix_ms: u64,
-    /// Rates are those of so long.
+    /// Interval of the rates, milliseconds.
     pub interval_ms: u64,
-    /// What carries it.
+    /// Resources of the machine.
     pub machine: CapacityMachine,
-    /// Services by name, each forecast as if alone.
+    /// Forecasts by service, each as if it were the only one.
     pub services: Vec<CapacityService>,
 }
 
@@ -22,12 +22,11 @@ pub struct Capacity {
 pub struct CapacityMachine {
     /// Processors that the daemon may use.
     pub processors: u32,
-    /// Descriptors that it may open.
+    /// Limit of open file descriptors.
     pub descriptors: u64,
-    /// Ports that the kernel gives connections towards servers, for each address.
+    /// Ephemeral ports for connections to servers, per source address.
     pub ports: u32,
-    /// Processor time of everything that the daemon did, divided by the requests that it carried, microseconds; absent:
-    /// they were too few to tell.
+    /// Processor time of the daemon per request, microseconds; absent: too few requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_us: Option<f64>,
 }
@@ -36,14 +35,14 @@ pub struct CapacityMachine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CapacityService {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
-    /// How it forwards.
+    /// Forwarding method.
     pub forward: String,
-    /// What it carries now.
+    /// Current traffic.
     #[serde(alias = "carries")]
     pub demand: CapacityDemand,
-    /// Limits, the one that will be met first first.
+    /// Limits, the one that is reached first at the top.
     pub limits: Vec<CapacityLimit>,
 }
 
@@ -51,23 +50,23 @@ pub struct CapacityService {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CapacityDemand {
-    /// Measured of its own traffic; not: it has carried nothing yet, and what is usual stands here.
+    /// Whether the figures were measured. If not, the service had no traffic yet, and they are typical values.
     pub measured: bool,
-    /// Requests a second; connections, where packets or bytes are forwarded.
+    /// Requests per second; connections per second for `tcp` and packet services.
     pub requests_per_second: f64,
-    /// Connections of clients a second.
+    /// New client connections per second.
     pub connections_per_second: f64,
-    /// Bytes of a request, head included.
+    /// Mean bytes of a request, with its headers.
     pub request_bytes: f64,
-    /// Bytes of an answer, head included.
+    /// Mean bytes of a response, with its headers.
     pub response_bytes: f64,
-    /// Requests of a client's connection.
+    /// Mean requests of a client connection.
     #[serde(alias = "per-connection")]
     pub requests_per_connection: f64,
-    /// Requests of a connection to a server.
+    /// Mean requests of a connection to a server.
     #[serde(alias = "per-server-connection")]
     pub requests_per_server_connection: f64,
-    /// How long a client's connection lasts.
+    /// Mean duration of a client connection, milliseconds.
     #[serde(alias = "life-ms")]
     pub connection_duration_ms: f64,
 }
@@ -76,18 +75,18 @@ pub struct CapacityDemand {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CapacityLimit {
-    /// `ports`, `flows`, `connections`, `descriptors`, `bandwidth`, `processors` and others.
+    /// The limited resource: `ports`, `flows`, `connections`, `descriptors`, `bandwidth`, `processors` and others.
     pub kind: String,
-    /// Requests a second at which it is met.
+    /// Requests per second at the limit.
     pub requests_per_second: f64,
-    /// Connections of clients a second at which it is met.
+    /// New client connections per second at the limit.
     pub connections_per_second: f64,
-    /// How much of it is used now.
+    /// Current use, percent of the limit.
     pub used_percent: f64,
-    /// The arithmetic.
+    /// The calculation.
     #[serde(alias = "because")]
     pub reason: String,
-    /// What raises it.
+    /// How to raise the limit.
     #[serde(alias = "change")]
     pub advice: String,
 }

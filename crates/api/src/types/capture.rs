@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Captures {
-    /// Rules by name.
+    /// Capture rules by name.
     pub rules: Vec<CaptureRule>,
-    /// What was captured, newest first.
+    /// Stored captures, newest first.
     pub captures: Vec<Capture>,
-    /// Why nothing is captured; absent: it is, or no rule is configured.
+    /// Why nothing is captured; absent: captures work, or no rule is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "trouble")]
     pub problem: Option<String>,
     /// Packets recorded in memory since the start.
     #[serde(alias = "packets-kept")]
     pub packets_recorded: u64,
-    /// Of those, such as went for later ones.
+    /// Recorded packets that were replaced by later ones.
     pub packets_evicted: u64,
-    /// Packets that the kernel could not hand over in time.
+    /// Packets that the kernel dropped because they were not read in time.
     pub packets_dropped: u64,
-    /// Captures written down since the start.
+    /// Captures written to files since the start.
     #[serde(alias = "made")]
     pub written: u64,
-    /// Captures that were called for and not made.
+    /// Captures that could not be made.
     pub failed: u64,
 }
 
@@ -32,12 +32,12 @@ pub struct Captures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CaptureRule {
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// Packets are taken by it now.
+    /// Whether packets are being recorded for it.
     #[serde(alias = "taking")]
     pub recording: bool,
-    /// It waits so long still before it holds again; 0: it is ready.
+    /// Time until the rule can start another capture, milliseconds; 0: now.
     #[serde(alias = "waits-ms")]
     pub pause_remaining_ms: u64,
 }
@@ -46,17 +46,17 @@ pub struct CaptureRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Capture {
-    /// Its name.
+    /// Name of the capture.
     pub name: String,
-    /// The rule that called for it.
+    /// The capture rule that started it.
     pub rule: String,
-    /// When.
+    /// Time of the capture.
     pub at_unix_ms: u64,
-    /// Where it is: pcapng.
+    /// Path of the pcapng file.
     pub file: String,
-    /// Bytes.
+    /// Size of the file, bytes.
     pub bytes: u64,
-    /// Why it was made, and of what.
+    /// What started it, and what it captured.
     #[serde(alias = "about")]
     pub reason: String,
 }
@@ -83,9 +83,9 @@ pub enum CaptureAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct TraceQuery {
-    /// What it is called.
+    /// Name of the capture, for the report.
     pub name: Option<String>,
-    /// Draw this connection, by its number, instead of the slowest.
+    /// Number of the connection to draw; absent: the slowest.
     pub connection: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ pub struct TraceQuery {
 pub struct CaptureQuery {
     /// Its name in `GET /v1/captures`.
     pub name: String,
-    /// Draw this connection, by its number, instead of the slowest.
+    /// Number of the connection to draw; absent: the slowest.
     #[serde(default)]
     pub connection: Option<u32>,
 }

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CertificateStatus {
-    /// Its file.
+    /// Path of the file.
     pub file: String,
-    /// The names that it proves.
+    /// Names in the certificate.
     pub names: Vec<String>,
-    /// The kind of its key: `ecdsa`, `rsa`, `ed25519`.
+    /// Type of the key: `ecdsa`, `rsa`, `ed25519`.
     pub kind: String,
-    /// Until when it is good.
+    /// End of its validity.
     pub expires_unix_ms: u64,
-    /// An OCSP response is stapled.
+    /// Whether an OCSP response is stapled.
     pub stapled: bool,
-    /// Since when it is active.
+    /// Time since which it is in use.
     pub since_unix_ms: u64,
-    /// Why what the file holds now is not active; absent: it is.
+    /// Why the current content of the file is not in use; absent: it is in use.
     #[serde(alias = "trouble")]
     pub problem: Option<String>,
 }

@@ -16,7 +16,7 @@ pub struct ApplyQuery {
     pub if_generation: Option<u64>,
     /// The file that the text came from, for findings and the record.
     pub file: Option<String>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
+    /// Whether the change is written to the daemon's file; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
 }
 
@@ -26,7 +26,7 @@ pub struct ApplyQuery {
 pub struct ChangeQuery {
     /// The file that the text came from, for findings and the record; a patch needs none.
     pub file: Option<String>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
+    /// Whether the change is written to the daemon's file; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
 }
 
@@ -34,9 +34,9 @@ pub struct ChangeQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ObjectQuery {
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
+    /// Whether the change is written to the daemon's file; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
-    /// The name or place of the rule before which a new rule is inserted; absent: it is the last one.
+    /// Name or position of the rule before which a new rule is inserted; absent: at the end.
     pub before: Option<String>,
 }
 
@@ -44,9 +44,9 @@ pub struct ObjectQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ConfigQuery {
-    /// The text as it was written, comments and all, instead of every active value.
+    /// Whether to return the text as written, with its comments, instead of all active values.
     pub written: bool,
-    /// That of a stored generation, as it was written; absent: the active one.
+    /// Number of a stored generation, whose text is returned as written; absent: the active one.
     pub generation: Option<u64>,
 }
 
@@ -54,9 +54,9 @@ pub struct ConfigQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct RollbackQuery {
-    /// Which; absent: the one before the active one.
+    /// Number of the generation; absent: the one before the active one.
     pub generation: Option<u64>,
-    /// Written into the daemon's file, or not; absent: as `global.control.write-back` is set.
+    /// Whether the change is written to the daemon's file; absent: as `global.control.write-back` says.
     pub save: Option<bool>,
 }
 
@@ -64,18 +64,18 @@ pub struct RollbackQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Drift {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// Where they differ: `pool.web.servers`.
+    /// Keys that differ: `pool.web.servers`.
     pub keys: Vec<String>,
-    /// Further places that are not listed.
+    /// Number of further keys that are not listed.
     pub unlisted: u64,
-    /// The file was written since it was read.
+    /// Whether the file was changed after it was read.
     pub edited: bool,
-    /// The difference is stored beside the file: it survives a restart.
+    /// Whether the difference is stored beside the file and survives a restart.
     #[serde(alias = "kept")]
     pub saved: bool,
-    /// Why the file cannot be compared.
+    /// Why the file cannot be compared; absent: it can.
     #[serde(alias = "trouble")]
     pub problem: Option<String>,
 }
@@ -84,28 +84,27 @@ pub struct Drift {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PlanChange {
-    /// The generation that it was compared with.
+    /// The generation of the comparison.
     pub generation: u64,
     /// Whether anything would change.
     pub changed: bool,
-    /// What belongs to the process.
+    /// Settings of the process.
     pub global: Vec<KeyChange>,
-    /// Services.
+    /// Changed services.
     pub services: Changes,
-    /// Pools.
+    /// Changed pools.
     pub pools: PoolChanges,
-    /// Tables of one part that differ: `packets`, `mptcp`, `uplinks`, `names`.
+    /// Changed single tables: `packets`, `mptcp`, `uplinks`, `names`.
     #[serde(default)]
     pub parts: Vec<Changed>,
-    /// Objects of all other kinds, by the kind's table: `vrrp`, `heartbeat`, `capture`, `link`, `uplink`, `zone`, `name`.
-    /// Kinds without a difference are left out.
+    /// Changed objects of other kinds by table: `vrrp`, `heartbeat`, `capture`, `link`, `uplink`, `zone`, `name`.
     #[serde(default)]
     pub objects: BTreeMap<String, Changes>,
-    /// Which listeners, connections and exchanges it touches, each a whole sentence.
+    /// Listeners, connections and exchanges that would be affected, one sentence each.
     pub effects: Vec<String>,
-    /// What takes effect only in the next process, each a whole sentence or a key.
+    /// Changes that would take effect at the next start, one sentence or key each.
     pub needs_restart: Vec<String>,
-    /// What `check` warns about.
+    /// The warnings of `check`.
     pub warnings: Vec<ConfigFinding>,
 }
 
@@ -113,11 +112,11 @@ pub struct PlanChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Changes {
-    /// Names that are new.
+    /// New names.
     pub added: Vec<String>,
-    /// Names that are gone.
+    /// Removed names.
     pub removed: Vec<String>,
-    /// Those that differ.
+    /// Objects with different settings.
     pub changed: Vec<Changed>,
 }
 
@@ -125,9 +124,9 @@ pub struct Changes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Changed {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its keys that differ.
+    /// Keys that differ.
     pub keys: Vec<KeyChange>,
 }
 
@@ -135,11 +134,11 @@ pub struct Changed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct KeyChange {
-    /// Its path in the object: `timeout.idle`.
+    /// Path of the key in the object: `timeout.idle`.
     pub key: String,
-    /// Its active value, where that can be shown.
+    /// The active value, if it can be shown.
     pub from: Option<String>,
-    /// Its value afterwards, if it can be shown.
+    /// The new value, if it can be shown.
     pub to: Option<String>,
 }
 
@@ -147,11 +146,11 @@ pub struct KeyChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolChanges {
-    /// Names that are new.
+    /// New names.
     pub added: Vec<String>,
-    /// Names that are gone.
+    /// Removed names.
     pub removed: Vec<String>,
-    /// Those that differ.
+    /// Names with different settings.
     pub changed: Vec<PoolChanged>,
 }
 
@@ -159,11 +158,11 @@ pub struct PoolChanges {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolChanged {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// Its keys that differ, servers apart.
+    /// Keys that differ, without servers.
     pub keys: Vec<KeyChange>,
-    /// Its servers.
+    /// Changed servers.
     pub servers: Changes,
 }
 
@@ -175,22 +174,22 @@ pub struct Applied {
     pub generation: u64,
     /// Whether anything changed; if not, the generation is the same as before.
     pub changed: bool,
-    /// Of a rollback: the generation whose text it has again.
+    /// The generation whose text was restored; only after a rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "repeats")]
     pub restored_generation: Option<u64>,
-    /// Whether every worker acts on it already; if not, it will.
+    /// Whether all workers use it already. If not, they will within moments.
     pub confirmed: bool,
-    /// What was touched, each a whole sentence.
+    /// Listeners, connections and objects that changed, one sentence each.
     pub effects: Vec<String>,
-    /// What takes effect only in the next process, each a whole sentence or a key.
+    /// Changes that take effect at the next start, one sentence or key each.
     pub needs_restart: Vec<String>,
-    /// What `check` warns about.
+    /// The warnings of `check`.
     pub warnings: Vec<ConfigFinding>,
-    /// The file that has it now; absent: none has.
+    /// The file that the text was written to; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
+    /// What could not be written to disk, one sentence each; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "unkept")]
     pub unsaved: Vec<String>,
@@ -217,7 +216,7 @@ pub struct PairApplied {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Generations {
-    /// The stored ones.
+    /// The stored generations.
     pub generations: Vec<Generation>,
 }
 
@@ -225,16 +224,16 @@ pub struct Generations {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Generation {
-    /// Its number.
+    /// Number of the generation.
     pub generation: u64,
-    /// When it was applied.
+    /// Time at which it was applied.
     #[serde(alias = "when-unix-ms")]
     pub at_unix_ms: u64,
     /// Who applied it: `uid 0`, `SIGHUP`, `start`.
     pub who: String,
-    /// Where its text came from: a file, or `rollback to 4`.
+    /// Source of its text: a file, or `rollback to 4`.
     pub from: String,
-    /// A digest of its text, in hexadecimal.
+    /// Digest of its text, in hexadecimal.
     pub digest: String,
     /// Whether it is active.
     pub current: bool,
@@ -244,9 +243,9 @@ pub struct Generation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct StopQuery {
-    /// How long exchanges may finish; absent: the configured drain.
+    /// Time for exchanges to finish, milliseconds; absent: `global.drain`.
     pub limit_ms: Option<u64>,
-    /// Packets go on being forwarded by the kernel.
+    /// Whether the kernel continues to forward packets.
     pub detach: bool,
 }
 
@@ -254,11 +253,11 @@ pub struct StopQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Stopping {
-    /// How long exchanges may finish.
+    /// Time for exchanges to finish, milliseconds.
     pub limit_ms: u64,
-    /// Connections open when draining began.
+    /// Open connections at the start of the drain.
     pub connections: u64,
-    /// Exchanges or `tcp` connections under way when draining began.
+    /// Active exchanges or `tcp` connections at the start of the drain.
     pub in_flight: u64,
 }
 

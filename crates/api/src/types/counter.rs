@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counter {
-    /// Since the start.
+    /// Count since the start.
     pub total: u64,
-    /// A second, over the interval.
+    /// Per second, over the interval.
     pub rate: f64,
 }
 

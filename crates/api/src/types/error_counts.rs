@@ -12,21 +12,21 @@ use super::counter::Counter;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ErrorCounts {
-    /// All that ended, well or not. For servers these are attempts.
+    /// All ended exchanges; for servers, all attempts.
     pub ended: Counter,
-    /// The sum of all errors of all origins.
+    /// All errors.
     pub errors: Counter,
-    /// Of those, caused by a limit or a command of the balancer, or by an error of its own.
+    /// Errors caused by a limit, a command or a fault of the balancer.
     pub balancer: Counter,
-    /// Of those, complete responses of servers with a status of 500 or above.
+    /// Complete responses of servers with a status of 500 or above.
     pub server_5xx: Counter,
-    /// Of those, servers that refused, closed, were silent or sent an invalid response.
+    /// Errors because a server refused, closed, timed out or sent an invalid response.
     pub server: Counter,
-    /// Of those, servers that could not be reached.
+    /// Errors because a server could not be reached.
     pub network: Counter,
-    /// Clients that left or fell silent; no errors, and not part of the sum.
+    /// Exchanges that clients aborted or left idle. These are not errors and not part of the sum.
     pub client: Counter,
-    /// Errors among what ended within the interval, percent; absent: nothing ended.
+    /// Errors per ended exchange within the interval, percent; absent: none ended.
     pub percent: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Events {
-    /// The stored ones.
+    /// The stored events.
     pub events: Vec<Event>,
 }
 
@@ -18,21 +18,21 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at_unix_ms: u64,
-    /// How grave.
+    /// Level of the event.
     pub level: Level,
-    /// Its kind, kebab-case: what scripts look for.
+    /// Kind of the event, in kebab-case.
     #[serde(alias = "what")]
     pub kind: String,
-    /// A sentence for people.
+    /// The event as a sentence.
     pub text: String,
-    /// What it is about, for programs: `pool`, `server`, `state`.
+    /// Machine-readable subject of the event: `pool`, `server`, `state`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub about: BTreeMap<String, String>,
 }
 
-/// How grave an event is.
+/// Level of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {

@@ -12,14 +12,14 @@ use super::status::ServerStatus;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServersExplained {
-    /// The pool.
+    /// Name of the pool.
     pub pool: String,
-    /// Its policy.
+    /// Balancing policy.
     pub balance: String,
-    /// How the pool selects among its servers now, in a sentence.
+    /// How the pool chooses servers now, one sentence.
     #[serde(alias = "turn")]
     pub selection: String,
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
     /// The requested servers.
     pub servers: Vec<ServerExplained>,
@@ -29,28 +29,28 @@ pub struct ServersExplained {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerExplained {
-    /// State with its evidence, connections, since when.
+    /// State with its evidence, connections and times.
     pub server: ServerStatus,
     /// `priority 1`, `backup`, `last resort`.
     pub rank: String,
-    /// Whether new work may come to it now.
+    /// Whether it can get new requests now.
     #[serde(alias = "takes-work")]
     pub available: bool,
-    /// Its part of the weights of all that take work, percent.
+    /// Share of the weights of all available servers, percent.
     pub share_percent: f64,
-    /// How its weight came about.
+    /// How its weight is calculated.
     pub weight: WeightExplained,
-    /// Outlier detection: whether it is ejected, and the numbers; absent if its pool ejects no servers.
+    /// Outlier detection; absent: not configured.
     #[serde(default)]
     pub ejection: Option<EjectionExplained>,
-    /// What its last good probe took, milliseconds.
+    /// Duration of its last successful health check, milliseconds.
     pub probe_ms: Option<f64>,
-    /// Its mean time to the first byte, milliseconds; only while the policy looks at it.
+    /// Mean time to the first byte, milliseconds; only if the policy uses it.
     #[serde(alias = "answer-ms")]
     pub first_byte_ms: Option<f64>,
-    /// The load that it reports, 0–1.
+    /// The load that it reports, 0 to 1.
     pub load: Option<f64>,
-    /// By which way it reports it.
+    /// How it reports its load.
     pub load_source: Option<String>,
 }
 
@@ -58,28 +58,29 @@ pub struct ServerExplained {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct EjectionExplained {
-    /// What was counted and what it comes to; while it is out, at its ejection.
+    /// Counts and decision; of an ejected server those at its ejection.
     #[serde(alias = "sum")]
     pub evaluation: OutlierEvaluation,
-    /// The same in a sentence.
+    /// The decision as a sentence.
     pub text: String,
-    /// Failures in a row that put it out.
+    /// Consecutive failures that eject the server.
     pub failures: u32,
-    /// The rate of failures that does, percent.
+    /// Rate of failures that ejects the server, percent.
     pub rate_percent: u8,
-    /// The rate of cut answers that does, percent.
-    pub cut_rate_percent: u8,
-    /// Answers below which the rate of failures proves nothing.
+    /// Rate of truncated responses that ejects the server, percent.
+    #[serde(alias = "cut-rate-percent")]
+    pub truncation_rate_percent: u8,
+    /// Responses needed before a rate can eject the server.
     #[serde(alias = "volume")]
     pub min_requests: u32,
-    /// What the rates look back on, milliseconds.
+    /// Interval of the rates, milliseconds.
     pub interval_ms: u64,
-    /// Servers of the pool that may be out, percent.
+    /// Limit of ejected servers in the pool, percent.
     #[serde(alias = "share-percent")]
     pub max_percent: u8,
-    /// It is out until then.
+    /// End of the ejection; absent: the server is not ejected.
     pub until_unix_ms: Option<u64>,
-    /// When this was looked at last.
+    /// Time of the last evaluation.
     pub at_unix_ms: u64,
 }
 
@@ -87,19 +88,19 @@ pub struct EjectionExplained {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WeightExplained {
-    /// In the file.
+    /// The weight in the file.
     pub configured: u16,
-    /// The weight that an operator set, and who set it.
+    /// Weight set by an operator.
     pub operator: Option<OperatorWeight>,
-    /// The numbers of the weight controller; absent if the pool has none, or before its first decision about this server.
+    /// Calculation of the weight controller; absent: none, or no decision yet.
     #[serde(alias = "judge")]
     pub controller: Option<ControllerExplained>,
-    /// The weight of the weight controller; absent if the pool has none.
+    /// Weight of the weight controller; absent: none.
     #[serde(alias = "judged")]
     pub controller_weight: Option<u16>,
-    /// Percent of its share that slow start lets it have.
+    /// Percent of its weight that slow start allows.
     pub slow_start_percent: u16,
-    /// What workers use.
+    /// The weight that workers use.
     #[serde(alias = "in-force")]
     pub active: u16,
 }
@@ -112,7 +113,7 @@ pub struct OperatorWeight {
     pub weight: u16,
     /// Who set it.
     pub by: String,
-    /// When.
+    /// Time of the command.
     pub at_unix_ms: u64,
 }
 
@@ -120,15 +121,15 @@ pub struct OperatorWeight {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ControllerExplained {
-    /// What went in and what came out.
+    /// Input and result of the calculation.
     #[serde(alias = "row")]
     pub calculation: WeightCalculation,
-    /// The say of exchanges in flight, exchanges begun, latency and load, percent.
+    /// Proportions of exchanges in flight, new exchanges, latency and load, percent.
     pub proportions: [u8; 4],
     /// The change of all weights of the pool, percent of their sum.
     pub change_percent: f64,
-    /// A change must exceed it to be published.
+    /// Smallest change that is published, percent.
     pub sensitivity_percent: u8,
-    /// When it was made.
+    /// Time of the decision.
     pub at_unix_ms: u64,
 }

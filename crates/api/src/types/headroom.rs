@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeadroomReport {
-    /// What is limited: `connections`, `file descriptors`, `flows`, `source ports`.
+    /// The limited resource: `connections`, `file descriptors`, `flows`, `source ports`.
     pub resource: String,
-    /// Whose it is: a service, a server, the process, a source and a destination.
+    /// The owner of the limit: a service, a server, the process, a source and a destination.
     #[serde(alias = "of")]
     pub subject: String,
-    /// In use.
+    /// Current use.
     pub used: u64,
-    /// The most.
+    /// The limit.
     pub limit: u64,
-    /// When the limit is met if the use goes on growing as in the last two minutes; absent: it does not grow, or too
-    /// unevenly to tell.
+    /// Time until the limit is reached if the use grows as in the last two minutes, milliseconds; absent: it does not
+    /// grow steadily.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhausted_in_ms: Option<u64>,
 }

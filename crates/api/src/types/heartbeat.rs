@@ -8,45 +8,45 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeartbeatStatus {
-    /// The other member's name.
+    /// Name of the other member.
     pub peer: String,
-    /// Ours.
+    /// Name of this member.
     pub name: String,
-    /// `up`, `degraded`: some paths do not carry beats both ways, or `down`: it is heard by none.
+    /// `up`, `degraded` (some paths do not work in both directions) or `down`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// Since when it is heard or not.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
-    /// The other member's version.
+    /// Version of the other member's daemon.
     pub peer_version: Option<String>,
-    /// The version of the beats that it writes.
+    /// Protocol version of the other member's heartbeats.
     pub peer_protocol: Option<u8>,
-    /// Our configuration.
+    /// Generation of this member's configuration.
     pub generation: u64,
-    /// The other member's.
+    /// Generation of the other member's configuration.
     pub peer_generation: Option<u64>,
-    /// The parts of the configuration in which both members differ, as text.
+    /// Parts of the configuration that differ between both members, as text.
     pub drift: Option<String>,
-    /// Numbers of the active keys, the one that signs first.
+    /// Numbers of the active keys; the first one signs.
     pub keys: Vec<u8>,
-    /// The ways between both, in the order of the configuration.
-    pub paths: Vec<BeatPathStatus>,
-    /// What should be reached; none: nothing is compared.
+    /// Paths between both members, in the order of the configuration.
+    pub paths: Vec<HeartbeatPathStatus>,
+    /// Reachability targets; empty: none are configured.
     pub targets: Vec<TargetStatus>,
-    /// Targets that we reach, once all are known.
+    /// Targets that this member reaches; absent until all are known.
     pub reached: Option<u16>,
     /// Targets that the other member reaches.
     pub peer_reached: Option<u16>,
-    /// The other member has reached more for long enough: it is to have the addresses.
+    /// Whether the other member reaches more targets and should become active.
     pub behind: bool,
-    /// The other member's part in groups.
+    /// State of the other member in each group.
     pub groups: Vec<PeerGroup>,
-    /// What was counted, by name.
+    /// Counters by name.
     pub counts: BTreeMap<String, u64>,
-    /// Connections and sticky clients that both replicate; absent where there is nothing to replicate.
+    /// Replication of connections and sticky clients; absent if there is nothing to replicate.
     pub replication: Option<ReplicationStatus>,
-    /// The witness: no member is active without the witness or the peer; absent if none is configured.
+    /// The witness, without which or the peer no member is active; absent: none is configured.
     #[serde(default)]
     pub witness: Option<WitnessStatus>,
 }
@@ -55,22 +55,22 @@ pub struct HeartbeatStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WitnessStatus {
-    /// Its address.
+    /// Address of the witness.
     #[serde(alias = "at")]
     pub address: String,
-    /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
+    /// `held` (this member has a lease), `answers`, `silent` or `unasked`.
     pub state: String,
-    /// Its last response, as text.
+    /// Last response of the witness, as text.
     pub reason: String,
-    /// Since when it answers or not.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
-    /// Leases of it that are ours now.
+    /// Leases that this member holds.
     #[serde(alias = "held")]
     pub leases_held: u64,
-    /// Groups for which the other member has lent us its vote now.
+    /// Groups for which the other member lends its vote.
     #[serde(alias = "lent")]
     pub votes_lent: u64,
-    /// Leases `given` and `refused`, and questions that were `unanswered`.
+    /// Leases `given` and `refused`, and requests that were `unanswered`.
     pub counts: BTreeMap<String, u64>,
 }
 
@@ -78,14 +78,15 @@ pub struct WitnessStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PeerReport {
-    /// The other member's name.
+    /// Name of the other member.
     pub peer: String,
-    /// Beats `sent`, `not-sent` and `received`, of all paths, and `introductions` and `peer-processes`, since the start.
+    /// Heartbeats `sent`, `not-sent` and `received` on all paths, and `introductions` and `peer-processes`, since the
+    /// start.
     #[serde(alias = "beats")]
     pub heartbeats: BTreeMap<String, u64>,
-    /// Refused packets of all paths, by reason.
+    /// Rejected packets of all paths, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Records of connections and sticky clients; absent where there is nothing to replicate.
+    /// Replication of connections and sticky clients; absent if there is nothing to replicate.
     pub replication: Option<ReplicationStatus>,
 }
 
@@ -93,13 +94,13 @@ pub struct PeerReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReplicationStatus {
-    /// `off`: the other member is not heard, or no packets are forwarded; `meeting`; `apart`: both hold addresses, with
-    /// hashes of their own; `joining`: what one has is on its way; or `following`.
+    /// `off` (the other member is not heard, or no packets are forwarded), `meeting`, `apart` (both hold addresses
+    /// and use hashes of their own), `joining` (existing entries are being sent) or `following`.
     pub state: String,
     /// Records `sent`, `received`, `applied` and `resynchronised`; those that came within 50 ms of the change, as is known,
     /// `prompt`, and others, `slow`; `packets` and `bytes` sent; `syncs` of everything; rounds `held-back`.
     pub counts: BTreeMap<String, u64>,
-    /// Refused packets, by reason.
+    /// Rejected packets by reason.
     pub refused: BTreeMap<String, u64>,
     /// Records that were not applied, by reason.
     pub rejected: BTreeMap<String, u64>,
@@ -111,26 +112,26 @@ pub struct ReplicationStatus {
 /// A way between both members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct BeatPathStatus {
-    /// Both addresses, and the interface.
+pub struct HeartbeatPathStatus {
+    /// Both addresses and the interface.
     pub name: String,
-    /// `up`, `one-way`: the other member does not hear us by it, or `down`.
+    /// `up`, `one-way` (the other member does not receive on this path) or `down`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// Since when it is up or down.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
-    /// The least of the last round trips, microseconds.
+    /// Smallest of the last round trips, microseconds.
     pub round_trip_us: Option<u64>,
-    /// Of the last beats, the share that did not come by it, 0–1.
+    /// Share of the last heartbeats that did not arrive, 0 to 1.
     pub loss: f64,
-    /// Beats that went out.
+    /// Heartbeats that were sent.
     pub sent: u64,
-    /// Beats that could not.
+    /// Heartbeats that could not be sent.
     pub not_sent: u64,
-    /// Beats that were taken.
+    /// Heartbeats that were accepted.
     pub received: u64,
-    /// Refused packets, by reason.
+    /// Rejected packets by reason.
     pub refused: BTreeMap<String, u64>,
 }
 
@@ -138,13 +139,13 @@ pub struct BeatPathStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TargetStatus {
-    /// Its address, with a port where it is connected to.
+    /// Address of the target, with a port for TCP connections.
     pub name: String,
-    /// `reached`, `lost`, or `unknown`: before the first check.
+    /// `reached`, `lost`, or `unknown` (before the first check).
     pub state: String,
-    /// Answers in time.
+    /// Health checks answered in time.
     pub answered: u64,
-    /// Questions without one.
+    /// Health checks without an answer.
     pub unanswered: u64,
 }
 
@@ -152,12 +153,12 @@ pub struct TargetStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PeerGroup {
-    /// The virtual router's number.
+    /// Virtual router ID.
     pub id: u8,
-    /// The family of its addresses: 4 or 6.
+    /// Address family: 4 or 6.
     pub family: u8,
     /// `active`, `standby` or `idle`.
     pub state: String,
-    /// The priority that it has there.
+    /// Priority of the other member.
     pub priority: u8,
 }

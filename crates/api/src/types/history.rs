@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct HistoryQuery {
-    /// From when.
+    /// Start of the time.
     pub since_unix_ms: u64,
-    /// Until when; absent: now.
+    /// End of the time; absent: now.
     pub until_unix_ms: Option<u64>,
 }
 
@@ -18,17 +18,17 @@ pub struct HistoryQuery {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct History {
-    /// From when.
+    /// Start of the time.
     pub since_unix_ms: u64,
-    /// Until when.
+    /// End of the time.
     pub until_unix_ms: u64,
-    /// How much of that time the history covers.
+    /// Part of that time that the history covers, milliseconds.
     pub covered_ms: u64,
     /// Records that were read.
     pub records: u64,
-    /// Bytes of its files that could not be read: what crashes left, or damage.
+    /// Bytes of its files that could not be read, because of a crash or damage.
     pub unreadable_bytes: u64,
-    /// Records that could not be written since the daemon's start.
+    /// Records that could not be written since the daemon started.
     pub failures: u64,
     /// Services, servers and the process, by name.
     pub rows: Vec<HistoryRow>,
@@ -40,18 +40,18 @@ pub struct History {
 pub struct HistoryRow {
     /// `service/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
-    /// Counts added up, levels at their highest.
+    /// Sums of counters, and the highest values of gauges.
     #[serde(alias = "numbers")]
     pub values: BTreeMap<String, u64>,
-    /// Counts a second, over the time that is covered.
+    /// Counts per second, over the covered time.
     pub rates: BTreeMap<String, f64>,
-    /// What `line` shows: `requests a second`, `share of time up`.
+    /// Unit of `points`: `requests a second`, `share of time up`.
     #[serde(alias = "line-of")]
     pub points_unit: String,
-    /// The time in equal parts: its value in each; absent where nothing is known.
+    /// Values of equal parts of the time; absent where nothing is known.
     #[serde(alias = "line")]
     pub points: Vec<Option<f64>>,
-    /// Records with the most trouble, the worst first; none where there was no trouble.
+    /// Records with the most errors, the worst first.
     pub worst: Vec<WorstRecord>,
 }
 
@@ -59,13 +59,13 @@ pub struct HistoryRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WorstRecord {
-    /// Its end.
+    /// End of the record.
     pub at_unix_ms: u64,
-    /// Its length.
+    /// Length of the record, milliseconds.
     pub span_ms: u64,
-    /// What was bad: `failed`.
+    /// Kind of the events: `failed`.
     #[serde(alias = "what")]
     pub kind: String,
-    /// How much.
+    /// Number of bad events.
     pub count: u64,
 }

@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BundleStatus {
-    /// Its name, which is its device's too.
+    /// Name of the bundle and of its device.
     pub name: String,
     /// `hash`, `flowlet`, `round-robin` or `failover`.
     pub policy: String,
-    /// `up`, `degraded`: some links are dead, or `down`.
+    /// `up`, `degraded` (some links are down) or `down`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// The largest packet of its device, bytes.
+    /// MTU of its device, bytes.
     pub mtu: u32,
-    /// `flowlet`: silence after which a flow may change links, microseconds.
+    /// With `flowlet`: silence after which a flow may change links, microseconds.
     pub gap_us: Option<u64>,
-    /// By how much the longest link is longer than the shortest, one way, microseconds.
+    /// Difference between the longest and the shortest one-way delay, microseconds.
     pub skew_us: u64,
     /// Its links, in the order of the configuration.
     pub links: Vec<LinkStatus>,
-    /// What was counted besides the links' packets, by name.
+    /// Further counters by name.
     pub counts: BTreeMap<String, u64>,
     /// Dropped packets, by reason.
     pub dropped: BTreeMap<String, u64>,
@@ -35,26 +35,26 @@ pub struct BundleStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LinkStatus {
-    /// Its interface.
+    /// Interface of the link.
     pub interface: String,
-    /// Its next hops.
+    /// Next hops.
     pub via: Vec<IpAddr>,
     /// `alive` or `dead`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// The least of the last round trips to its next hop, microseconds.
+    /// Smallest of the last round trips to its next hop, microseconds.
     pub round_trip_us: Option<u64>,
-    /// Of the last questions, the share without an answer, 0–1.
+    /// Share of the last health checks without an answer, 0 to 1.
     pub loss: f64,
-    /// Its share, bits a second, as written; nothing: all links of the bundle alike.
+    /// Its configured share, bits per second; absent: all links of the bundle are equal.
     #[serde(default)]
     pub capacity: Option<u64>,
-    /// How long its packets are held, so that longer links are as far, microseconds.
+    /// Delay added to its packets so that all links take equally long, microseconds.
     #[serde(alias = "held-us")]
     pub added_delay_us: u64,
-    /// Packets given to it.
+    /// Packets sent over it.
     pub packets: u64,
-    /// Bytes of their frames.
+    /// Bytes of its frames.
     pub bytes: u64,
 }

@@ -14,13 +14,13 @@ use super::status::Status;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StateUpdate {
-    /// Grows by one with each update; a `change` builds on the one before.
+    /// Number of the update; each is one higher than the one before.
     pub sequence: u64,
-    /// Until the next update, milliseconds; silence of several times this means that what is shown is old.
+    /// Time until the next update, milliseconds. After several times this without an update the data is out of date.
     pub next_ms: u64,
     /// States and reasons.
     pub status: Status,
-    /// Counts and rates.
+    /// Counters and rates.
     pub report: Report,
 }
 

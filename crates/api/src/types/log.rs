@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct LogQuery {
-    /// Only lines after the one with this number: [`LogPage::next`] of the answer before.
+    /// Only lines after the one with this number: `next` of the answer before.
     pub after: Option<u64>,
     /// Only of this service.
     pub service: Option<String>,
@@ -23,7 +23,7 @@ pub struct LogQuery {
     pub client: Option<String>,
     /// Only requests with this id, the balancer's or that of a trusted proxy.
     pub id: Option<String>,
-    /// So many lines or rows at most, the newest or largest ones; 1,000 without it.
+    /// Limit of lines or rows, the newest or largest ones; absent: 1,000.
     pub limit: Option<u32>,
     /// Count lines by this instead of listing them.
     pub top: Option<LogGroup>,
@@ -90,19 +90,19 @@ pub enum LogScope {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LogPage {
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
     /// Which requests are logged.
     pub scope: LogScope,
-    /// Lines that fit, the oldest first; none with `top`.
+    /// Matching lines, the oldest first; empty with `top`.
     pub entries: Vec<LogEntry>,
-    /// Lines that fit, counted; none without `top`. The most frequent first.
+    /// Counts of matching lines, the most frequent first; only with `top`.
     pub top: Vec<LogCount>,
-    /// Lines that were looked at.
+    /// Lines that were searched.
     pub examined: u64,
-    /// Lines after `after` that were displaced by newer ones.
+    /// Lines after `after` that were replaced by newer ones.
     pub lost: u64,
-    /// The number of the newest line: `after` of the next query.
+    /// Number of the newest line: `after` of the next query.
     pub next: u64,
 }
 
@@ -110,37 +110,37 @@ pub struct LogPage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct LogEntry {
-    /// When the request began, as in the log.
+    /// Start of the request, as in the log.
     pub time: String,
     /// The id of the request; absent: the line has none.
     pub id: Option<String>,
-    /// The id that a trusted proxy sent; absent: none did.
+    /// Request ID of a trusted proxy; absent: none.
     pub request_id: Option<String>,
-    /// The service that took it.
+    /// The service.
     pub service: String,
-    /// Who sent it: address and port, or the address alone.
+    /// Address of the client, with the port if the line has it.
     pub client: String,
-    /// The protocol: `HTTP/1.1`.
+    /// Protocol: `HTTP/1.1`.
     pub protocol: Option<String>,
-    /// The method; absent: none was read.
+    /// Method; absent: none was read.
     pub method: Option<String>,
-    /// The target; absent: none was read.
+    /// Request target; absent: none was read.
     pub target: Option<String>,
-    /// The status; 0: no response was sent.
+    /// Status; 0: no response was sent.
     pub status: u16,
     /// Who made the response: `balancer` or `server`.
     pub by: Option<String>,
     /// The server of the last attempt, `POOL/NAME`.
     pub server: Option<String>,
-    /// How many attempts at servers were made.
+    /// Attempts at servers.
     pub attempts: u32,
-    /// Why it ended other than well.
+    /// Cause of the failure; absent: there was none.
     pub cause: Option<String>,
-    /// Which rule of HTTP it broke.
+    /// The violated rule of HTTP.
     pub defect: Option<String>,
-    /// Bytes that were sent to the client.
+    /// Bytes sent to the client.
     pub bytes_to_client: u64,
-    /// How long it took, milliseconds.
+    /// Duration, milliseconds.
     pub total_ms: Option<f64>,
 }
 
@@ -148,12 +148,12 @@ pub struct LogEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LogCount {
-    /// What the lines have in common.
+    /// The common value of the lines.
     pub name: String,
-    /// How many they are.
+    /// Number of lines.
     pub lines: u64,
-    /// Those among them that are errors.
+    /// Lines that are errors.
     pub errors: u64,
-    /// Bytes that were sent to their clients.
+    /// Bytes sent to the clients.
     pub bytes_to_client: u64,
 }

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MptcpStatus {
-    /// The kernel's endpoints.
+    /// Endpoints in the kernel.
     pub endpoints: Vec<EndpointStatus>,
     /// Connections in the daemon's network namespace.
     pub count: usize,
-    /// The first of them.
+    /// Connections, at most the first ones.
     pub connections: Vec<MptcpConnection>,
-    /// Why no endpoint stands.
+    /// Why the endpoints could not be set; absent: they are set.
     #[serde(alias = "trouble")]
     pub problem: Option<String>,
 }
@@ -23,17 +23,17 @@ pub struct MptcpStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct EndpointStatus {
-    /// Its number in the kernel.
+    /// Number of the endpoint in the kernel.
     pub id: u8,
     /// The address.
     pub address: IpAddr,
-    /// Connections that begin here open subflows from it.
+    /// Whether connections that begin here open subflows from it.
     pub subflow: bool,
-    /// The address is announced to the peer.
+    /// Whether the address is announced to the peer.
     pub signal: bool,
-    /// Used only while nothing else is.
+    /// Whether it is used only while no other subflow works.
     pub backup: bool,
-    /// This daemon set it.
+    /// Whether this daemon created it.
     #[serde(alias = "ours")]
     pub managed: bool,
 }
@@ -42,13 +42,13 @@ pub struct EndpointStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MptcpConnection {
-    /// Our end of its first subflow.
+    /// Local address of its first subflow.
     pub local: SocketAddr,
-    /// The far end of its first subflow.
+    /// Remote address of its first subflow.
     pub remote: SocketAddr,
-    /// Bytes that the far end has confirmed.
+    /// Bytes that the remote end acknowledged.
     pub sent: u64,
-    /// Bytes that came.
+    /// Bytes received.
     pub received: u64,
     /// Its subflows.
     pub subflows: Vec<Subflow>,
@@ -58,14 +58,14 @@ pub struct MptcpConnection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Subflow {
-    /// Our end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The far end.
+    /// Remote address.
     pub remote: SocketAddr,
-    /// Its round trip, microseconds.
+    /// Round trip, microseconds.
     pub round_trip_us: u32,
-    /// Bytes that the far end has confirmed.
+    /// Bytes that the remote end acknowledged.
     pub sent: u64,
-    /// Bytes that came.
+    /// Bytes received.
     pub received: u64,
 }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamesStatus {
-    /// Where queries are answered.
+    /// Addresses that answer queries.
     pub listen: Vec<NameListener>,
-    /// For which zones.
+    /// Zones of this server.
     pub zones: Vec<String>,
-    /// The names in them.
+    /// Names in the zones.
     pub names: Vec<NameStatus>,
 }
 
@@ -23,7 +23,7 @@ pub struct NamesStatus {
 pub struct NameListener {
     /// Address and port, UDP and TCP.
     pub address: SocketAddr,
-    /// Why it is not had; absent: it is.
+    /// Why nothing listens there; absent: it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "trouble")]
     pub problem: Option<String>,
@@ -35,23 +35,23 @@ pub struct NameListener {
 pub struct NameStatus {
     /// The name.
     pub name: String,
-    /// The zone that it lies in.
+    /// The zone of the name.
     pub zone: String,
-    /// Which comes first in an answer.
+    /// Policy that chooses the first address of an answer.
     pub policy: String,
-    /// How long resolvers keep an answer.
+    /// Time that resolvers cache an answer, seconds.
     pub ttl_seconds: u32,
-    /// How many of its candidates may be given.
+    /// Candidates that may be in an answer.
     pub up: u64,
-    /// How many there are.
+    /// Number of candidates.
     pub candidates: u64,
-    /// None is up: the fallback counts.
+    /// Whether no candidate is up and the fallback is used.
     #[serde(alias = "fallen")]
     pub fallback: bool,
     /// Answers with addresses since the start.
     #[serde(alias = "answers")]
     pub responses: u64,
-    /// How often each candidate came first in one.
+    /// How often each candidate was first in an answer.
     #[serde(alias = "given")]
     pub first_choices: BTreeMap<String, u64>,
 }
@@ -62,12 +62,12 @@ pub struct NameStatus {
 pub struct NamesReport {
     /// `udp` or `tcp`.
     pub transport: String,
-    /// Since the start.
+    /// Queries received since the start.
     pub received: u64,
-    /// What they came to; only what happened.
+    /// Queries by outcome; only those that happened.
     #[serde(alias = "fates")]
     pub outcomes: BTreeMap<String, u64>,
-    /// What is missing.
+    /// Queries without an outcome.
     pub unaccounted: u64,
 }
 
@@ -92,17 +92,17 @@ pub struct NameExplained {
     pub name: String,
     /// The record type.
     pub kind: String,
-    /// The client.
+    /// Address of the client.
     pub from: IpAddr,
-    /// Its zone; absent: none of this server's zones.
+    /// Its zone; absent: no zone of this server.
     pub zone: Option<String>,
-    /// The name whose addresses are given, after aliases; absent: there is none.
+    /// The name after aliases; absent: there is none.
     pub target: Option<String>,
     /// Bits of the client's address that the answer depends on.
     pub scope_bits: u8,
-    /// Sentences, from the question to the answer.
+    /// Steps from the query to the answer, one sentence each.
     pub steps: Vec<String>,
-    /// What the name may be answered with.
+    /// Addresses that may be in the answer.
     pub candidates: Vec<NameCandidate>,
 }
 
@@ -110,17 +110,17 @@ pub struct NameExplained {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NameCandidate {
-    /// The server, the service or the address.
+    /// The server, service or address.
     pub name: String,
-    /// Where it is.
+    /// Its addresses.
     pub addresses: Vec<IpAddr>,
-    /// Its weight now.
+    /// Current weight.
     pub weight: u16,
-    /// Whether it may be given.
+    /// Whether it may be in an answer.
     pub up: bool,
-    /// Why.
+    /// Explanation, one sentence.
     #[serde(alias = "why")]
     pub reason: String,
-    /// Its part of the answers to this client, as the first address.
+    /// Share of answers to this client that have it first, percent.
     pub share_percent: f64,
 }

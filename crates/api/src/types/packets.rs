@@ -10,21 +10,22 @@ use super::counter::Counter;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketsStatus {
-    /// Why nothing is forwarded at all; absent: it is.
+    /// Why no packets are forwarded; absent: they are forwarded.
     #[serde(alias = "broken")]
     pub problem: Option<String>,
-    /// The configuration that the tables carry out.
+    /// Generation of the configuration in the tables.
     #[serde(default)]
     pub generation: u64,
-    /// Its connections were there before this process.
-    pub adopted: bool,
-    /// Bytes that its tables take.
+    /// Whether its connections are from before this process.
+    #[serde(alias = "adopted")]
+    pub restored: bool,
+    /// Memory of the tables, bytes.
     pub memory_bytes: u64,
-    /// What is watched of connections.
+    /// State of flow sampling.
     #[serde(default)]
     #[serde(alias = "insight")]
     pub flow_samples: FlowSampleStatus,
-    /// Where packets are taken.
+    /// Interfaces that receive packets.
     pub interfaces: Vec<PacketInterface>,
     /// Next hops of servers.
     pub neighbours: Vec<Neighbour>,
@@ -34,19 +35,19 @@ pub struct PacketsStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FlowSampleStatus {
-    /// One connection in so many is watched; absent: none is.
+    /// One connection in this many is watched; absent: none.
     #[serde(alias = "sample")]
     pub one_in: Option<u32>,
     /// Connections watched now.
     pub watched: usize,
-    /// Connections that were begun to be watched, since the tables were made.
+    /// Connections watched since the tables were created.
     #[serde(alias = "begun")]
     pub started: u64,
-    /// Drawn and not watched: the table was full.
+    /// Selected connections that were not watched because the table was full.
     pub full: u64,
-    /// Idle ones that gave way to others.
+    /// Idle connections that were replaced by new ones.
     pub evicted: u64,
-    /// Replaced before they were read.
+    /// Connections replaced before they were read.
     pub unread: u64,
 }
 
@@ -54,11 +55,11 @@ pub struct FlowSampleStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketInterface {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// `native` (in the driver) or `generic`; absent: not attached.
+    /// XDP mode: `native` (in the driver) or `generic`; absent: not attached.
     pub mode: Option<String>,
-    /// Why it is not attached; of one that is, why not in its driver, or that frames are lost there.
+    /// Why it is not attached or not in native mode, or that frames are lost there; absent: no problem.
     pub problem: Option<String>,
 }
 
@@ -66,11 +67,11 @@ pub struct PacketInterface {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Neighbour {
-    /// The server's address.
+    /// Address of the server.
     pub address: IpAddr,
     /// `ok`, `trying`, `error`, `no-interface`, `down` or `local`.
     pub state: String,
-    /// More about it.
+    /// Details of the state.
     pub reason: Option<String>,
     /// Servers at this address: `POOL/NAME`.
     pub servers: Vec<String>,
@@ -80,22 +81,22 @@ pub struct Neighbour {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketsReport {
-    /// Packets that arrived.
+    /// Received packets.
     pub received: Counter,
-    /// Packets that ended in one of the outcomes.
+    /// Packets with an outcome.
     pub accounted: Counter,
-    /// Received and in no outcome; a few while packets arrive, since counters are read one after the other.
+    /// Received packets without an outcome. While packets arrive, a few are expected.
     pub unaccounted: i64,
     /// All outcomes that happened.
     pub outcomes: Vec<PacketOutcome>,
-    /// Of those accounted: packets of servers that were gone before this process; how they ended is not known any more.
+    /// Packets of servers that were removed before this process started; their outcomes are unknown.
     #[serde(default)]
     pub earlier: u64,
-    /// Open connections removed from the table for new ones.
+    /// Open connections that were removed from the table for new ones.
     pub evicted: Counter,
-    /// Notices that were lost.
+    /// Notices of the datapath that were lost.
     pub events_lost: Counter,
-    /// By service.
+    /// Services by name.
     pub services: Vec<PacketService>,
 }
 
@@ -118,16 +119,16 @@ pub enum PacketDisposition {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketOutcome {
-    /// Its name: `forwarded`, `no-port`.
+    /// Name of the outcome: `forwarded`, `no-port`.
     pub name: String,
-    /// What became of them.
+    /// What happened to the packets.
     #[serde(default)]
     #[serde(alias = "end")]
     pub disposition: PacketDisposition,
-    /// What the name means, in a sentence.
+    /// Meaning of the name, one sentence.
     #[serde(default)]
     pub meaning: String,
-    /// All of them.
+    /// All packets with this outcome.
     pub count: Counter,
     /// IPv4 packets.
     pub v4: u64,
@@ -141,31 +142,31 @@ pub struct PacketOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketService {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
-    /// Its method.
+    /// Forwarding method.
     pub forward: String,
-    /// Connections under way; one a client, also where both directions come through here.
+    /// Active connections.
     pub flows: u32,
-    /// Half-open connections: without a complete handshake.
+    /// Connections without a complete handshake.
     pub half_open: u32,
-    /// Half-open connections are at the threshold.
+    /// Whether half-open connections exceed the threshold.
     pub alarm: bool,
-    /// SYNs of the last seconds that were sampled, while the alarm stands.
+    /// SYNs sampled in the last seconds, while the alarm is raised.
     #[serde(default)]
     pub sampled_syns: u32,
-    /// Addresses that sent most of the sampled SYNs, the largest first.
+    /// Addresses with the most sampled SYNs, the largest first.
     #[serde(default)]
     pub flood_clients: Vec<FloodClient>,
-    /// Networks of them: of 24 bits with IPv4, 64 with IPv6.
+    /// Networks with the most sampled SYNs: /24 for IPv4, /64 for IPv6.
     #[serde(default)]
     pub flood_networks: Vec<FloodClient>,
-    /// Where its packets ended, servers' included.
+    /// Packets by outcome, servers included.
     pub outcomes: Vec<PacketOutcome>,
-    /// Parts of TCP headers that `normalize` removed; only those that it did.
+    /// Parts of TCP headers that `normalize` removed.
     #[serde(default)]
     pub removals: Vec<HeaderRemoval>,
-    /// By server.
+    /// Its servers.
     pub servers: Vec<PacketServer>,
 }
 
@@ -185,7 +186,7 @@ pub struct HeaderRemoval {
 pub struct FloodClient {
     /// `203.0.113.7`, or a network such as `203.0.113.0/24`.
     pub address: String,
-    /// How many of the sampled SYNs it sent, at least.
+    /// Its SYN packets in the sample.
     pub syns: u32,
 }
 
@@ -195,16 +196,17 @@ pub struct FloodClient {
 pub struct PacketServer {
     /// `POOL/NAME`.
     pub name: String,
-    /// Connections under way.
+    /// Active connections.
     pub flows: u32,
-    /// Connections that chose it.
+    /// Connections sent to it.
     pub connections: Counter,
-    /// Of these, those that chose without a SYN.
-    pub adopted: Counter,
-    /// Bytes towards it.
+    /// Connections that began without a SYN; included in `connections`.
+    #[serde(alias = "adopted")]
+    pub without_syn: Counter,
+    /// Bytes to the server.
     pub bytes_in: Counter,
-    /// Bytes towards clients; 0 where it answers them directly.
+    /// Bytes to clients; 0 if the server answers them directly.
     pub bytes_out: Counter,
-    /// Where its packets ended.
+    /// Its packets by outcome.
     pub outcomes: Vec<PacketOutcome>,
 }

@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PortReport {
-    /// The source address; absent: the kernel chooses.
+    /// Source address; absent: the kernel chooses.
     pub source: Option<IpAddr>,
     /// The server.
     pub destination: SocketAddr,
-    /// Ports that are not free: of connections that are open, and those that rest.
+    /// Ports in use, including those in TIME_WAIT.
     pub in_use: u32,
-    /// Of those in TIME_WAIT, as counted at most a few seconds ago: their connections are closed, and no other may have them yet.
+    /// Ports in TIME_WAIT, counted at most a few seconds ago.
     #[serde(default)]
     #[serde(alias = "resting")]
     pub time_wait: u32,
-    /// Ports left.
+    /// Free ports.
     #[serde(alias = "left")]
     pub free: u32,
 }

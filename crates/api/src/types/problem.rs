@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Problem {
-    /// Which problem, as a relative reference: `/problems/generation-moved`.
+    /// Type of the problem, as a relative reference: `/problems/generation-moved`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The same as text, equal for every occurrence.
+    /// The type as text.
     pub title: String,
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// What happened this time: where, what was found, what was expected.
+    /// What happened: where, what was found, what was expected.
     pub detail: String,
-    /// What to do.
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// Every mistake in the configuration.
+    /// Mistakes in the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<ConfigFinding>,
-    /// Further mistakes that are not listed.
+    /// Number of further mistakes that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub unlisted: u64,
 }

@@ -17,20 +17,20 @@ pub struct RefusedQuery {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RefusedRequests {
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
-    /// The newest first.
+    /// Stored requests, the newest first.
     pub requests: Vec<RefusedRequest>,
-    /// The most that are stored, over all services.
+    /// Limit of stored requests over all services.
     #[serde(alias = "room")]
     pub max_requests: u32,
-    /// Of those, how many of one client: an IPv4 address, or a /64 of IPv6.
+    /// Limit of stored requests per client: an IPv4 address or an IPv6 /64.
     #[serde(alias = "share")]
     pub max_per_client: u32,
-    /// Requests since the daemon's start that were displaced by newer ones.
+    /// Requests since the daemon started that were replaced by newer ones.
     #[serde(alias = "pushed-out")]
     pub evicted: u64,
-    /// Those that are not, because their client had its share.
+    /// Requests that were not stored because of the limit per client.
     #[serde(alias = "beyond-share")]
     pub over_client_limit: u64,
 }
@@ -39,32 +39,32 @@ pub struct RefusedRequests {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RefusedRequest {
-    /// When.
+    /// Time of the request.
     pub unix_ms: u64,
-    /// Its id, as in the access log.
+    /// Request ID, as in the access log.
     pub id: String,
-    /// The service that refused it.
+    /// The service.
     pub service: String,
-    /// Who sent it, with the port.
+    /// Address and port of the client.
     pub client: String,
-    /// In which protocol: `HTTP/1.1`.
+    /// Protocol: `HTTP/1.1`.
     pub protocol: String,
-    /// The method; absent: unreadable.
+    /// Method; absent: unreadable.
     pub method: Option<String>,
-    /// The requested host; absent: none.
+    /// Requested host; absent: none.
     pub host: Option<String>,
-    /// The target; all of the first line where that has no method; absent: there was none.
+    /// Request target, or the whole first line if it has no method; absent: none.
     pub target: Option<String>,
-    /// Why it was refused, as in the log and the metrics.
+    /// The cause, as in the access log and the metrics.
     pub cause: String,
-    /// Which rule of HTTP it broke.
+    /// The violated rule of HTTP.
     pub defect: Option<String>,
-    /// The field that broke it.
+    /// The field that violated it.
     pub field: Option<String>,
-    /// How many bytes came before what broke it. Of a request in HTTP/2 or HTTP/3 in the form of HTTP/1.1.
+    /// Offset of the violation, bytes; for HTTP/2 and HTTP/3 in the form of HTTP/1.1.
     pub at: Option<u64>,
-    /// What stood there.
+    /// The bytes at the violation.
     pub found: Option<String>,
-    /// The answer's status; 0: there was none.
+    /// Status of the response; 0: none was sent.
     pub status: u16,
 }

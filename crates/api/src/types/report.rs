@@ -16,7 +16,7 @@ use super::port::PortReport;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ReportQuery {
-    /// The daemon waits this long and reports rates and times over just that; absent: over its own last interval.
+    /// The daemon waits for this time, in milliseconds, and reports rates and times over it; absent: over its last interval.
     pub interval_ms: Option<u64>,
 }
 
@@ -28,13 +28,13 @@ pub const INTERVAL_MS_MAX: u64 = 60_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Report {
-    /// The active configuration.
+    /// The active generation.
     pub generation: u64,
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
-    /// Since the start.
+    /// Time since the start, milliseconds.
     pub uptime_ms: u64,
-    /// What rates and times cover.
+    /// Interval of rates and times, milliseconds.
     pub interval_ms: u64,
     /// All services together.
     pub total: ServiceCounts,
@@ -44,21 +44,21 @@ pub struct Report {
     pub pools: Vec<PoolReport>,
     /// Source ports by source and destination.
     pub ports: Vec<PortReport>,
-    /// How much of every limit is in use, the fullest first, at most 250.
+    /// Use of every limit, the fullest first, at most 250.
     #[serde(default)]
     pub headroom: Vec<super::headroom::HeadroomReport>,
-    /// What belongs to the process.
+    /// Resources of the process.
     pub process: Process,
-    /// The packet plane; absent where no service forwards packets.
+    /// Packet services; absent: there are none.
     #[serde(default)]
     pub packets: Option<super::packets::PacketsReport>,
-    /// DNS queries by transport; empty where none are answered.
+    /// DNS queries by transport; empty: DNS is not configured.
     #[serde(default)]
     pub names: Vec<super::names::NamesReport>,
-    /// Shared addresses by group: what this member counted, and its last changes.
+    /// Virtual addresses by group: counters and last changes.
     #[serde(default)]
     pub members: Vec<super::vrrp::MemberReport>,
-    /// Replication between this member and its peers.
+    /// Replication with other members.
     #[serde(default)]
     pub peers: Vec<super::heartbeat::PeerReport>,
 }
@@ -67,17 +67,17 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceReport {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
     /// `http` or `tcp`.
     pub forward: String,
     /// Its counts.
     #[serde(flatten)]
     pub counts: ServiceCounts,
-    /// Its rules, in their order.
+    /// Its rules, in order.
     #[serde(default)]
     pub rules: Vec<super::request::RuleReport>,
-    /// What it remembers of clients; absent: nothing.
+    /// Its sticky table; absent: there is none.
     #[serde(default)]
     pub affinity: Option<super::request::AffinityReport>,
     /// Operations by outcome for its SLO; absent: it has no objective.
@@ -97,27 +97,27 @@ pub struct ServiceCounts {
     /// Errors by who caused them.
     #[serde(default)]
     pub errors: super::error_counts::ErrorCounts,
-    /// Answers of servers by class.
+    /// Responses of servers by status class.
     pub statuses: Statuses,
     /// Retries: attempts after the first.
     pub retried: Counter,
-    /// Requests sent again because an idle connection was stale.
+    /// Requests that were sent again because an idle connection was closed.
     pub replayed: Counter,
     /// Bytes from and to clients.
     pub bytes: Bytes,
-    /// Ends other than well, by cause; only those that happened.
+    /// Failures by cause; only those that happened.
     pub causes: Vec<CauseCount>,
-    /// Refused requests by the rule of grammar they broke; only those that happened.
+    /// Malformed requests by violated rule; only those that happened.
     pub defects: Vec<NamedCount>,
-    /// Limits met and lines dropped, by name; only those that happened.
+    /// Limits that were reached and dropped log lines, by name; only those that happened.
     pub limits: Vec<NamedCount>,
-    /// Handshakes with clients by how they ended: `handshakes`, of those `resumed`, and `failed`; only what happened.
+    /// TLS handshakes with clients: `handshakes`, of those `resumed`, and `failed`; only those that happened.
     #[serde(default)]
     pub tls: Vec<NamedCount>,
     /// Headers of the PROXY protocol that were taken, and what was done with bodies, by name; only what happened.
     #[serde(default)]
     pub bodies: Vec<NamedCount>,
-    /// Where the time went.
+    /// Durations by phase.
     pub phases: Vec<PhaseTimes>,
 }
 
@@ -125,15 +125,15 @@ pub struct ServiceCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Connections {
-    /// Accepted.
+    /// Accepted connections.
     pub accepted: Counter,
-    /// Of those, refused at once because of a limit.
+    /// Connections refused at once because of a limit.
     pub refused: Counter,
-    /// Of those, ended.
+    /// Closed connections.
     pub closed: Counter,
-    /// Of those, open now.
+    /// Connections open now.
     pub open: u64,
-    /// Of those, none of the above; a snapshot taken under load may be off by what moved meanwhile.
+    /// Accepted connections in none of these states. Under load a snapshot may be off by a few.
     pub unaccounted: i64,
 }
 
@@ -160,20 +160,20 @@ impl AddAssign for Connections {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Requests {
-    /// Heads read, or `tcp` connections given to a server.
+    /// Requests read; `tcp` connections sent to a server.
     pub requests: Counter,
-    /// Ended with a server's whole answer, or `tcp` connections closed in order.
+    /// Ended with a server's complete response; `tcp` connections that were closed in order.
     pub answered: Counter,
-    /// Ended with an answer of the balancer's own.
+    /// Ended with the balancer's own response.
     #[serde(alias = "answered-by-us")]
     pub local_replies: Counter,
-    /// Ended without a whole answer.
+    /// Ended without a complete response.
     pub aborted: Counter,
-    /// Of the requests, those that became tunnels.
+    /// Requests that became tunnels.
     pub upgraded: Counter,
-    /// Under way now.
+    /// Active now.
     pub in_flight: u64,
-    /// None of the above; a snapshot taken under load may be off by what moved meanwhile.
+    /// Requests in none of these states. Under load a snapshot may be off by a few.
     pub unaccounted: i64,
 }
 
@@ -235,11 +235,11 @@ impl AddAssign for Statuses {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Bytes {
-    /// Received.
+    /// Bytes received.
     pub received: Counter,
-    /// Sent.
+    /// Bytes sent.
     pub sent: Counter,
-    /// Of both, moved within the kernel by splice(2).
+    /// Bytes moved within the kernel by splice(2), both directions; included in the others.
     pub spliced: Counter,
 }
 
@@ -255,9 +255,9 @@ impl AddAssign for Bytes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CauseCount {
-    /// The cause's name.
+    /// Name of the cause.
     pub cause: String,
-    /// Who moved first.
+    /// The side that ended the exchange.
     pub side: Side,
     /// How often.
     #[serde(flatten)]
@@ -268,7 +268,7 @@ pub struct CauseCount {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamedCount {
-    /// What is counted.
+    /// Name of the counter.
     pub name: String,
     /// How often.
     #[serde(flatten)]
@@ -281,23 +281,24 @@ pub struct NamedCount {
 pub struct PhaseTimes {
     /// `queue`, `connect`, `first-byte`, `transfer` or `total`.
     pub phase: String,
-    /// How many were recorded.
+    /// Recorded durations.
     pub count: u64,
-    /// The average.
+    /// Mean, microseconds.
     pub mean_us: Option<u64>,
-    /// Half took at most this.
+    /// 50th percentile (median), microseconds.
     pub p50_us: Option<u64>,
-    /// Nine in ten took at most this.
+    /// 90th percentile, microseconds.
     pub p90_us: Option<u64>,
-    /// Ninety-nine in a hundred took at most this.
+    /// 99th percentile, microseconds.
     pub p99_us: Option<u64>,
-    /// How many took at most 128 µs, 256 µs and so on, each twice the one before, that did not fit before; the last: all
-    /// that took longer. Of the phase `total` of services alone.
+    /// Histogram: durations up to 128 µs, 256 µs and so on, each bound twice the one before; the last count has no
+    /// bound. Only for the phase `total` of services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub octaves: Vec<u64>,
+    #[serde(alias = "octaves")]
+    pub histogram: Vec<u64>,
 }
 
-/// The first edge of [`PhaseTimes::octaves`], microseconds.
+/// The first edge of [`PhaseTimes::histogram`], microseconds.
 pub const OCTAVE_US: u64 = 128;
 /// How many there are: the last edge is 128 µs × 2^16, 8.4 s, and one is without.
 pub const OCTAVES: usize = 18;
@@ -306,15 +307,15 @@ pub const OCTAVES: usize = 18;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolReport {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// What its requests cost beyond one attempt each, by name; what never happened is left out.
+    /// Retries, hedges and similar counts, by name; only those that happened.
     #[serde(default)]
     pub counts: Vec<NamedCount>,
     /// Errors of attempts at its servers.
     #[serde(default)]
     pub errors: super::error_counts::ErrorCounts,
-    /// Its servers in the order configured.
+    /// Its servers, in the order of the configuration.
     pub servers: Vec<ServerReport>,
 }
 
@@ -322,23 +323,23 @@ pub struct PoolReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerReport {
-    /// Its name in the pool.
+    /// Name of the server.
     pub name: String,
-    /// Its state now.
+    /// Current state.
     pub state: ServerState,
-    /// Exchanges or `tcp` connections under way.
+    /// Active exchanges or `tcp` connections.
     pub in_flight: u32,
     /// Open connections, including idle ones.
     pub connections: u32,
-    /// Connections tried.
+    /// Connection attempts.
     pub connects: Counter,
-    /// Of those, failed.
+    /// Connection attempts that failed.
     pub connect_failed: Counter,
     /// Requests or `tcp` connections sent.
     pub requests: Counter,
-    /// Answered whole.
+    /// Complete responses.
     pub answered: Counter,
-    /// Sent on an idle connection of the pool.
+    /// Requests sent on an idle connection.
     pub reused: Counter,
     /// Idle connections that the server closed first.
     pub stale: Counter,
@@ -347,13 +348,13 @@ pub struct ServerReport {
     /// Errors of attempts at it.
     #[serde(default)]
     pub errors: super::error_counts::ErrorCounts,
-    /// Answers by class.
+    /// Responses by status class.
     pub statuses: Statuses,
     /// Bytes from and to the server.
     pub bytes: Bytes,
-    /// Ends other than well, by cause; only those that happened.
+    /// Failures by cause; only those that happened.
     pub causes: Vec<CauseCount>,
-    /// Where the time went.
+    /// Durations by phase.
     pub phases: Vec<PhaseTimes>,
 }
 
@@ -363,19 +364,19 @@ pub struct ServerReport {
 pub struct Process {
     /// File descriptors.
     pub descriptors: Descriptors,
-    /// Resident bytes.
+    /// Resident memory, bytes.
     pub resident_bytes: u64,
-    /// Of those, bytes buffered for slow receivers.
+    /// Bytes buffered for slow receivers; included in `resident-bytes`.
     #[serde(default)]
     #[serde(alias = "held-bytes")]
     pub buffered_bytes: u64,
-    /// Bytes that wait in pipes of the kernel for receivers that do not take them.
+    /// Bytes in kernel pipes for slow receivers.
     #[serde(default)]
     pub piped_bytes: u64,
-    /// Memory of all TCP sockets of this machine's network namespace, bytes, as the kernel counts it.
+    /// Memory of all TCP sockets in this network namespace, bytes, as counted by the kernel.
     #[serde(default)]
     pub kernel_tcp_bytes: u64,
-    /// Access log lines that were dropped.
+    /// Dropped lines of the access log.
     pub log_lines_dropped: Counter,
 }
 
@@ -383,7 +384,7 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Descriptors {
-    /// Open now.
+    /// Open file descriptors.
     pub in_use: u64,
     /// Limit of open file descriptors.
     pub limit: u64,

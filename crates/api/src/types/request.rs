@@ -11,15 +11,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct RequestDescription {
-    /// The method; empty: `GET`.
+    /// Method; empty: `GET`.
     pub method: String,
     /// `http://host:port/path?query`, `https://…`, or a path; for a `tcp` service `tcp://host:port`.
     pub url: String,
-    /// Fields, `name: value`.
+    /// Header fields, `name: value`.
     pub headers: Vec<String>,
-    /// The peer of the connection, which is the client unless a trusted proxy names another; absent: one that no network of a rule holds, `192.0.2.1`.
+    /// Peer address of the connection, which is the client unless a trusted proxy names another; absent: `192.0.2.1`,
+    /// or another address outside the networks of the rules.
     pub from: Option<IpAddr>,
-    /// The service, where the URL does not tell it.
+    /// The service, if the URL does not identify it.
     pub service: Option<String>,
     /// The name in the TLS handshake (SNI); absent: the URL's host, with `https`.
     pub sni: Option<String>,
@@ -29,41 +30,41 @@ pub struct RequestDescription {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RequestExplained {
-    /// The active configuration.
+    /// The active generation.
     pub generation: u64,
     /// The service.
     pub service: String,
-    /// Why this one.
+    /// Why this pool gets it, one sentence.
     #[serde(alias = "because")]
     pub reason: String,
-    /// The client that a trusted proxy names in a field, and why it is that one; absent: the peer of the connection.
+    /// The client that a trusted proxy names, and why; absent: the peer of the connection.
     #[serde(default)]
     pub client: Option<String>,
     /// The path that rules compare.
     pub path: String,
-    /// Everything that servers may take the path for, where that is more than one thing and rules look at it.
+    /// Interpretations of the path by servers, if there is more than one and rules depend on it.
     #[serde(default)]
     pub readings: Vec<String>,
-    /// Rules that do not match, in their order, the first 100.
+    /// Rules before it that do not match, at most 100.
     #[serde(alias = "passed")]
     pub unmatched_rules: Vec<RuleMismatch>,
-    /// Further ones.
+    /// Number of further rules.
     #[serde(alias = "passed-unlisted")]
     pub unmatched_unlisted: u64,
-    /// Names of the edits that are made, in order. Those of answers are made only where the answer meets their condition.
+    /// Edits that apply, in order. Those of responses apply if the response meets their condition.
     #[serde(default)]
     pub edits: Vec<String>,
-    /// The rule that takes it; absent: none, so the service's pool.
+    /// The matching rule; absent: none, so the service's pool gets the request.
     pub rule: Option<MatchingRule>,
-    /// What becomes of it where no pool takes it: an answer of the balancer's own, in a sentence.
+    /// The balancer's own response, if no pool gets the request.
     #[serde(alias = "ends")]
     pub local_reply: Option<String>,
-    /// Pools that may take it, with the percentage that each gets.
+    /// Pools that may get it, with their shares in percent.
     pub pools: Vec<PoolShare>,
-    /// The server of this client's sticky session, in a sentence; absent: none.
+    /// Server of the client's sticky session, one sentence; absent: none.
     #[serde(alias = "kept")]
     pub sticky_server: Option<String>,
-    /// The pool's servers.
+    /// Servers of the pool.
     pub servers: Vec<ServerCandidate>,
 }
 
@@ -71,12 +72,12 @@ pub struct RequestExplained {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RuleMismatch {
-    /// Its place, from 1.
+    /// Position of the rule, from 1.
     #[serde(alias = "place")]
     pub position: u64,
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// What does not hold.
+    /// The condition that does not match.
     #[serde(alias = "because")]
     pub reason: String,
 }
@@ -85,19 +86,19 @@ pub struct RuleMismatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MatchingRule {
-    /// Its place, from 1.
+    /// Position of the rule, from 1.
     #[serde(alias = "place")]
     pub position: u64,
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// Its conditions as text.
+    /// The conditions as text.
     pub when: String,
-    /// Its action as text.
+    /// The action as text.
     #[serde(alias = "does")]
     pub action: String,
-    /// The target that the server gets; absent: as it came.
+    /// Rewritten request target; absent: unchanged.
     pub target: Option<String>,
-    /// Where a copy goes.
+    /// Pool of the mirrored request.
     pub mirror: Option<String>,
 }
 
@@ -105,11 +106,11 @@ pub struct MatchingRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolShare {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// Of what the rule takes.
+    /// Its share of the rule's requests, percent.
     pub percent: f64,
-    /// Its policy.
+    /// Balancing policy.
     pub balance: String,
 }
 
@@ -117,18 +118,18 @@ pub struct PoolShare {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerCandidate {
-    /// Its pool.
+    /// Name of the pool.
     pub pool: String,
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// Where it is; absent: its name does not resolve.
+    /// Address; absent: the name does not resolve.
     pub address: Option<String>,
-    /// Its state.
+    /// State of the server.
     pub state: ServerState,
-    /// Whether it may be chosen now.
+    /// Whether it can be chosen now.
     #[serde(alias = "may")]
     pub available: bool,
-    /// Why, or why not.
+    /// Explanation, one sentence.
     #[serde(alias = "because")]
     pub reason: String,
 }
@@ -137,38 +138,38 @@ pub struct ServerCandidate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RuleReport {
-    /// Its place, from 1.
+    /// Position of the rule, from 1.
     #[serde(alias = "place")]
     pub position: u64,
-    /// Its name.
+    /// Name of the rule.
     pub name: String,
-    /// Its conditions as text.
+    /// The conditions as text.
     pub when: String,
-    /// Its action as text.
+    /// The action as text.
     #[serde(alias = "does")]
     pub action: String,
-    /// Requests or connections that it took.
+    /// Requests or connections that it matched.
     pub hits: u64,
-    /// When it last did; absent: never.
+    /// Time of its last match; absent: never.
     pub last_unix_ms: Option<u64>,
-    /// Of what it took, under way now.
+    /// Its requests that are active now.
     pub in_flight: u32,
-    /// Of what it took, refused because of its rate limit.
+    /// Its requests that the rate limit denied.
     #[serde(alias = "limited")]
     pub rate_limited: u64,
-    /// Matches that were skipped because no server of its pool was available.
+    /// Matches that were skipped because its pool had no available server.
     #[serde(alias = "passed-over")]
     pub skipped: u64,
-    /// Copies sent.
+    /// Mirrored requests that were sent.
     pub mirrored: u64,
-    /// Copies not sent.
+    /// Mirrored requests that were not sent.
     pub mirror_dropped: u64,
-    /// Bytes of answers to what it took.
+    /// Bytes of responses to its requests.
     pub bytes: u64,
-    /// Clients that its rate limit remembers.
+    /// Clients in the table of its rate limit.
     #[serde(alias = "limit-held")]
     pub rate_limit_entries: u64,
-    /// Clients that its rate limit had to forget too early.
+    /// Clients removed from that table before they expired.
     #[serde(alias = "limit-evicted")]
     pub rate_limit_evictions: u64,
 }
@@ -177,18 +178,18 @@ pub struct RuleReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AffinityReport {
-    /// Clients that are remembered.
+    /// Clients that are remembered now.
     #[serde(alias = "held")]
     pub entries: u64,
-    /// At most so many.
+    /// Limit of entries.
     #[serde(alias = "most")]
     pub max_entries: u64,
     /// Lookups that found the client's server.
     #[serde(alias = "found")]
     pub hits: u64,
-    /// How often one was put to a server.
+    /// How often a client was assigned to a server.
     #[serde(alias = "put")]
     pub assignments: u64,
-    /// How often one had to be forgotten before its time.
+    /// Entries that were removed before they expired, because the table was full.
     pub evicted: u64,
 }

@@ -1,4 +1,4 @@
-//! Orders about servers.
+//! Commands for servers.
 //!
 //! A selector is `POOL/NAME`, where `*` stands for every server of the pool.
 
@@ -13,10 +13,10 @@ pub struct ServerOrder {
     /// The command.
     #[serde(flatten)]
     pub action: ServerAction,
-    /// Written back to the daemon's file, or not; absent: as `global.control.write-back` is set.
+    /// Whether the change is written to the daemon's file; absent: as `global.control.write-back` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<bool>,
-    /// The record of the first order of one command about several servers: `undo` takes them back together.
+    /// The first audit record of the same command, if one command changes several servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<u64>,
 }
@@ -25,44 +25,44 @@ pub struct ServerOrder {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ServerAction {
-    /// Finishes what it has and takes nothing new.
+    /// Finishes its active exchanges and gets no new ones.
     Drain,
-    /// Judged by its health alone; ends a quiesce and a maintenance too.
+    /// Follows its health checks alone; also ends a quiesce and a maintenance.
     Enable,
-    /// Takes nothing.
+    /// Gets no requests.
     Disable,
-    /// Takes nothing, and what it has is reset now.
+    /// Gets no requests, and its connections are reset.
     Cut,
-    /// No new clients; clients with a sticky session still come for this time, then the server drains.
+    /// Gets no new clients. Clients with a sticky session may come for this time, then the server drains.
     Quiesce {
-        /// For how long.
+        /// Time, milliseconds.
         limit_ms: u64,
     },
-    /// Takes nothing during a window.
+    /// Gets no requests during a maintenance window.
     Maintain {
-        /// From when; absent: now.
+        /// Start; absent: now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_unix_ms: Option<u64>,
-        /// Until when; absent: until it is enabled.
+        /// End; absent: until the server is enabled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until_unix_ms: Option<u64>,
-        /// Why, for those who look.
+        /// Reason, shown in the status.
         reason: String,
     },
-    /// Takes this share.
+    /// Sets its weight.
     Weight {
-        /// 0–256; absent: the configured one again.
+        /// 0 to 256; absent: the configured weight.
         weight: Option<u16>,
     },
-    /// The server is new; with the name `-` it is named after its address.
+    /// Adds the server; with the name `-` it is named after its address.
     Add {
-        /// Its address or name, and port.
+        /// Address or name, and port.
         address: String,
-        /// 0–256; absent: the pool's.
+        /// 0 to 256; absent: as in the pool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         weight: Option<u16>,
     },
-    /// The server is no more; what it has is finished.
+    /// Removes the server; its active exchanges are finished.
     Remove,
 }
 
@@ -77,15 +77,15 @@ impl From<ServerAction> for ServerOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerChanged {
-    /// Every server that was selected, changed or not.
+    /// All selected servers, changed or not.
     pub servers: Vec<ServerChange>,
-    /// The record of the command that these are part of: its first order.
+    /// Number of the first audit record of this command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<u64>,
-    /// The file that the order was written to; absent: to none.
+    /// The file that the change was written to; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
-    /// What the daemon could not write to disk, each a whole sentence; absent: everything was written.
+    /// What could not be written to disk, one sentence each; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "unkept")]
     pub unsaved: Vec<String>,
@@ -95,21 +95,21 @@ pub struct ServerChanged {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerChange {
-    /// Its pool.
+    /// Name of the pool.
     pub pool: String,
-    /// Its name.
+    /// Name of the server.
     pub server: String,
-    /// Whether anything is different from before.
+    /// Whether anything changed.
     pub changed: bool,
-    /// What the operator wants of it now.
+    /// Administrative state.
     pub admin: AdminState,
-    /// Its state now.
+    /// Current state.
     pub state: ServerState,
-    /// Its weight now.
+    /// Current weight.
     pub weight: u16,
-    /// Exchanges or `tcp` connections that it still has.
+    /// Exchanges or `tcp` connections that are still active.
     pub in_flight: u32,
-    /// It is no longer there.
+    /// Whether it was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }

@@ -21,7 +21,7 @@ pub struct SloQuery {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SloExplained {
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
     /// Services with an objective, by name.
     pub services: Vec<ServiceObjectives>,
@@ -31,21 +31,21 @@ pub struct SloExplained {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceObjectives {
-    /// The service.
+    /// Name of the service.
     pub name: String,
-    /// An operation that takes no longer is fast, milliseconds; absent: there is no objective for latency.
+    /// The latency objective, milliseconds; absent: there is none.
     #[serde(alias = "fast-ms")]
     pub latency_ms: Option<f64>,
-    /// Its objectives, with the error budget that is left.
+    /// Its objectives, with the remaining error budget.
     #[serde(alias = "promises")]
     pub objectives: Vec<ObjectiveStatus>,
-    /// What came to an end within the last hour.
+    /// Operations that ended within the last hour.
     pub hour: OperationCounts,
     /// Why operations failed within the last hour, the most frequent first; `status-5xx`: a server's own answer.
     pub causes: Vec<FailedOperations>,
-    /// Networks of clients of the last hour, those with the most bad operations first.
+    /// Client networks of the last hour, those with the most bad operations first.
     pub networks: Vec<NetworkOperations>,
-    /// Operations of the last hour of networks that are not counted separately.
+    /// Operations of the last hour from other networks.
     pub others: OperationCounts,
     /// Number of networks that are counted separately.
     #[serde(alias = "networks-most")]
@@ -56,26 +56,26 @@ pub struct ServiceObjectives {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ObjectiveStatus {
-    /// `availability`: operations succeed; `latency`: they are fast.
+    /// `availability` (operations succeed) or `latency` (operations are fast).
     #[serde(alias = "what")]
     pub kind: String,
-    /// Operations that are to be good, percent.
+    /// Target for good operations, percent.
     pub target_percent: f64,
-    /// Over so much time, milliseconds.
+    /// Length of the window, milliseconds.
     pub window_ms: u64,
-    /// The first operation of the window that is known of; absent: there was none.
+    /// Time of the first known operation of the window; absent: there were none.
     pub since_unix_ms: Option<u64>,
     /// Operations of the window that count.
     pub operations: u64,
-    /// Of those, bad.
+    /// Bad operations.
     pub bad: u64,
-    /// Of those, good, percent; absent: there was none.
+    /// Good operations, percent; absent: there were none.
     #[serde(alias = "percent")]
     pub good_percent: Option<f64>,
-    /// What is left of the operations that may be bad, percent; below 0: it is overdrawn.
+    /// Remaining error budget, percent; below 0: more than all of it was used.
     #[serde(alias = "budget-left-percent")]
     pub budget_remaining_percent: f64,
-    /// Its alarms, raised or not.
+    /// Alarms of the objective, raised or not.
     pub alarms: Vec<BurnAlarm>,
 }
 
@@ -83,17 +83,17 @@ pub struct ObjectiveStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BurnAlarm {
-    /// Its name: `1h`, `6h`.
+    /// Name of the alarm: `1h`, `6h`.
     pub name: String,
-    /// So many times as many operations may be bad as the objective allows.
+    /// The burn rate at which the alarm is raised.
     pub factor: f64,
-    /// The long span.
+    /// The long window.
     pub long: BurnSpan,
-    /// The short span.
+    /// The short window.
     pub short: BurnSpan,
-    /// Since when it is raised; absent: it is not.
+    /// Time since which it is raised; absent: it is not raised.
     pub since_unix_ms: Option<u64>,
-    /// Why it is raised, in a sentence.
+    /// Why it is raised, one sentence; absent: it is not raised.
     pub reason: Option<String>,
 }
 
@@ -101,14 +101,13 @@ pub struct BurnAlarm {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BurnSpan {
-    /// How long, milliseconds.
+    /// Length of the window, milliseconds.
     pub span_ms: u64,
     /// Operations that count.
     pub operations: u64,
-    /// Of those, bad.
+    /// Bad operations.
     pub bad: u64,
-    /// How many times as many are bad as may be: at 1 the budget lasts exactly as long as its window; absent: there was
-    /// no operation.
+    /// How fast the error budget is used: at 1 it lasts exactly for its window. Absent: there were no operations.
     #[serde(alias = "burn")]
     pub burn_rate: Option<f64>,
 }
@@ -117,24 +116,25 @@ pub struct BurnSpan {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct OperationCounts {
-    /// Good and fast; without an objective for latency all that are good.
+    /// Good operations within the latency objective; all good ones without such an objective.
     pub fast: u64,
-    /// Good, not fast.
+    /// Good operations that missed the latency objective.
     pub slow: u64,
-    /// Failed.
+    /// Failed operations.
     pub failed: u64,
-    /// Aborted or sent malformed by their clients; these do not count.
+    /// Aborted by clients, or malformed; these do not count.
     #[serde(alias = "left")]
     pub aborted: u64,
-    /// Of those, after longer than what is fast.
+    /// Aborted after longer than the latency objective.
     #[serde(alias = "left-late")]
     pub aborted_late: u64,
-    /// Refused as configured; these do not count.
+    /// Denied as configured; these do not count.
     pub declined: u64,
-    /// Of those that count, not failed, percent; absent: there was none.
+    /// Operations that did not fail, percent of those that count; absent: there were none.
     #[serde(alias = "available-percent")]
     pub availability_percent: Option<f64>,
-    /// Of those that count, fast, percent; absent: there was none, or there is no objective for latency.
+    /// Operations within the latency objective, percent of those that count; absent: there were none, or there is no
+    /// such objective.
     pub fast_percent: Option<f64>,
     /// Errors of TCP by kind, only those that happened: `refused-by-server`, `refused-by-balancer`, `timed-out`,
     /// `aborted-by-client`, `aborted-by-server`, `aborted-by-balancer`, `silent-client`, `silent-server`.
@@ -145,7 +145,7 @@ pub struct OperationCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailedOperations {
-    /// Its name, as in the log.
+    /// Name of the cause, as in the access log.
     pub cause: String,
     /// Failed operations.
     pub count: u64,
@@ -166,16 +166,16 @@ pub struct NetworkOperations {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SloReport {
-    /// Good and fast; without an objective for latency all that are good.
+    /// Good operations within the latency objective; all good ones without such an objective.
     pub fast: Counter,
-    /// Good, not fast.
+    /// Good operations that missed the latency objective.
     pub slow: Counter,
-    /// Failed.
+    /// Failed operations.
     pub failed: Counter,
-    /// Aborted or sent malformed by their clients.
+    /// Aborted by clients, or malformed.
     #[serde(alias = "left")]
     pub aborted: Counter,
-    /// Refused as configured.
+    /// Denied as configured.
     pub declined: Counter,
     /// Errors of TCP by kind; only those that happened.
     pub tcp_errors: BTreeMap<String, Counter>,

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 pub struct SlowQuery {
     /// Only this service.
     pub service: Option<String>,
-    /// The slowest so much, percent, above 0 and at most 100; absent: 1.
+    /// Share of the slowest exchanges, percent, above 0 and at most 100; absent: 1.
     pub share_percent: Option<f64>,
-    /// Of the last so many milliseconds; absent: five minutes.
+    /// Only exchanges of the last milliseconds; absent: five minutes.
     pub since_ms: Option<u64>,
     /// Only those that this server had: `POOL/NAME`, or `POOL` for all of its servers.
     pub server: Option<String>,
@@ -29,19 +29,19 @@ pub struct SlowQuery {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowExplained {
-    /// When this was made.
+    /// Time of this answer.
     pub now_unix_ms: u64,
-    /// Since when exchanges are looked at.
+    /// Start of the time.
     pub since_unix_ms: u64,
-    /// Which share of them is shown, percent.
+    /// Share of exchanges that is shown, percent.
     pub share_percent: f64,
     /// Sampling: one exchange in this many is measured; absent: nothing is measured.
     pub sample: Option<u32>,
-    /// Measured exchanges that found no room on their way, since the daemon's start.
+    /// Measured exchanges that were dropped because a buffer was full, since the daemon started.
     pub dropped: u64,
-    /// By service, by name; those without an exchange in that time are left out.
+    /// Services by name; those without an exchange in that time are omitted.
     pub services: Vec<SlowService>,
-    /// What watched connections of services that forward packets show, by name.
+    /// Watched connections of packet services, by name.
     #[serde(default)]
     pub packets: Vec<SlowPackets>,
 }
@@ -50,47 +50,47 @@ pub struct SlowExplained {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowService {
-    /// The service.
+    /// Name of the service.
     pub name: String,
-    /// An exchange that takes so long or longer counts as slow now and is measured, milliseconds.
+    /// Duration from which an exchange counts as slow and is measured, milliseconds.
     #[serde(alias = "bound-ms")]
     pub threshold_ms: f64,
     /// Exchanges that match the query: counted, or estimated if the query selects clients or servers.
     pub exchanges: f64,
-    /// How many of them were measured.
+    /// Measured exchanges that match the query.
     #[serde(default)]
     pub sampled: usize,
-    /// What failed, the most frequent first.
+    /// Failures, the most frequent first.
     #[serde(default)]
     pub failures: Vec<SlowFailure>,
-    /// The slowest of them.
+    /// Number of the slowest exchanges.
     pub slowest: f64,
-    /// Measured exchanges that stand for those.
+    /// Measured exchanges among the slowest.
     pub measured: usize,
-    /// Each of the slowest took at least this long, milliseconds.
+    /// Duration of the fastest of the slowest, milliseconds.
     #[serde(alias = "quickest-ms")]
     pub min_ms: f64,
-    /// All of their time, seconds.
+    /// Time of the slowest exchanges, seconds.
     pub seconds: f64,
-    /// Whose time it was; every owner, their seconds sum to `seconds`.
+    /// Time by owner; it sums to `seconds`.
     pub owners: Vec<SlowOwner>,
-    /// Why, the most time first; their seconds sum to `seconds`.
+    /// Time by limit, the most first; it sums to `seconds`.
     pub reasons: Vec<SlowReason>,
     /// By pool, the most time first.
     pub pools: Vec<SlowGroup>,
-    /// By server, the most time first; what is beyond ten stands in `others`.
+    /// By server, the most time first; those beyond ten are in `others`.
     pub servers: Vec<SlowGroup>,
-    /// By network of clients (/24, /56), the most time first; what is beyond ten stands in `others`.
+    /// By client network (/24, /56), the most time first; those beyond ten are in `others`.
     pub networks: Vec<SlowGroup>,
-    /// The slowest of all, slowest first.
+    /// The slowest exchanges, slowest first.
     pub examples: Vec<SlowExample>,
-    /// Client connections open now.
+    /// Open client connections.
     #[serde(default)]
     pub connections: u32,
-    /// The client that has most of them, an IPv4 address or a /64; those in `trust` are not counted.
+    /// The client with the most connections, an IPv4 address or an IPv6 /64, without those in `trust`.
     #[serde(default)]
     pub largest_client: Option<String>,
-    /// How many it has.
+    /// Connections of that client.
     #[serde(default)]
     pub largest_client_connections: u32,
 }
@@ -103,21 +103,21 @@ pub struct SlowFailure {
     pub cause: String,
     /// The code of the same failure in captures.
     pub code: Option<String>,
-    /// Whose: `client`, `network`, `server` or `balancer`.
+    /// Who is responsible: `client`, `network`, `server` or `balancer`.
     pub owner: String,
-    /// The same as text.
+    /// The cause as text.
     pub title: String,
     /// Number of exchanges: counted, or estimated if the query selects clients or servers.
     pub count: f64,
-    /// Of all exchanges, percent.
+    /// Share of all exchanges, percent.
     pub share_percent: f64,
-    /// When the first was seen.
+    /// Time of the first one.
     pub first_unix_ms: u64,
-    /// When the last was seen.
+    /// Time of the last one.
     pub last_unix_ms: u64,
-    /// Servers that they met, the most first; `none`: no server was chosen.
+    /// Servers with the most failures; `none`: no server was chosen.
     pub servers: Vec<FailureTarget>,
-    /// Networks of clients (/24, /56) that met them, the most first.
+    /// Client networks (/24, /56) with the most failures.
     pub networks: Vec<FailureTarget>,
     /// The id of the last measured one, as in the log.
     pub example: Option<String>,
@@ -129,9 +129,9 @@ pub struct SlowFailure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailureTarget {
-    /// A server or a network.
+    /// The server or network.
     pub name: String,
-    /// How many.
+    /// Number of failures.
     pub count: f64,
 }
 
@@ -139,11 +139,11 @@ pub struct FailureTarget {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowOwner {
-    /// Whose.
+    /// The owner: `client`, `network`, `server`, `balancer` or `unknown`.
     pub owner: String,
-    /// How much.
+    /// Time, seconds.
     pub seconds: f64,
-    /// Of all of it, percent.
+    /// Share of the whole time, percent.
     pub share_percent: f64,
 }
 
@@ -151,17 +151,17 @@ pub struct SlowOwner {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowReason {
-    /// Whose time.
+    /// Owner of the time.
     pub owner: String,
-    /// The limit's code: `RWND`.
+    /// Code of the limit: `RWND`.
     pub limit: String,
-    /// The same as text.
+    /// The limit as text.
     pub title: String,
-    /// How much.
+    /// Time, seconds.
     pub seconds: f64,
-    /// Of all of it, percent.
+    /// Share of the whole time, percent.
     pub share_percent: f64,
-    /// What to change, in a sentence.
+    /// What to change, one sentence.
     pub advice: String,
 }
 
@@ -169,15 +169,15 @@ pub struct SlowReason {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowGroup {
-    /// What: a pool, `POOL/NAME`, a network, `others`, `none`.
+    /// The pool, `POOL/NAME`, the network, `others` or `none`.
     pub name: String,
-    /// How many exchanges.
+    /// Number of exchanges.
     pub exchanges: f64,
-    /// Their time.
+    /// Time of these exchanges, seconds.
     pub seconds: f64,
-    /// Whose time most of it was.
+    /// Owner of most of the time.
     pub owner: String,
-    /// Why, by the limit's code.
+    /// Code of the limit that took most of the time.
     pub limit: String,
 }
 
@@ -185,31 +185,31 @@ pub struct SlowGroup {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowExample {
-    /// Its id, as in the access log.
+    /// Request ID, as in the access log.
     pub id: String,
-    /// When it ended.
+    /// End of the exchange.
     pub ended_unix_ms: u64,
-    /// Its client.
+    /// Address of the client.
     pub client: String,
-    /// The server of its last attempt, `POOL/NAME`; absent: none was chosen, or it is gone.
+    /// Server of the last attempt, `POOL/NAME`; absent: none was chosen, or it was removed.
     pub server: Option<String>,
-    /// The answer's status; 0: none.
+    /// Status of the response; 0: none.
     pub status: u16,
-    /// Why it did not end well.
+    /// Cause of the failure; absent: there was none.
     pub cause: Option<String>,
-    /// Attempts, replays included.
+    /// Attempts, including replays.
     pub attempts: u16,
-    /// What it took, milliseconds.
+    /// Duration, milliseconds.
     pub total_ms: f64,
     /// Times by phase, milliseconds: `accept`, `tls`, `head`, `queue`, `connect`, `body-in`, `first-byte`, `body-out`.
     pub phases_ms: BTreeMap<String, f64>,
-    /// Whose time it was and why, milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
+    /// Milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
     pub parts_ms: BTreeMap<String, f64>,
-    /// What is to be known beside: `http2-client`, `http2-server`, `reused`, `tunnel`.
+    /// Further facts: `http2-client`, `http2-server`, `reused`, `tunnel`.
     pub notes: Vec<String>,
-    /// What happened on the client's connection, if it was read.
+    /// TCP facts of the client's connection, if they were read.
     pub client_tcp: Option<TcpInfoDelta>,
-    /// What happened on the server's connection, if it was read.
+    /// TCP facts of the server's connection, if they were read.
     pub server_tcp: Option<TcpInfoDelta>,
 }
 
@@ -217,48 +217,48 @@ pub struct SlowExample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SlowPackets {
-    /// The service.
+    /// Name of the service.
     pub name: String,
-    /// Its method: `mac`, `tunnel`, `nat`.
+    /// Forwarding method: `mac`, `tunnel`, `nat`.
     pub forward: String,
-    /// Both directions of its connections come through here.
+    /// Whether both directions of its connections pass through the balancer.
     pub both_directions: bool,
-    /// What cannot be seen of its connections from here.
+    /// What cannot be seen of its connections here.
     #[serde(alias = "unseen")]
     pub limitations: Vec<String>,
-    /// One connection in so many is watched; absent: none is.
+    /// One connection in this many is watched; absent: none.
     pub sample: Option<u32>,
-    /// Watched connections that had packets in that time.
+    /// Watched connections with packets in that time.
     pub watched: usize,
-    /// Those of them that began in it.
+    /// Connections that began in that time.
     #[serde(alias = "begun")]
     pub started: usize,
-    /// Those whose first packets were not seen.
+    /// Connections whose first packets were not seen.
     pub late: usize,
-    /// Those of whose windows no more than 'closed' can be read: their scale was not seen.
+    /// Connections of which only closed windows can be seen, because their window scale is unknown.
     pub unscaled: usize,
-    /// Opening connections.
+    /// TCP handshakes.
     pub handshakes: Handshakes,
-    /// What clients sent and announced.
+    /// Packets from clients.
     pub client: PacketSide,
-    /// What servers did; absent where it goes past.
+    /// Packets from servers; absent if they do not pass through the balancer.
     pub server: Option<PacketSide>,
-    /// Segments that this machine answered with a reset, all of them and since the tables were made: their server was
-    /// removed.
+    /// Segments that this machine answered with a reset because their server was removed, since the tables were
+    /// created.
     pub balancer_resets: u64,
-    /// How long they stood still, seconds, all together.
+    /// Time without progress of all connections, seconds.
     pub seconds: f64,
-    /// Whose time it was; every owner, their seconds sum to `seconds`.
+    /// Time by owner; it sums to `seconds`.
     pub owners: Vec<SlowOwner>,
-    /// Why, the most time first; their seconds sum to `seconds`.
+    /// Time by limit, the most first; it sums to `seconds`.
     pub reasons: Vec<SlowReason>,
     /// By pool; `exchanges` are connections.
     pub pools: Vec<SlowGroup>,
-    /// By server; what is beyond ten stands in `others`.
+    /// By server; those beyond ten are in `others`.
     pub servers: Vec<SlowGroup>,
-    /// By network of clients (/24, /56); what is beyond ten stands in `others`.
+    /// By client network (/24, /56); those beyond ten are in `others`.
     pub networks: Vec<SlowGroup>,
-    /// Those that stood still longest, or ended badly.
+    /// Connections with the longest time without progress, or with a bad end.
     pub examples: Vec<PacketExample>,
 }
 
@@ -266,22 +266,23 @@ pub struct SlowPackets {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Handshakes {
-    /// Those that were done.
+    /// Completed handshakes.
     pub done: usize,
-    /// From the SYN to its answer: the way to the server and back. Absent where the answer goes past.
+    /// Time from the SYN to the SYN-ACK: the path to the server and back. Absent if the server answers the client
+    /// directly.
     pub server_part: Option<HandshakeTimes>,
-    /// From the answer to its acknowledgement: the way to the client and back.
+    /// Time from the SYN-ACK to the client's ACK: the path to the client and back.
     pub client_part: Option<HandshakeTimes>,
-    /// From the SYN to the client's acknowledgement.
+    /// Time from the SYN to the client's ACK.
     #[serde(alias = "whole")]
     pub total: Option<HandshakeTimes>,
-    /// Not done because the SYN was not answered.
+    /// Handshakes without a SYN-ACK.
     pub unanswered: usize,
-    /// Not done because the answer was not acknowledged.
+    /// Handshakes without the client's ACK.
     pub unacknowledged: usize,
-    /// Not done, and whose turn it was cannot be seen.
+    /// Incomplete handshakes of which the missing part is unknown.
     pub unfinished: usize,
-    /// Refused by the server, with a reset.
+    /// Handshakes that the server reset.
     pub refused: usize,
 }
 
@@ -289,13 +290,13 @@ pub struct Handshakes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HandshakeTimes {
-    /// How many were measured.
+    /// Measured handshakes.
     pub count: usize,
-    /// Half of them took no longer, milliseconds.
+    /// Median, milliseconds.
     pub median_ms: f64,
-    /// Nineteen of twenty took no longer.
+    /// 95th percentile, milliseconds.
     pub p95_ms: f64,
-    /// The longest.
+    /// The longest, milliseconds.
     #[serde(alias = "longest-ms")]
     pub max_ms: f64,
 }
@@ -304,23 +305,24 @@ pub struct HandshakeTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketSide {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Packets with what had come through here before: lost behind us, or sent again without need.
+    /// Packets with data that the balancer had seen before: the loss was behind it, or they were repeated without
+    /// need.
     pub lost_behind: u64,
-    /// Packets that filled a gap late: lost before us.
+    /// Packets that filled a gap late: the loss was before the balancer.
     pub lost_before: u64,
-    /// Packets that filled a gap at once: in another order.
+    /// Packets that filled a gap at once: they arrived in another order.
     pub reordered: u64,
-    /// How long the side was silent before what repaired a loss, milliseconds.
+    /// Time of silence before retransmissions, milliseconds.
     pub repair_ms: f64,
-    /// Packets that close its window.
+    /// Packets that announce a window of zero.
     pub zero_windows: u64,
-    /// How long its window stood closed, milliseconds.
+    /// Time with a window of zero, milliseconds.
     pub zero_window_ms: f64,
-    /// Packets that leave less room than a segment.
+    /// Packets that announce a window smaller than a segment.
     pub silly_windows: u64,
-    /// How long its window stood smaller than a segment, milliseconds.
+    /// Time with a window smaller than a segment, milliseconds.
     pub silly_window_ms: f64,
     /// Resets that it sent.
     pub resets: u64,
@@ -330,21 +332,21 @@ pub struct PacketSide {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketExample {
-    /// When its last packets were read.
+    /// Time at which its last packets were read.
     pub seen_unix_ms: u64,
-    /// Its client, with its port.
+    /// Address and port of the client.
     pub client: String,
-    /// Its server, `POOL/NAME`; absent: it is gone.
+    /// The server, `POOL/NAME`; absent: it was removed.
     pub server: Option<String>,
-    /// How long it stood still, milliseconds.
+    /// Time without progress, milliseconds.
     pub total_ms: f64,
-    /// Whose time it was and why, milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
+    /// Milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
     pub parts_ms: BTreeMap<String, f64>,
-    /// What is to be known beside: `refused`, `unanswered`, `unacknowledged`, `unfinished`, `reset-by-client`,
-    /// `reset-by-server`, `late`, `scale-unknown`.
+    /// Further facts: `refused`, `unanswered`, `unacknowledged`, `unfinished`, `reset-by-client`, `reset-by-server`,
+    /// `late`, `scale-unknown`.
     pub notes: Vec<String>,
-    /// What its client sent and announced.
+    /// Packets from the client.
     pub from_client: PacketSide,
-    /// What its server did; absent where it goes past.
+    /// Packets from the server; absent if they do not pass through the balancer.
     pub from_server: Option<PacketSide>,
 }

@@ -26,42 +26,42 @@ use super::vrrp::MemberStatus;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Status {
-    /// The daemon's version.
+    /// Version of the daemon.
     pub version: String,
-    /// The active configuration.
+    /// The active generation.
     pub generation: u64,
-    /// When this was made; ages are counted from here, not from the reader's clock.
+    /// Time of this answer, from which ages are counted.
     pub now_unix_ms: u64,
-    /// When the daemon started.
+    /// Start of the daemon.
     pub since_unix_ms: u64,
-    /// How long it has run.
+    /// Time since the start, milliseconds.
     pub uptime_ms: u64,
-    /// Its process.
+    /// Process ID.
     pub pid: u32,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: u32,
-    /// What is wrong now, the gravest first, at most 250.
+    /// Current alarms, the most severe first, at most 250.
     #[serde(default)]
     pub alarms: Vec<StandingAlarm>,
-    /// How many alarms stand beyond those listed.
+    /// Number of further alarms that are not listed.
     #[serde(default)]
     pub more_alarms: u64,
-    /// What the rates and shares of errors cover, up to now.
+    /// Interval of the error rates, up to now, milliseconds.
     #[serde(default)]
     pub error_interval_ms: u64,
     /// Services by name.
     pub services: Vec<ServiceStatus>,
     /// Pools by name.
     pub pools: Vec<PoolStatus>,
-    /// What is on its way out: parts of older generations with work still under way.
+    /// Draining parts of earlier generations.
     pub draining: Vec<Draining>,
-    /// The packet plane; absent where no service forwards packets.
+    /// Packet services; absent: there are none.
     #[serde(default)]
     pub packets: Option<PacketsStatus>,
-    /// Addresses that this machine shares with others, by group.
+    /// Virtual addresses by group.
     #[serde(default)]
     pub vrrp: Vec<MemberStatus>,
-    /// The heartbeats between this machine and others that share them.
+    /// Heartbeats with other members.
     #[serde(default)]
     pub heartbeats: Vec<HeartbeatStatus>,
     /// Bundles of links, by name.
@@ -73,16 +73,16 @@ pub struct Status {
     /// Multipath TCP, if it is in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<MptcpStatus>,
-    /// Names that are answered for; absent where none is.
+    /// DNS answers; absent: not configured.
     #[serde(default)]
     pub names: Option<NamesStatus>,
-    /// Planes of packets whose pinned objects go with the process, each a whole sentence.
+    /// Packet planes whose pinned objects end with the process, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<String>,
-    /// In what the daemon's file differs from what is active; absent: in nothing, or there is no file.
+    /// Differences between the daemon's file and the active configuration; absent: none, or no file.
     #[serde(default)]
     pub drift: Option<Drift>,
-    /// What an operator should know now, each a whole sentence.
+    /// Warnings for the operator, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -90,31 +90,31 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceStatus {
-    /// Its name.
+    /// Name of the service.
     pub name: String,
-    /// The method, as configured.
+    /// Forwarding method.
     pub forward: String,
-    /// Where it listens: address and port, a range of ports, or `*` for any port.
+    /// Addresses with a port, a range of ports, or `*` for any port.
     pub listen: Vec<String>,
-    /// Its pool.
+    /// Name of its pool.
     pub pool: String,
-    /// Its state.
+    /// Current state.
     pub state: ServiceState,
-    /// Why, in a sentence: `3 of 4 servers are available`.
+    /// Explanation of the state, one sentence: `3 of 4 servers are available`.
     pub reason: String,
-    /// Since when.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
     /// Open client connections.
     pub open: u64,
-    /// Exchanges or `tcp` connections under way.
+    /// Active exchanges or `tcp` connections.
     pub in_flight: u64,
     /// Errors by who caused them.
     #[serde(default)]
     pub errors: ErrorCounts,
-    /// The certificates that it shows; none without TLS.
+    /// Its certificates; empty without TLS.
     #[serde(default)]
     pub certificates: Vec<CertificateStatus>,
-    /// Its objectives, with the error budget that is left; none without an objective.
+    /// Its objectives, with the remaining error budget; empty: none.
     #[serde(default)]
     #[serde(alias = "promises")]
     pub objectives: Vec<ObjectiveStatus>,
@@ -150,22 +150,22 @@ impl ServiceState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolStatus {
-    /// Its name.
+    /// Name of the pool.
     pub name: String,
-    /// How it chooses, as configured: `least-request`.
+    /// Balancing policy: `least-request`.
     pub balance: String,
     /// Errors of attempts at its servers.
     #[serde(default)]
     pub errors: ErrorCounts,
-    /// Its servers in the order configured.
+    /// Its servers, in the order of the configuration.
     pub servers: Vec<ServerStatus>,
-    /// Requests and `tcp` connections that wait for a server below its cap.
+    /// Requests and `tcp` connections in the wait queue.
     #[serde(default)]
     pub waiting: u32,
-    /// Since when those are shed that servers cannot take in time; absent: none are.
+    /// Time since which load is shed; absent: it is not.
     #[serde(default)]
     pub shedding_since_unix_ms: Option<u64>,
-    /// Its circuit breakers that have a limit.
+    /// Its circuit breakers with a limit.
     #[serde(default)]
     #[serde(alias = "breakers")]
     pub circuit_breakers: Vec<BreakerStatus>,
@@ -175,18 +175,18 @@ pub struct PoolStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BreakerStatus {
-    /// What it bounds.
+    /// The limited resource.
     #[serde(alias = "bound")]
     pub resource: BreakerResource,
-    /// It refuses: the last refusal was less than a second ago.
+    /// Whether the breaker rejected a request within the last second.
     pub open: bool,
-    /// Since when; where it never opened since the daemon started.
+    /// Time of the last change; the start of the daemon if there was none.
     pub since_unix_ms: u64,
-    /// How much is under way.
+    /// Current use of the resource.
     pub in_use: u32,
-    /// How much may be.
+    /// Limit of the resource.
     pub limit: u32,
-    /// How often it refused since the daemon started.
+    /// Rejected requests since the daemon started.
     pub refused: u64,
 }
 
@@ -194,42 +194,42 @@ pub struct BreakerStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerStatus {
-    /// Its name in the pool.
+    /// Name of the server.
     pub name: String,
-    /// As configured: address or name, and port.
+    /// Configured address or name, and port.
     pub address: String,
-    /// Where that is now; absent while a name does not resolve.
+    /// Resolved address; absent while the name does not resolve.
     pub resolved: Option<SocketAddr>,
-    /// What it may take.
+    /// Current state.
     pub state: ServerState,
-    /// What the operator wants of it.
+    /// Administrative state.
     pub admin: AdminState,
-    /// Its active weight.
+    /// Active weight.
     pub weight: u16,
     /// Its weight in the configuration.
     pub configured_weight: u16,
-    /// Since when it is in this state.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
-    /// Why it is in this state.
+    /// Evidence for its state.
     pub reason: Evidence,
-    /// Exchanges or `tcp` connections under way.
+    /// Active exchanges or `tcp` connections.
     pub in_flight: u32,
     /// Open connections, including idle ones.
     pub connections: u32,
-    /// The most connections it may have; absent: no cap.
+    /// Limit of connections; absent: no limit.
     #[serde(alias = "cap")]
     pub max_connections: Option<u32>,
     /// Errors of attempts at it.
     #[serde(default)]
     pub errors: ErrorCounts,
-    /// It is taken as up although nothing was seen of it: it has no probe, and no client was sent to it.
+    /// Whether it counts as up without evidence: it has no health check and had no requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
     /// While it drains: clients with a sticky session that may still come; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "keeps")]
     pub sticky_clients: Option<StickyClients>,
-    /// Its maintenance, which has begun or is to come; absent: there is none.
+    /// Current or planned maintenance; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<PlannedMaintenance>,
 }
@@ -238,11 +238,11 @@ pub struct ServerStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PlannedMaintenance {
-    /// From when.
+    /// Start of the maintenance.
     pub from_unix_ms: u64,
-    /// Until when; absent: until it is enabled.
+    /// End of the maintenance; absent: until the server is enabled.
     pub until_unix_ms: Option<u64>,
-    /// Why.
+    /// Reason given by the operator.
     pub reason: String,
     /// Who gave the command.
     pub who: String,
@@ -252,11 +252,11 @@ pub struct PlannedMaintenance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StickyClients {
-    /// Until when they may come.
+    /// End of the time in which they may come.
     pub until_unix_ms: u64,
-    /// How many are remembered to be its own, all services together; absent: they were not counted yet.
+    /// Clients in the sticky tables of all services; absent: not counted yet.
     pub clients: Option<u64>,
-    /// There may be more: clients with sticky session cookies are not counted.
+    /// Whether there may be more, because clients with cookies are not counted.
     pub uncounted: bool,
 }
 
@@ -264,13 +264,13 @@ pub struct StickyClients {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Evidence {
-    /// Where the evidence comes from.
+    /// Source of the evidence.
     pub source: Source,
-    /// What was seen: `http GET /healthz 200 in 1 ms`, `connection refused`.
+    /// The observation: `http GET /healthz 200 in 1 ms`, `connection refused`.
     pub text: String,
-    /// When it was seen last.
+    /// Time of the last observation.
     pub at_unix_ms: u64,
-    /// The same part by part; absent: there was no check, by a command or an assumption.
+    /// The health check; absent: the state follows a command or an assumption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "seen")]
     pub check: Option<CheckEvidence>,
@@ -280,18 +280,18 @@ pub struct Evidence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CheckEvidence {
-    /// The probe: `http GET /healthz at 10.0.0.11:8080`; absent: clients' connections.
+    /// The health check: `http GET /healthz at 10.0.0.11:8080`; absent: client connections.
     pub probe: Option<String>,
-    /// What it saw: `http GET /healthz 200`.
+    /// The result: `http GET /healthz 200`.
     #[serde(alias = "saw")]
     pub result: String,
     /// Duration in microseconds; absent: not measured.
     #[serde(alias = "took-us")]
     pub duration_us: Option<u64>,
-    /// It speaks for the server.
+    /// Whether the check succeeded.
     #[serde(alias = "good")]
     pub passed: bool,
-    /// So many of the same kind, good or bad, came in a row.
+    /// Results of the same kind in a row.
     #[serde(alias = "in-a-row")]
     pub consecutive: u32,
 }
@@ -318,17 +318,17 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Draining {
-    /// What: `service shop on 203.0.113.10:80`, `server web/a`, `the process`.
+    /// The draining object: `service shop on 203.0.113.10:80`, `server web/a`, `the process`.
     #[serde(alias = "what")]
     pub subject: String,
-    /// Why: `removed by generation 7`.
+    /// What started the drain: `removed by generation 7`.
     pub reason: String,
-    /// Since when.
+    /// Start of the drain.
     pub since_unix_ms: u64,
-    /// When what is left is cut; absent: never.
+    /// Time at which the rest is closed; absent: never.
     pub until_unix_ms: Option<u64>,
-    /// Connections left.
+    /// Connections that are still open.
     pub connections: u64,
-    /// Exchanges or `tcp` connections left.
+    /// Exchanges or `tcp` connections that are still active.
     pub in_flight: u64,
 }

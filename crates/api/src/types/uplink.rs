@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UplinksStatus {
-    /// The priority of the first of our routing rules; they have the origin 115.
+    /// Priority of the first routing rule; all have the origin 115.
     #[serde(alias = "rule")]
     pub rule_priority: u32,
-    /// One for each family of each uplink, by name.
+    /// Uplinks by name, one entry for each address family.
     pub uplinks: Vec<UplinkStatus>,
-    /// What does not stand of rules, routes and programs, in sentences.
+    /// Rules, routes and programs that could not be set, one sentence each.
     #[serde(alias = "troubles")]
     pub problems: Vec<String>,
 }
@@ -22,39 +22,39 @@ pub struct UplinksStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UplinkStatus {
-    /// Its name.
+    /// Name of the uplink.
     pub name: String,
     /// `ipv4` or `ipv6`.
     pub family: String,
-    /// Its interface.
+    /// Name of the interface.
     pub interface: String,
-    /// Its gateway.
+    /// Address of the gateway.
     pub gateway: IpAddr,
-    /// What leaves by it has this address.
+    /// Source address of its packets.
     pub source: Option<IpAddr>,
     /// `up` or `down`.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// As configured.
+    /// Configured weight.
     pub weight: u16,
-    /// As configured: the lowest that is up has all new connections.
+    /// Configured priority: new connections use the lowest one that is up.
     pub priority: u8,
-    /// Its share of new connections now, 0–1.
+    /// Its share of new connections, 0 to 1.
     pub share: f64,
-    /// The least of the last round trips to a target, microseconds.
+    /// Smallest of the last round trips to a target, microseconds.
     pub round_trip_us: Option<u64>,
-    /// Of the last questions to its best target, the share without an answer, 0–1.
+    /// Share of the last health checks of its best target without an answer, 0 to 1.
     pub loss: f64,
-    /// Its routing table.
+    /// Number of its routing table.
     pub table: u32,
-    /// The mark of its packets.
+    /// Packet mark of the uplink.
     pub mark: u32,
-    /// Connections that this machine began by it, of both families.
+    /// Connections of this machine that use it, both families.
     #[serde(alias = "own")]
     pub originated: u64,
-    /// Connections that were forwarded by it, of both families.
+    /// Forwarded connections that use it, both families.
     pub forwarded: u64,
-    /// Of those, connections that came from an uplink that was down.
+    /// Connections that moved here from an uplink that was down.
     pub moved: u64,
 }

@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MemberStatus {
-    /// The group's name.
+    /// Name of the group.
     pub name: String,
-    /// Where it runs.
+    /// Interface of the group.
     pub interface: String,
-    /// The virtual router's number.
+    /// Virtual router ID.
     pub id: u8,
-    /// What is shared.
+    /// The virtual addresses.
     pub addresses: Vec<IpAddr>,
-    /// `active`, `standby`, or `idle`: it takes no part.
+    /// `active`, `standby`, or `idle` (takes no part).
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation of the state, one sentence.
     pub reason: String,
-    /// Since when.
+    /// Time of the last change of the state.
     pub since_unix_ms: u64,
-    /// The priority that it has now; an order may have raised it.
+    /// Current priority; a command may have raised it.
     pub priority: u8,
-    /// Who else was heard to be active last.
+    /// Address of the other active member that was heard last.
     #[serde(alias = "heard")]
     pub active_peer: Option<IpAddr>,
-    /// And with which priority.
+    /// Priority of that member.
     #[serde(alias = "heard-priority")]
     pub active_peer_priority: Option<u8>,
-    /// The last changes, oldest first.
+    /// Last state changes, oldest first.
     pub changes: Vec<MemberChange>,
-    /// What was counted, by name.
+    /// Counters by name.
     pub counts: BTreeMap<String, u64>,
     /// Packets that were dropped or not sent, by reason.
     pub dropped: BTreeMap<String, u64>,
@@ -43,13 +43,13 @@ pub struct MemberStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MemberReport {
-    /// The group's name.
+    /// Name of the group.
     pub group: String,
-    /// Advertisements, announcements and changes since the start, by name.
+    /// Advertisements, announcements and state changes since the start, by name.
     pub counts: BTreeMap<String, u64>,
     /// Packets that were dropped or not sent, by reason.
     pub dropped: BTreeMap<String, u64>,
-    /// The last changes, oldest first.
+    /// Last state changes, oldest first.
     pub changes: Vec<MemberChange>,
 }
 
@@ -57,11 +57,11 @@ pub struct MemberReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MemberChange {
-    /// When.
+    /// Time of the change.
     pub at_unix_ms: u64,
-    /// To what.
+    /// The new state.
     pub state: String,
-    /// Why, in a sentence.
+    /// Explanation, one sentence.
     pub reason: String,
 }
 
@@ -93,11 +93,11 @@ impl TakeoverOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TakeoverQuery {
-    /// Its name; all without it.
+    /// Name of the group; absent: all groups.
     pub group: Option<String>,
     /// The command; default: `take`.
     pub order: Option<TakeoverOrder>,
-    /// With `give`: although the other member is not known to take it.
+    /// With `give`: even if the other member is not known to be able to take over.
     pub force: Option<bool>,
 }
 
@@ -105,7 +105,7 @@ pub struct TakeoverQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TakeoverResult {
-    /// Groups that changed; of all groups those that needed nothing are left out.
+    /// Groups that changed.
     pub groups: Vec<String>,
 }
 
@@ -113,15 +113,14 @@ pub struct TakeoverResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LeaseOrder {
-    /// Who holds it.
+    /// Name of the holder.
     pub holder: String,
-    /// A number that grows with each time that this holder begins to hold it: what is asked with a lower one is out of
-    /// date.
+    /// A number that grows each time the holder takes the lease. Requests with a lower one are rejected.
     pub ticket: u64,
-    /// The holder has it now and goes on: then also a process that has just begun gives it.
+    /// Whether the holder has the lease and renews it. A witness that has just started grants such a lease too.
     #[serde(default)]
     pub holds: bool,
-    /// For how long, 200 to 30,000; 0 gives it back.
+    /// Duration, 200 to 30,000 milliseconds; 0 returns the lease.
     pub lease_ms: u64,
 }
 
@@ -129,6 +128,6 @@ pub struct LeaseOrder {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Lease {
-    /// For how long from now; 0: it was given back.
+    /// Duration of the lease from now, milliseconds; 0: it was returned.
     pub lease_ms: u64,
 }

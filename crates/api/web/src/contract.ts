@@ -11,9 +11,7 @@ export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Arr
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
 
-export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "part-of"?: (number | null); "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
-
-export type BeatPathStatus = { "loss": number; "name": string; "not-sent": number; "reason": string; "received": number; "refused": Record<string, number>; "round-trip-us"?: (number | null); "sent": number; "since-unix-ms": number; "state": string };
+export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "part-of"?: (number | null); "reversible"?: boolean; "saved"?: (string | null); "target": string; "trigger": string; "undoes"?: (number | null); "who": string };
 
 export type BreakerResource = "connections" | "pending" | "requests" | "retries";
 
@@ -71,7 +69,7 @@ export type Draining = { "connections": number; "in-flight": number; "reason": s
 
 export type Drift = { "edited"?: boolean; "file"?: string; "keys"?: Array<string>; "problem"?: (string | null); "saved"?: boolean; "unlisted"?: number };
 
-export type EjectionExplained = { "at-unix-ms": number; "cut-rate-percent": number; "evaluation": OutlierEvaluation; "failures": number; "interval-ms": number; "max-percent": number; "min-requests": number; "rate-percent": number; "text": string; "until-unix-ms"?: (number | null) };
+export type EjectionExplained = { "at-unix-ms": number; "evaluation": OutlierEvaluation; "failures": number; "interval-ms": number; "max-percent": number; "min-requests": number; "rate-percent": number; "text": string; "truncation-rate-percent": number; "until-unix-ms"?: (number | null) };
 
 export type EjectionReason = "failures" | "rate" | "truncations";
 
@@ -105,7 +103,9 @@ export type HeaderRemoval = { "count": Counter; "field": string };
 
 export type HeadroomReport = { "exhausted-in-ms"?: (number | null); "limit": number; "resource": string; "subject": string; "used": number };
 
-export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus>; "witness"?: (WitnessStatus | null) };
+export type HeartbeatPathStatus = { "loss": number; "name": string; "not-sent": number; "reason": string; "received": number; "refused": Record<string, number>; "round-trip-us"?: (number | null); "sent": number; "since-unix-ms": number; "state": string };
+
+export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<HeartbeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus>; "witness"?: (WitnessStatus | null) };
 
 export type History = { "covered-ms": number; "failures": number; "records": number; "rows": Array<HistoryRow>; "since-unix-ms": number; "unreadable-bytes": number; "until-unix-ms": number };
 
@@ -185,7 +185,7 @@ export type PacketInterface = { "mode"?: (string | null); "name": string; "probl
 
 export type PacketOutcome = { "count": Counter; "disposition"?: PacketDisposition; "meaning"?: string; "name": string; "other": number; "v4": number; "v6": number };
 
-export type PacketServer = { "adopted": Counter; "bytes-in": Counter; "bytes-out": Counter; "connections": Counter; "flows": number; "name": string; "outcomes": Array<PacketOutcome> };
+export type PacketServer = { "bytes-in": Counter; "bytes-out": Counter; "connections": Counter; "flows": number; "name": string; "outcomes": Array<PacketOutcome>; "without-syn": Counter };
 
 export type PacketService = { "alarm": boolean; "flood-clients"?: Array<FloodClient>; "flood-networks"?: Array<FloodClient>; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "removals"?: Array<HeaderRemoval>; "sampled-syns"?: number; "servers": Array<PacketServer> };
 
@@ -193,13 +193,13 @@ export type PacketSide = { "lost-before": number; "lost-behind": number; "packet
 
 export type PacketsReport = { "accounted": Counter; "earlier"?: number; "events-lost": Counter; "evicted": Counter; "outcomes": Array<PacketOutcome>; "received": Counter; "services": Array<PacketService>; "unaccounted": number };
 
-export type PacketsStatus = { "adopted": boolean; "flow-samples"?: FlowSampleStatus; "generation"?: number; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour>; "problem"?: (string | null) };
+export type PacketsStatus = { "flow-samples"?: FlowSampleStatus; "generation"?: number; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour>; "problem"?: (string | null); "restored": boolean };
 
 export type PeerGroup = { "family": number; "id": number; "priority": number; "state": string };
 
 export type PeerReport = { "heartbeats": Record<string, number>; "peer": string; "refused": Record<string, number>; "replication"?: (ReplicationStatus | null) };
 
-export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "octaves"?: Array<number>; "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
+export type PhaseTimes = { "count": number; "histogram"?: Array<number>; "mean-us"?: (number | null); "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
 export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "objects"?: Record<string, Changes>; "parts"?: Array<Changed>; "pools": PoolChanges; "services": Changes; "warnings": Array<ConfigFinding> };
 
@@ -333,7 +333,7 @@ export type WeightCalculation = { "base": number; "factor": number; "input": Wei
 
 export type WeightExplained = { "active": number; "configured": number; "controller"?: (ControllerExplained | null); "controller-weight"?: (number | null); "operator"?: (OperatorWeight | null); "slow-start-percent": number };
 
-export type WeightInput = { "active": number; "configured": number; "latency_ms"?: (number | null); "load"?: (number | null); "new": number };
+export type WeightInput = { "active": number; "configured": number; "latency-ms"?: (number | null); "load"?: (number | null); "new": number };
 
 export type WeightState = { "gain": number; "last"?: ([number, number] | null); "level": number; "published": number; "step": number };
 

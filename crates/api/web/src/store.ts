@@ -111,6 +111,6 @@ function point(name: string, at: number, counts: Report["total"] | ServiceReport
   lines.p50.push(p50 === null ? null : p50 / 1000);
   lines.p99.push(p99 === null ? null : p99 / 1000);
   lines.open.push(counts.connections.open);
-  lines.octaves.push(counts.phases.find((one) => one.phase === "total")?.octaves ?? []);
+  lines.octaves.push(counts.phases.find((one) => one.phase === "total")?.histogram ?? []);
   if (lines.at.length > POINTS) for (const line of Object.values(lines)) (line as unknown[]).shift();
 }

@@ -144,7 +144,7 @@ export const weight = {
 
 export const events = {
   auditHead: ["#Record", "When", "Command", "Who", "Before", "After", ""], audit: "Audit log",
-  by: (who: string, way: string) => `${who} by ${way}`,
+  by: (who: string, trigger: string) => `${who} by ${trigger}`,
   chart: (what: string, name: string) => `${what} of ${name}`,
   covered: (from: string, to: string, known: string, records: number) => `From ${from} to ${to}: ${known} of it is recorded, in ${records} records.`,
   draw: "Show as chart", earlier: "Earlier", goThere: "Go to that time", historyFilter: "Filter history",
@@ -318,7 +318,7 @@ export const pair = {
 };
 
 export const packets = {
-  adopted: "kept from the previous process",
+  restored: "kept from the previous process",
   broken: (reason: string) => `Nothing is forwarded: ${reason}`,
   connections: (flows: string, halfOpen: string) => `${flows} connections, ${halfOpen} of them half-open.`,
   created: "created by this process", empty: "No service forwards packets.",

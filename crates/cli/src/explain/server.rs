@@ -212,7 +212,7 @@ fn describe_ejection(ejection: &EjectionExplained, now: u64) -> [String; 2] {
             span(ejection.interval_ms),
             ejection.rate_percent,
             ejection.min_requests,
-            ejection.cut_rate_percent,
+            ejection.truncation_rate_percent,
             ejection.max_percent
         ),
     ]

@@ -118,7 +118,7 @@ fn report(servers: &[(&str, f64)]) -> Report {
         p50_us: Some(850),
         p90_us: Some(1000),
         p99_us: Some(1200),
-        octaves: Vec::new(),
+        histogram: Vec::new(),
     }];
     Report {
         generation: 7,

@@ -101,7 +101,7 @@ pub fn build_report(
         .map(|(name, sum)| phase_times(name, sum))
         .collect();
     if let (Some(whole), [.., sum]) = (total.phases.last_mut(), &times) {
-        whole.octaves = octave_counts(sum);
+        whole.histogram = octave_counts(sum);
     }
     let now_unix_ms = unix_ms(at);
     Report {

@@ -27,6 +27,7 @@ pub enum Severity {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigFinding {
+    /// Whether the configuration can be used.
     pub severity: Severity,
     /// The file name as given by the operator.
     pub file: String,

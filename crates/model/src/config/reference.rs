@@ -34,6 +34,7 @@ pub struct ReferenceTable {
     pub path: String,
     /// Whether the table can be repeated, as `[[path]]`.
     pub list: bool,
+    /// Keys of the table.
     pub keys: Vec<ReferenceKey>,
 }
 
@@ -41,6 +42,7 @@ pub struct ReferenceTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReferenceKey {
+    /// Name of the key.
     pub name: String,
     /// A description of valid values, with keywords in quotes.
     pub value: String,

@@ -72,6 +72,7 @@ pub struct OutlierEvaluation {
     /// Earlier ejections that are not forgiven.
     #[serde(alias = "times")]
     pub ejections: u32,
+    /// Result of the evaluation.
     #[serde(alias = "verdict")]
     pub decision: OutlierDecision,
 }

@@ -21,7 +21,7 @@ export function Packets() {
             <Figure name={labels.received} value={common.per(number(report.received.rate))} note={labels.inAll(number(report.received.total))} />
             <Figure name={labels.unaccounted} value={number(report.unaccounted)} note={labels.transient} />
             <Figure name={labels.flows} value={number(report.services.reduce((sum, one) => sum + one.flows, 0))} note={labels.evicted(number(report.evicted.total))} bad={report.evicted.rate > 0} />
-            <Figure name={labels.memory} value={bytes(status["memory-bytes"])} note={status.adopted ? labels.adopted : labels.created} />
+            <Figure name={labels.memory} value={bytes(status["memory-bytes"])} note={status.restored ? labels.restored : labels.created} />
           </div>
           <div class="columns">
             <Panel title={labels.outcomes}><Outcomes of={report.outcomes} /></Panel>

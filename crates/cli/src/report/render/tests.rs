@@ -26,7 +26,7 @@ fn phases() -> Vec<PhaseTimes> {
         p50_us: us,
         p90_us: us.map(|us| us * 2),
         p99_us: us.map(|us| us * 9),
-        octaves: Vec::new(),
+        histogram: Vec::new(),
     };
     vec![
         phase("queue", 0, None),

@@ -9,7 +9,7 @@ use crate::show::unit::{bytes, count};
 
 /// One line about the whole.
 pub fn head(status: &PacketsStatus, paint: Paint) -> String {
-    let connections = if status.adopted { "taken over with its connections" } else { "new" };
+    let connections = if status.restored { "taken over with its connections" } else { "new" };
     let plane = format!("packet plane: {connections}, tables of {}", bytes(status.memory_bytes));
     match &status.problem {
         None => format!("{plane}\n{}\n", flow_samples(&status.flow_samples)),

@@ -218,7 +218,7 @@ fn plane() -> PacketsStatus {
     PacketsStatus {
         problem: None,
         generation: 7,
-        adopted: true,
+        restored: true,
         memory_bytes: 67_108_864,
         flow_samples: FlowSampleStatus {
             one_in: Some(64),

@@ -244,7 +244,7 @@ pub fn phase_times(name: &str, sum: &HistogramSum) -> PhaseTimes {
         p50_us: micros(0.5),
         p90_us: micros(0.9),
         p99_us: micros(0.99),
-        octaves: Vec::new(),
+        histogram: Vec::new(),
     }
 }
 
@@ -272,7 +272,7 @@ fn phases(before: &[HistogramTimes; 5], now: &[HistogramTimes; 5]) -> Vec<PhaseT
 fn shaped_phases(before: &[HistogramTimes; 5], now: &[HistogramTimes; 5]) -> Vec<PhaseTimes> {
     let mut all = phases(before, now);
     if let (Some(whole), [.., old], [.., new]) = (all.last_mut(), before, now) {
-        whole.octaves = octave_counts(&new.since(old));
+        whole.histogram = octave_counts(&new.since(old));
     }
     all
 }

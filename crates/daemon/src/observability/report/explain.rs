@@ -125,7 +125,7 @@ fn ejection(
         evaluation,
         failures: terms.failures,
         rate_percent: terms.rate,
-        cut_rate_percent: terms.cut_rate,
+        truncation_rate_percent: terms.cut_rate,
         min_requests: terms.volume,
         interval_ms: millis(terms.interval),
         max_percent: terms.share,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::types::{
-    BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+    HeartbeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
     WitnessStatus,
 };
 use ha::heartbeat::GroupClaim;
@@ -166,10 +166,10 @@ fn peer_condition(view: &HeartbeatView) -> PeerCondition {
     PeerCondition { state, reason: parts.join("; ") }
 }
 
-fn path(view: &HeartbeatPathView) -> BeatPathStatus {
+fn path(view: &HeartbeatPathView) -> HeartbeatPathStatus {
     let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let refused = view.refused.iter().map(|(why, count)| ((*why).to_owned(), *count));
-    BeatPathStatus {
+    HeartbeatPathStatus {
         name: view.name.clone(),
         state: view.state.to_owned(),
         reason: view.reason.clone(),
