@@ -7,6 +7,7 @@ pub mod plain_error;
 pub mod regular_file;
 pub mod safe_path;
 pub mod secret;
+mod serde_text;
 pub mod temporary;
 
 pub use temporary::TemporaryDir;

@@ -6,6 +6,8 @@
 
 use std::io;
 
+use crate::serde_text::replace_serde_texts;
+
 /// How Rust ends the text of an error of the operating system.
 const NUMBER: &str = " (os error ";
 
@@ -108,7 +110,7 @@ pub fn plain_error_text(text: impl Into<String>) -> String {
             text.replace_range(at..at + length, &words);
         }
     }
-    text
+    replace_serde_texts(text)
 }
 
 /// `Other(OtherError(CaUsedAsEndEntity))` as words: `ca used as end entity`.

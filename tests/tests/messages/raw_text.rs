@@ -6,7 +6,7 @@ use tests::e2e::balancer::program;
 use tests::e2e::cli_environment::{CommandOutput, run_command};
 
 /// Parts of raw texts.
-const RAW: [&str; 24] = [
+const RAW: [&str; 31] = [
     "os error",
     "OtherError",
     "Other(",
@@ -31,6 +31,13 @@ const RAW: [&str; 24] = [
     "fatal alert",
     "panicked",
     "unwrap",
+    "missing field",
+    "duplicate field",
+    "unknown field",
+    "unknown variant",
+    "invalid type",
+    "untagged enum",
+    "trailing characters",
 ];
 
 /// A command that fails, and what its message says: the object, the fact, what to do.
