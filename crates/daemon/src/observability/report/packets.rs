@@ -40,7 +40,7 @@ pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<Packet
     Some(PacketsStatus {
         problem: view.last_error.clone(),
         generation: view.generation,
-        adopted: view.is_adopted,
+        restored: view.is_adopted,
         memory_bytes: view.memory,
         flow_samples: FlowSampleStatus {
             one_in: view.flow_samples.sample,
@@ -123,7 +123,7 @@ fn service(
             name: format!("{}/{}", flows.pool, flows.name),
             flows: flows.flows,
             connections: total_and_rate(old.flows, new.flows, seconds),
-            adopted: total_and_rate(old.adopted, new.adopted, seconds),
+            without_syn: total_and_rate(old.adopted, new.adopted, seconds),
             bytes_in: total_and_rate(old.bytes_in, new.bytes_in, seconds),
             bytes_out: total_and_rate(old.bytes_out, new.bytes_out, seconds),
             outcomes: outcomes(&new.outcomes, &old.outcomes, seconds),
@@ -223,6 +223,26 @@ mod tests {
         assert!(of(PacketDisposition::Host).contains(&"collocated"));
         assert!(of(PacketDisposition::Answered).contains(&"too-big"));
         assert!(of(PacketDisposition::Dropped).contains(&"rule-dropped"));
+    }
+
+    #[test]
+    fn the_page_lists_each_outcome_with_what_became_of_the_packet() {
+        let page = include_str!("../../../../../docs/packets.md");
+        let section = page.split("## Packet outcomes").nth(1).unwrap();
+        let rows =
+            section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
+        let listed: Vec<Vec<&str>> =
+            rows.map(|row| row.split('|').map(str::trim).skip(1).take(2).collect()).collect();
+        let expected = Outcome::ALL.map(|outcome| {
+            let disposition = match packet_end(outcome) {
+                PacketDisposition::Forwarded => "sent",
+                PacketDisposition::Host => "host",
+                PacketDisposition::Answered => "answered",
+                PacketDisposition::Dropped => "dropped",
+            };
+            [format!("`{}`", outcome.name()), disposition.to_owned()]
+        });
+        assert_eq!(listed, expected);
     }
 
     fn packets(v4: u64, v6: u64) -> PacketCounts {
