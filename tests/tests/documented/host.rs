@@ -132,6 +132,8 @@ impl DocumentHost {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("/tmp/bin:{path}:/usr/sbin:/sbin"));
         command.envs([("HOME", HOME), ("TERM", "xterm"), ("SHELL", "/bin/sh")]);
+        // What it says is waited for while it runs.
+        command.env("PYTHONUNBUFFERED", "1");
         for name in std::env::vars().map(|(name, _)| name).filter(|it| it.starts_with("STEELYARD_"))
         {
             command.env_remove(name);
