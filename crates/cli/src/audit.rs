@@ -55,7 +55,7 @@ fn render(audit: &Audit, width: usize, paint: Paint) -> String {
             number_cell(record),
             moment(record.at_unix_ms).into(),
             describe_change(record).into(),
-            format!("{} by {}", record.who, record.trigger).into(),
+            format!("{} by {}", record.who, record.way).into(),
             record.before.as_str().into(),
             record.after.as_str().into(),
         ]);
@@ -94,7 +94,7 @@ mod tests {
             id: 7,
             at_unix_ms: 1_772_283_909_000,
             who: "uid 0 (root)".into(),
-            trigger: "api".into(),
+            way: "api".into(),
             action: "drain".into(),
             target: "web/a".into(),
             before: "up".into(),

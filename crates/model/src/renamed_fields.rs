@@ -21,14 +21,13 @@ impl RenamedField {
 }
 
 /// By type.
-pub const RENAMED_FIELDS: [RenamedField; 139] = [
+pub const RENAMED_FIELDS: [RenamedField; 138] = [
     RenamedField::new("AffinityReport", "held", "entries"),
     RenamedField::new("AffinityReport", "most", "max-entries"),
     RenamedField::new("AffinityReport", "found", "hits"),
     RenamedField::new("AffinityReport", "put", "assignments"),
     RenamedField::new("Applied", "unkept", "unsaved"),
     RenamedField::new("Applied", "repeats", "restored-generation"),
-    RenamedField::new("AuditRecord", "way", "trigger"),
     RenamedField::new("BreakerStatus", "bound", "resource"),
     RenamedField::new("BurnSpan", "burn", "burn-rate"),
     RenamedField::new("CapacityDemand", "per-connection", "requests-per-connection"),

@@ -35,8 +35,7 @@ pub struct AuditRecord {
     /// The caller: `uid 0 (root), process 4711 (steelyard)`, `clock`, `SIGHUP`.
     pub who: String,
     /// Where the command came from: `api`, `reload`, `rollback`, `clock`.
-    #[serde(alias = "way")]
-    pub trigger: String,
+    pub way: String,
     /// The command, such as `drain` or `apply`.
     pub action: String,
     /// The object: `web/a`, `configuration`.

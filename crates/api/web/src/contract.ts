@@ -11,7 +11,7 @@ export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Arr
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
 
-export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "part-of"?: (number | null); "reversible"?: boolean; "saved"?: (string | null); "target": string; "trigger": string; "undoes"?: (number | null); "who": string };
+export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "part-of"?: (number | null); "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
 
 export type BreakerResource = "connections" | "pending" | "requests" | "retries";
 

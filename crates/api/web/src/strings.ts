@@ -144,7 +144,7 @@ export const weight = {
 
 export const events = {
   auditHead: ["#Record", "When", "Command", "Who", "Before", "After", ""], audit: "Audit log",
-  by: (who: string, trigger: string) => `${who} by ${trigger}`,
+  by: (who: string, way: string) => `${who} by ${way}`,
   chart: (what: string, name: string) => `${what} of ${name}`,
   covered: (from: string, to: string, known: string, records: number) => `From ${from} to ${to}: ${known} of it is recorded, in ${records} records.`,
   draw: "Show as chart", earlier: "Earlier", goThere: "Go to that time", historyFilter: "Filter history",

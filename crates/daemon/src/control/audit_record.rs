@@ -122,7 +122,7 @@ fn record(origin: &ChangeOrigin, change: AuditedChange<'_>, saved: Option<String
     AuditRecord {
         at_unix_ms: unix_ms(SystemTime::now()),
         who: origin.who.clone(),
-        trigger: origin.way.name().to_owned(),
+        way: origin.way.name().to_owned(),
         action: change.action.to_owned(),
         target: change.target.to_owned(),
         before: change.before.to_owned(),

@@ -142,7 +142,7 @@ function Orders({ then }: { then: (at: number) => boolean }) {
       <Wrong why={asking.wrong} />
       {audit && (records.length === 0 ? <Empty>{labels.noAudit}</Empty> : (
         <Rows label={labels.audit} head={labels.auditHead} rows={records.map((record) => [
-          String(record.id), moment(record["at-unix-ms"]), `${record.action} ${record.target}`, labels.by(record.who, record.trigger), record.before, record.after,
+          String(record.id), moment(record["at-unix-ms"]), `${record.action} ${record.target}`, labels.by(record.who, record.way), record.before, record.after,
           record.reversible ? <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("configure")} onClick={() => undo(record.id)}>{labels.undo}</button> : "",
         ])} />
       ))}

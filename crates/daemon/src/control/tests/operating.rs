@@ -122,7 +122,7 @@ async fn windows_open_and_close_and_a_quiesce_becomes_a_drain() {
     };
     ticked(&world, "the quiesce ends", drained).await;
     let kept = world.control.read_audit(0).await.unwrap().records;
-    let clock = kept.iter().filter(|record| record.trigger == "clock").count();
+    let clock = kept.iter().filter(|record| record.way == "clock").count();
     assert_eq!(clock, 2, "{kept:?}");
     world.order("b", OperatorCommand::Enable).await.unwrap();
     assert_eq!(world.state("b"), ServerState::Up);
