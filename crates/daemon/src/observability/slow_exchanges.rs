@@ -92,7 +92,7 @@ impl SlowExchangeStore {
         let mut measured: Vec<_> =
             words.map(|words| ExchangeMeasurement::from_words(&words)).collect();
         // A worker counts an exchange and then hands its measurement over. What was counted until the last look has been
-        // handed over by now, so a measured exchange represents none that is measured later.
+        // handed over by now, unless the worker was interrupted in between for two looks: then one may count twice.
         kept.weights.weigh(&mut measured);
         kept.follow_counters(snapshot, now);
         for facts in measured {
@@ -178,9 +178,9 @@ mod tests {
     const ROUNDING: f64 = 1e-6;
 
     proptest! {
-        /// A worker counts and hands over in two steps, between which another thread may look.
+        /// A worker counts and hands over in two steps, between which another thread may look once.
         #[test]
-        fn looks_at_any_moment_count_no_exchange_twice(looks in prop::collection::vec(any::<bool>(), 40)) {
+        fn a_look_between_the_steps_counts_no_exchange_twice(looks in prop::collection::vec(any::<bool>(), 40)) {
             let state = state_snapshot(SHOP, 1);
             let (id, view) = state.snapshot.services.iter().next().unwrap();
             let ring = Arc::new(SpscRing::new(64));

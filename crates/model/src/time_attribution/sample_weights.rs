@@ -3,8 +3,8 @@
 //! A slow exchange represents itself. A failed one represents those that failed in the same way, and an ordinary one the
 //! ordinary ones, that were counted since the last measured ones. What was counted and not represented yet is pending.
 //!
-//! An exchange is counted before it is measured. So each look weighs what was measured first and counts afterwards: what
-//! is then represented was counted, and nothing that is measured later is represented already.
+//! An exchange is counted before it is measured. So each look weighs what was measured first and counts afterwards: an
+//! exchange that is measured by the next look is not represented by others before.
 
 use std::collections::HashMap;
 
