@@ -91,10 +91,9 @@ impl SlowExchangeStore {
         let words = self.rings.iter().flat_map(|ring| std::iter::from_fn(|| ring.pop()));
         let mut measured: Vec<_> =
             words.map(|words| ExchangeMeasurement::from_words(&words)).collect();
-        // A worker counts an exchange and then hands its measurement over. What was counted until the last look has been
-        // handed over by now, unless the worker was interrupted in between for two looks: then one may count twice.
-        kept.weights.weigh(&mut measured);
+        // After the rings: a worker counts an exchange before it hands its measurement over.
         kept.follow_counters(snapshot, now);
+        kept.weights.weigh(&mut measured);
         for facts in measured {
             let sums = kept.sums.entry(facts.service).or_default();
             sums.add_scaled(&attribute_time(&facts), facts.weight);
@@ -169,7 +168,9 @@ impl SlowState {
 mod tests {
     use std::net::IpAddr;
 
+    use model::cause::Cause;
     use model::limit::TimeOwner;
+    use model::stats::ServiceStats;
     use proptest::prelude::*;
 
     use super::*;
@@ -177,39 +178,123 @@ mod tests {
 
     const ROUNDING: f64 = 1e-6;
 
-    proptest! {
-        /// A worker counts and hands over in two steps, between which another thread may look once.
-        #[test]
-        fn a_look_between_the_steps_counts_no_exchange_twice(looks in prop::collection::vec(any::<bool>(), 40)) {
-            let state = state_snapshot(SHOP, 1);
-            let (id, view) = state.snapshot.services.iter().next().unwrap();
-            let ring = Arc::new(SpscRing::new(64));
-            let slow = SlowExchangeStore::new(vec![ring.clone()], Some(1));
-            let filter = SlowExchangeFilter { service: id.0, servers: None, from: None, share: 1.0, since: 0 };
-            let mut counted = 0;
-            for (at, is_look) in looks.iter().enumerate() {
-                if at % 2 == 0 {
-                    view.stats.slots[0].counters.answered.add(1);
-                    counted += 1;
-                } else {
-                    let mut facts = ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 1]), 1_000);
-                    facts.service = id.0;
-                    facts.id = at as u64;
-                    facts.flags.slow = at % 3 == 0;
-                    ring.push(&facts.to_words());
+    /// An exchange of one worker that ends, and how many looks fall before it is counted and before it is handed over.
+    #[derive(Clone, Debug)]
+    struct EndingExchange {
+        worker: usize,
+        kind: EndingKind,
+        is_measured: bool,
+        looks: [u8; 2],
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum EndingKind {
+        Ordinary,
+        Slow,
+        Refused,
+        ServerError,
+        Denied,
+    }
+
+    fn ending_exchange() -> impl Strategy<Value = EndingExchange> {
+        use EndingKind::*;
+        let kinds =
+            prop::sample::select(vec![Ordinary, Ordinary, Slow, Refused, ServerError, Denied]);
+        (0..2usize, kinds, any::<bool>(), [0..3u8, 0..3u8]).prop_map(
+            |(worker, kind, is_measured, looks)| EndingExchange {
+                worker,
+                kind,
+                is_measured,
+                looks,
+            },
+        )
+    }
+
+    impl EndingExchange {
+        fn count(&self, stats: &ServiceStats) {
+            let slot = &stats.slots[self.worker];
+            match self.kind {
+                EndingKind::Ordinary | EndingKind::Slow => slot.counters.answered.add(1),
+                EndingKind::ServerError => {
+                    slot.counters.answered.add(1);
+                    slot.counters.complete_5xx.add(1);
                 }
-                if *is_look {
-                    slow.drain_rings(&state.snapshot, 5);
-                    prop_assert!(slow.find_slowest(&filter).all < f64::from(counted) + ROUNDING);
+                EndingKind::Refused => {
+                    slot.counters.answered_by_us.add(1);
+                    slot.causes[Cause::ServerRefused as usize].add(1);
+                }
+                EndingKind::Denied => {
+                    slot.counters.answered_by_us.add(1);
+                    slot.causes[Cause::RuleDenied as usize].add(1);
                 }
             }
-            slow.drain_rings(&state.snapshot, 5);
-            prop_assert!((slow.find_slowest(&filter).all - f64::from(counted)).abs() < ROUNDING);
+        }
+
+        fn measure(&self, service: u32, id: u64) -> [u64; WORDS] {
+            let mut facts = ExchangeMeasurement::from_total(IpAddr::from([192, 0, 2, 1]), 1_000);
+            (facts.service, facts.id) = (service, id);
+            facts.flags.slow = self.kind == EndingKind::Slow;
+            facts.flags.by_us = matches!(self.kind, EndingKind::Refused | EndingKind::Denied);
+            facts.status = if self.kind == EndingKind::ServerError { 502 } else { 200 };
+            facts.cause = match self.kind {
+                EndingKind::Refused => Some(Cause::ServerRefused as u8),
+                EndingKind::Denied => Some(Cause::RuleDenied as u8),
+                _ => None,
+            };
+            facts.to_words()
+        }
+    }
+
+    proptest! {
+        /// Two workers count and hand over in two steps each, and between any two steps there may be looks.
+        #[test]
+        fn what_a_report_says_of_all_exchanges_is_what_was_counted(
+            exchanges in prop::collection::vec(ending_exchange(), 1..40),
+        ) {
+            let state = state_snapshot(SHOP, 2);
+            let (id, view) = state.snapshot.services.iter().next().unwrap();
+            let rings: [_; 2] = std::array::from_fn(|_| Arc::new(SpscRing::new(4)));
+            let slow = SlowExchangeStore::new(rings.to_vec(), Some(1));
+            let filter = SlowExchangeFilter { service: id.0, servers: None, from: None, share: 1.0, since: 0 };
+            let mut open: [Option<(EndingExchange, u64)>; 2] = [None, None];
+            // Each kind has one to represent those that were not measured.
+            let mut counted = 0.0;
+            for kind in [EndingKind::Ordinary, EndingKind::Refused] {
+                let one = EndingExchange { worker: 0, kind, is_measured: true, looks: [0, 0] };
+                one.count(&view.stats);
+                counted += 1.0;
+                prop_assert!(rings[0].push(&one.measure(id.0, 1_000)));
+            }
+            let mut denials = 0.0;
+            let look = |counted: f64, denials: f64| {
+                slow.drain_rings(&state.snapshot, 5);
+                let found = slow.find_slowest(&filter);
+                let is_exact = (found.all - counted - denials).abs() < ROUNDING;
+                prop_assert!(is_exact, "{} instead of {counted} and {denials}", found.all);
+                Ok(())
+            };
+            for (at, one) in exchanges.into_iter().enumerate() {
+                // A worker ends one exchange at a time.
+                let worker = one.worker;
+                if let Some((before, id_before)) = open[worker].take() {
+                    let was_pushed = rings[worker].push(&before.measure(id.0, id_before));
+                    denials += f64::from(was_pushed && before.kind == EndingKind::Denied);
+                }
+                for _ in 0..one.looks[0] {
+                    look(counted, denials)?;
+                }
+                one.count(&view.stats);
+                counted += f64::from(one.kind != EndingKind::Denied);
+                for _ in 0..one.looks[1] {
+                    look(counted, denials)?;
+                }
+                open[worker] = one.is_measured.then_some((one, at as u64));
+            }
         }
     }
 
     #[test]
-    fn an_exchange_that_was_measured_and_not_counted_stands_for_itself() {
+    fn the_times_of_exchanges_are_summed_until_their_service_is_gone() {
         let ring = Arc::new(SpscRing::new(4));
         let slow = SlowExchangeStore::new(vec![ring.clone()], Some(10));
         for (at, total, is_slow) in [(0, 1_000, false), (1, 900_000, true), (2, 2_000, false)] {
@@ -238,7 +323,7 @@ mod tests {
         let filter =
             SlowExchangeFilter { service: 0, servers: None, from: None, share: 0.04, since: 0 };
         let found = slow.find_slowest(&filter);
-        assert_eq!((found.all, found.measured, found.threshold), (3.0, 1, 900_000));
+        assert_eq!((found.sampled, found.measured, found.threshold), (3, 1, 900_000));
         slow.drain_rings(&snapshot, SLICE);
         assert!(slow.totals().services.is_empty(), "a service that is gone is forgotten");
     }

@@ -50,6 +50,8 @@ pub fn exchange_facts(
             tunnel: measured.tunnel,
             by_us: record.local_reply,
             server_tls: sockets.server_tls,
+            error_replaced: !record.local_reply
+                && record.replaced_status.is_some_and(|it| it >= 500),
         },
         attempts: u16::try_from(record.attempts).unwrap_or(u16::MAX),
         status: record.status,

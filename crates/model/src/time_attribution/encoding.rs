@@ -30,6 +30,8 @@ pub const WORDS: usize = REST + 3;
 const SAMPLED: u64 = 1 << 16;
 /// Bit in the flags' word: the client's connection is one of QUIC.
 const QUIC: u64 = 1 << 17;
+/// Bit in the flags' word: an error page replaced the status of the server's response.
+const ERROR_REPLACED: u64 = 1 << 18;
 
 const NONE: u32 = u32::MAX;
 
@@ -50,6 +52,7 @@ impl ExchangeMeasurement {
         let cause = self.cause.map_or(0xff, u64::from) << 8;
         words[5] = few | cause | u64::from(encode_flags(&self.flags));
         words[5] |= if self.flags.client_quic { QUIC } else { 0 };
+        words[5] |= if self.flags.error_replaced { ERROR_REPLACED } else { 0 };
         words[6] = self.total;
         words[7] = pack_pair(u32::from(self.client_port), u32::from(self.server_port));
         words[PHASES..WAITS].copy_from_slice(&self.phases.values());
@@ -97,6 +100,7 @@ impl ExchangeMeasurement {
             server_port: server_port as u16,
             flags: ExchangeFlags {
                 client_quic: words[5] & QUIC != 0,
+                error_replaced: words[5] & ERROR_REPLACED != 0,
                 ..decode_flags(words[5] as u8)
             },
             attempts: (words[5] >> 48) as u16,
@@ -202,5 +206,6 @@ fn decode_flags(bits: u8) -> ExchangeFlags {
         by_us: is(6),
         server_tls: is(7),
         client_quic: false,
+        error_replaced: false,
     }
 }

@@ -78,6 +78,8 @@ pub struct ExchangeFlags {
     pub by_us: bool,
     /// The connection to the server uses TLS.
     pub server_tls: bool,
+    /// The server's response had an error status, and the client got an error page with another.
+    pub error_replaced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -185,7 +187,8 @@ impl ExchangeMeasurement {
 
     /// How it failed; `None`: it did not.
     pub fn failure(&self) -> Option<ExchangeFailure> {
-        ExchangeFailure::of_end(self.end_cause(), self.flags.by_us, self.status)
+        let status = if self.flags.error_replaced { 500 } else { self.status };
+        ExchangeFailure::of_end(self.end_cause(), self.flags.by_us, status)
     }
 
     pub fn end_cause(&self) -> Option<Cause> {

@@ -3,8 +3,10 @@
 //! A slow exchange represents itself. A failed one represents those that failed in the same way, and an ordinary one the
 //! ordinary ones, that were counted since the last measured ones. What was counted and not represented yet is pending.
 //!
-//! An exchange is counted before it is measured. So each look weighs what was measured first and counts afterwards: an
-//! exchange that is measured by the next look is not represented by others before.
+//! A worker counts an exchange first and hands its measurement over afterwards. A look takes what was handed over, then
+//! counts, then weighs, so that everything measured has been counted. An exchange between its two steps is represented
+//! by others at first, and then by itself: for that time the pending number is negative. The weights and the pending
+//! number add up to what was counted in any case.
 
 use std::collections::HashMap;
 
@@ -18,11 +20,17 @@ pub struct SampleWeights {
     pending: HashMap<u32, PendingExchanges>,
 }
 
-/// Negative: measured before they were counted.
 #[derive(Debug, Default)]
 struct PendingExchanges {
     ordinary: f64,
     failures: HashMap<ExchangeFailure, f64>,
+}
+
+/// Counted exchanges that no measured one represents yet. Negative: they were represented twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PendingCounts {
+    pub ordinary: f64,
+    pub failed: f64,
 }
 
 /// What a measured exchange represents.
@@ -31,12 +39,15 @@ pub enum SampleKind {
     Slow,
     Ordinary,
     Failed(ExchangeFailure),
+    /// The balancer answered, or the client was denied: not counted among the others, and represents itself.
+    Uncounted,
 }
 
 impl SampleKind {
     pub fn of(facts: &ExchangeMeasurement) -> SampleKind {
         match facts.failure() {
             Some(failure) => SampleKind::Failed(failure),
+            None if facts.flags.by_us || facts.cause.is_some() => SampleKind::Uncounted,
             None if facts.flags.slow => SampleKind::Slow,
             None => SampleKind::Ordinary,
         }
@@ -53,7 +64,7 @@ impl SampleWeights {
         }
     }
 
-    /// Sets the weights of exchanges that were measured among those counted.
+    /// Sets the weights of exchanges that were measured among those counted. The others have a weight of 1.
     pub fn weigh(&mut self, measured: &mut [ExchangeMeasurement]) {
         let mut numbers: HashMap<(u32, Option<ExchangeFailure>), f64> = HashMap::new();
         for facts in measured.iter() {
@@ -63,6 +74,7 @@ impl SampleWeights {
                 SampleKind::Failed(failure) => {
                     *numbers.entry((facts.service, Some(failure))).or_default() += 1.0;
                 }
+                SampleKind::Uncounted => {}
             }
         }
         let mut weights = HashMap::with_capacity(numbers.len());
@@ -78,7 +90,7 @@ impl SampleWeights {
         }
         for facts in measured {
             let failure = match SampleKind::of(facts) {
-                SampleKind::Slow => continue,
+                SampleKind::Slow | SampleKind::Uncounted => continue,
                 SampleKind::Ordinary => None,
                 SampleKind::Failed(failure) => Some(failure),
             };
@@ -86,9 +98,12 @@ impl SampleWeights {
         }
     }
 
-    /// Ordinary exchanges of a service that no measured one represents yet.
-    pub fn pending(&self, service: u32) -> f64 {
-        self.pending.get(&service).map_or(0.0, |pending| pending.ordinary.max(0.0))
+    /// Exchanges of a service that no measured one represents yet.
+    pub fn pending(&self, service: u32) -> PendingCounts {
+        self.pending.get(&service).map_or(PendingCounts::default(), |pending| PendingCounts {
+            ordinary: pending.ordinary,
+            failed: pending.failures.values().sum(),
+        })
     }
 
     /// Forgets every service but these.
@@ -133,22 +148,47 @@ mod tests {
             );
             weights.weigh(&mut all);
             let sum: f64 = all.iter().map(|facts| facts.weight).sum();
-            assert!((sum + weights.pending(0) - (answered + refused) as f64).abs() < 1e-9, "{sum}");
+            let PendingCounts { ordinary, failed } = weights.pending(0);
+            assert!((sum + ordinary + failed - (answered + refused) as f64).abs() < 1e-9, "{sum}");
             assert!(all.iter().all(|facts| facts.weight >= 1.0
                 && (!facts.flags.slow || facts.weight == 1.0 || facts.cause.is_some())));
         }
     }
 
     #[test]
-    fn what_is_measured_before_it_is_counted_is_not_counted_twice() {
+    fn an_exchange_that_others_represented_is_taken_off_what_is_pending() {
         let mut weights = SampleWeights::default();
-        let mut early = [measured(false, None)];
-        weights.weigh(&mut early);
-        weights.count(0, &EndedCounts { answered: 1, failures: Vec::new() });
-        assert_eq!((early[0].weight, weights.pending(0)), (1.0, 0.0));
+        weights.count(0, &EndedCounts { answered: 2, failures: Vec::new() });
+        let mut first = [measured(false, None)];
+        weights.weigh(&mut first);
+        let mut late = [measured(false, None)];
+        weights.weigh(&mut late);
+        assert_eq!(
+            (first[0].weight, late[0].weight, weights.pending(0).ordinary),
+            (2.0, 1.0, -1.0)
+        );
         weights.count(0, &EndedCounts { answered: 4, failures: Vec::new() });
-        assert_eq!(weights.pending(0), 4.0);
+        assert_eq!(weights.pending(0).ordinary, 3.0);
         weights.retain(|_| false);
-        assert_eq!(weights.pending(0), 0.0);
+        assert_eq!(weights.pending(0), PendingCounts::default());
+    }
+
+    #[test]
+    fn a_denial_stands_for_itself_and_takes_nothing_from_answers() {
+        let mut weights = SampleWeights::default();
+        weights.count(0, &EndedCounts { answered: 9, failures: Vec::new() });
+        let mut by_us = measured(true, None);
+        by_us.flags.by_us = true;
+        let mut all = [measured(true, Some(Cause::RuleDenied)), by_us, measured(false, None)];
+        weights.weigh(&mut all);
+        assert_eq!(all.map(|facts| facts.weight), [1.0, 1.0, 9.0]);
+    }
+
+    #[test]
+    fn a_servers_error_that_a_page_replaced_is_a_failure() {
+        let mut replaced = measured(false, None);
+        (replaced.status, replaced.flags.error_replaced) = (200, true);
+        let failure = SampleKind::Failed(ExchangeFailure::ServerStatus);
+        assert_eq!(SampleKind::of(&replaced), failure);
     }
 }

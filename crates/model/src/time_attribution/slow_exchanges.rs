@@ -12,7 +12,7 @@ use super::breakdown::TimeBreakdown;
 use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
 use super::failure_groups::{FailedExchangeGroup, group_failures};
-use super::sample_weights::SampleKind;
+use super::sample_weights::{PendingCounts, SampleKind};
 use crate::slow_threshold::DEFAULT_SLOW_THRESHOLD;
 
 /// The length of a slice, nanoseconds.
@@ -116,9 +116,9 @@ impl ExchangeReservoir {
         let heaps = slice.services.entry(facts.service).or_default();
         let [slow, ordinary, failed] = heaps;
         let (heap, most) = match SampleKind::of(&facts) {
-            SampleKind::Slow => (slow, SLOW),
-            SampleKind::Ordinary => (ordinary, ORDINARY),
             SampleKind::Failed(_) => (failed, FAILED),
+            _ if facts.flags.slow => (slow, SLOW),
+            _ => (ordinary, ORDINARY),
         };
         heap.seen += 1;
         heap.weight += facts.weight;
@@ -158,35 +158,35 @@ impl ExchangeReservoir {
     }
 
     /// Each stored exchange of a service since a time, with the number of exchanges that it represents. The newest
-    /// ordinary ones represent the pending ones too.
+    /// ordinary and failed ones represent the pending ones too.
     fn sampled_of_service(
         &self,
         service: u32,
         since: u64,
-        pending: f64,
-    ) -> impl Iterator<Item = (&ExchangeMeasurement, f64)> {
-        let slices = self.slices.iter().filter(move |slice| (slice.number + 1) * SLICE > since);
-        let newest = slices.clone().rev().find_map(|slice| {
-            let [_, ordinary, _] = slice.services.get(&service)?;
-            (!ordinary.exchanges.is_empty()).then_some(ordinary)
-        });
-        let heaps = slices.filter_map(move |slice| slice.services.get(&service)).flatten();
-        heaps.flat_map(move |heap| {
-            let is_newest = newest.is_some_and(|newest| std::ptr::eq(newest, heap));
-            let weight = heap.weight + if is_newest { pending } else { 0.0 };
-            let each = weight / heap.exchanges.len().max(1) as f64;
-            heap.exchanges
-                .iter()
-                .filter(move |facts| facts.ended_at >= since)
-                .map(move |facts| (facts, each))
-        })
+        pending: PendingCounts,
+    ) -> Vec<(&ExchangeMeasurement, f64)> {
+        let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > since);
+        let mut rest = [0.0, pending.ordinary, pending.failed];
+        let mut all = Vec::new();
+        for heaps in slices.rev().filter_map(|slice| slice.services.get(&service)) {
+            for (heap, rest) in
+                heaps.iter().zip(&mut rest).filter(|(it, _)| !it.exchanges.is_empty())
+            {
+                let weight = heap.weight + *rest;
+                *rest = weight.min(0.0);
+                let each = weight.max(0.0) / heap.exchanges.len() as f64;
+                let fits = heap.exchanges.iter().filter(|facts| facts.ended_at >= since);
+                all.extend(fits.map(|facts| (facts, each)));
+            }
+        }
+        all
     }
 
     /// The threshold of slow exchanges of this service, nanoseconds, by the last minute before `now`.
     pub fn slow_threshold(&self, service: u32, now: u64) -> u64 {
         let since = now.saturating_sub(6 * SLICE);
         let mut all: Vec<(&ExchangeMeasurement, f64)> =
-            self.sampled_of_service(service, since, 0.0).collect();
+            self.sampled_of_service(service, since, PendingCounts::default());
         if all.is_empty() {
             return DEFAULT_SLOW_THRESHOLD;
         }
@@ -208,16 +208,18 @@ impl ExchangeReservoir {
 
     /// The slowest exchanges of a service, and the attribution of their time. `pending`: counted exchanges that were not
     /// represented yet.
-    pub fn slowest(&self, filter: &SlowExchangeFilter, pending: f64) -> SlowExchangeReport {
+    pub fn slowest(
+        &self,
+        filter: &SlowExchangeFilter,
+        pending: PendingCounts,
+    ) -> SlowExchangeReport {
         let fits = |facts: &ExchangeMeasurement| {
             let servers = filter.servers.as_ref();
             servers.is_none_or(|these| facts.server.is_some_and(|id| these.contains(&id)))
                 && filter.from.is_none_or(|prefix| prefix.contains(facts.client))
         };
-        let mut all: Vec<(&ExchangeMeasurement, f64)> = self
-            .sampled_of_service(filter.service, filter.since, pending)
-            .filter(|(facts, _)| fits(facts))
-            .collect();
+        let mut all = self.sampled_of_service(filter.service, filter.since, pending);
+        all.retain(|(facts, _)| fits(facts));
         let (chosen, sum) = select_slowest(&mut all, filter.share);
         let mut slow = SlowExchangeReport {
             all: all.iter().map(|(_, weight)| weight).sum(),

@@ -200,6 +200,7 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
         ExchangeFlags { slow: word(2) == 0, sampled: word(2) == 0, ..ExchangeFlags::default() };
     facts.flags.server_tls = word(2) == 0;
     facts.flags.client_quic = word(2) == 0;
+    facts.flags.error_replaced = word(2) == 0;
     facts.phases = ExchangePhases::from_array(std::array::from_fn(|_| word(most)));
     WaitReason::ALL.into_iter().for_each(|whom| facts.wait_times.set(whom, word(most)));
     facts.bytes = std::array::from_fn(|_| word(most));

@@ -39,7 +39,7 @@ fn the_slowest_are_found_by_weight() {
         exchange.weight = if slow { 1.0 } else { 99.0 };
         pile.add(exchange, at);
     }
-    let slow = pile.slowest(&whole(0.01), 0.0);
+    let slow = pile.slowest(&whole(0.01), PendingCounts::default());
     assert_eq!(
         (slow.all, slow.chosen, slow.measured, slow.threshold),
         (1_000.0, 10.0, 10, 500 * MS)
@@ -47,12 +47,12 @@ fn the_slowest_are_found_by_weight() {
     assert_eq!(slow.breakdown.largest().unwrap().owner, Some(TimeOwner::Server));
     assert_eq!(slow.breakdown.total(), 5_000 * MS);
     assert_eq!((slow.servers.len(), slow.networks.len(), slow.examples.len()), (2, 1, 5));
-    assert_eq!(pile.slowest(&whole(1.0), 0.0).measured, 20);
+    assert_eq!(pile.slowest(&whole(1.0), PendingCounts::default()).measured, 20);
     let only_server = SlowExchangeFilter { servers: Some(vec![1]), ..whole(1.0) };
-    assert_eq!(pile.slowest(&only_server, 0.0).measured, 10);
+    assert_eq!(pile.slowest(&only_server, PendingCounts::default()).measured, 10);
     let elsewhere =
         SlowExchangeFilter { from: Some("198.51.100.0/24".parse().unwrap()), ..whole(1.0) };
-    assert_eq!(pile.slowest(&elsewhere, 0.0), SlowExchangeReport::default());
+    assert_eq!(pile.slowest(&elsewhere, PendingCounts::default()), SlowExchangeReport::default());
     assert_eq!((pile.services(0), pile.slow_threshold(7, MS)), (vec![0], DEFAULT_SLOW_THRESHOLD));
     assert_eq!(pile.slow_threshold(0, MS), DEFAULT_SLOW_THRESHOLD, "what is slow is seldom");
 }
@@ -71,7 +71,10 @@ fn a_pile_stays_small_and_knows_how_many_came() {
             pile.add(exchange, rng.next());
             assert!(pile.exchange_count() <= 32_768 + services as usize * 320);
         }
-        pile.slowest(&SlowExchangeFilter { since: from * MS, ..whole(1.0) }, 0.0)
+        pile.slowest(
+            &SlowExchangeFilter { since: from * MS, ..whole(1.0) },
+            PendingCounts::default(),
+        )
     };
     let few = come(0, 2);
     assert!((few.all - 50_000.0).abs() < 1.0, "{}", few.all);
