@@ -18,12 +18,15 @@ const EXEMPT: [&str; 5] = [
 ];
 
 /// Former names of one word that pages have in backticks with another meaning.
-const OTHERWISE: [&str; 23] = [
+const OTHERWISE: [&str; 29] = [
     "age",
     "answer",
     "answers",
     "available",
     "bound",
+    "busy",
+    "cause",
+    "count",
     "cuts",
     "fast",
     "full",
@@ -32,10 +35,13 @@ const OTHERWISE: [&str; 23] = [
     "kept",
     "left",
     "most",
+    "pins",
     "return",
+    "rule",
     "send",
     "share",
     "take",
+    "text",
     "time",
     "us",
     "volume",

@@ -24,7 +24,7 @@ use crate::routes::{self, QueryParameter};
 use crate::types::{
     Applied, Audit, Capacity, CaptureAction, Captures, Event, Events, Generations, History,
     LogPage, LogQuery, NameExplained, NameQuery, PlanChange, RefusedRequests, Report,
-    RequestDescription, RequestExplained, ServerChanged, ServerOrder, ServersExplained,
+    RequestDescription, RequestExplained, ServerActionRequest, ServerChanged, ServersExplained,
     SloExplained, SlowExplained, SlowQuery, Status, Stopping, TakeoverQuery, TakeoverResult,
     UndoResult,
 };
@@ -252,12 +252,12 @@ impl ApiClient {
         self.post(path, "", Vec::new()).await
     }
 
-    /// Sends an order about one server of a pool, or about all with `*`.
+    /// Sends a command about one server of a pool, or about all with `*`.
     pub async fn server(
         &self,
         pool: &str,
         name: &str,
-        order: impl Into<ServerOrder>,
+        order: impl Into<ServerActionRequest>,
     ) -> Result<ServerChanged, ApiError> {
         let body = serde_json::to_vec(&order.into()).map_err(ApiError::Encode)?;
         self.post(routes::server(pool, name), routes::JSON, body).await
@@ -277,14 +277,14 @@ impl ApiClient {
         self.get(routes::with_query(routes::HISTORY, &pairs)).await
     }
 
-    /// The record of orders, from a time on.
+    /// The audit log, from a time on.
     pub async fn audit(&self, since_unix_ms: Option<u64>) -> Result<Audit, ApiError> {
         let since = since_unix_ms.map(|at| at.to_string());
         self.get(routes::with_query(routes::AUDIT, &[QueryParameter::new("since-unix-ms", since)]))
             .await
     }
 
-    /// Reverts one order; without a number all of the latest command that can be reverted.
+    /// Reverts one command; without a number all of the latest command that can be reverted.
     pub async fn undo(&self, id: Option<u64>) -> Result<UndoResult, ApiError> {
         let path = routes::with_query(
             routes::UNDO,

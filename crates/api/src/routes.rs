@@ -45,7 +45,7 @@ pub const APPLY: &str = "/v1/apply";
 pub const RELOAD: &str = "/v1/reload";
 /// POST with [`RollbackQuery`](crate::types::RollbackQuery): [`Applied`](crate::types::Applied).
 pub const ROLLBACK: &str = "/v1/rollback";
-/// POST of [`ServerOrder`](crate::types::ServerOrder): [`ServerChanged`](crate::types::ServerChanged).
+/// POST of [`ServerActionRequest`](crate::types::ServerActionRequest): [`ServerChanged`](crate::types::ServerChanged).
 /// `name` may be `*`.
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 /// GET: [`ServersExplained`](crate::types::ServersExplained). `name` may be `*`.
@@ -67,11 +67,11 @@ pub const EXPLAIN_CAPTURE: &str = "/v1/explain/capture";
 pub const CAPACITY: &str = "/v1/capacity";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`TakeoverResult`](crate::types::TakeoverResult).
 pub const TAKEOVER: &str = "/v1/takeover";
-/// PUT of [`LeaseOrder`](crate::types::LeaseOrder): [`Lease`](crate::types::Lease), or 409 while somebody else holds it.
+/// PUT of [`LeaseRenewal`](crate::types::LeaseRenewal): [`Lease`](crate::types::Lease), or 409 while somebody else holds it.
 pub const LEASE: &str = "/v1/leases/{name}";
 /// GET: [`Captures`](crate::types::Captures).
 pub const CAPTURES: &str = "/v1/captures";
-/// POST with [`CaptureOrder`](crate::types::CaptureOrder): [`Captures`](crate::types::Captures).
+/// POST with [`CaptureActionQuery`](crate::types::CaptureActionQuery): [`Captures`](crate::types::Captures).
 pub const CAPTURE: &str = "/v1/captures/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";

@@ -137,7 +137,7 @@ pub const ALL: &[ApiRoute] = &[
         )
     },
     ApiRoute {
-        body: Json("ServerOrder"),
+        body: Json("ServerActionRequest"),
         role: Role::Operate,
         ..post(
             routes::SERVER,
@@ -157,7 +157,7 @@ pub const ALL: &[ApiRoute] = &[
     },
     ApiRoute {
         method: "PUT",
-        body: Json("LeaseOrder"),
+        body: Json("LeaseRenewal"),
         role: Role::Lease,
         ..post(
             routes::LEASE,
@@ -171,7 +171,7 @@ pub const ALL: &[ApiRoute] = &[
         ..post(
             routes::CAPTURE,
             "Takes what a rule for captures is about, or writes down what it takes.",
-            "CaptureOrder",
+            "CaptureActionQuery",
             Json("Captures"),
         )
     },

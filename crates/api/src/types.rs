@@ -39,7 +39,7 @@ pub use alarm::{AlarmSeverity, StandingAlarm};
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery, UndoResult};
 pub use capacity::{Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService};
 pub use capture::{
-    Capture, CaptureAction, CaptureOrder, CaptureQuery, CaptureRule, Captures, TraceQuery,
+    Capture, CaptureAction, CaptureActionQuery, CaptureQuery, CaptureRule, Captures, TraceQuery,
 };
 pub use certificate::CertificateStatus;
 pub use change::{
@@ -82,7 +82,7 @@ pub use request::{
     AffinityReport, MatchingRule, PoolShare, RequestDescription, RequestExplained, RuleMismatch,
     RuleReport, ServerCandidate,
 };
-pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
+pub use server::{ServerAction, ServerActionRequest, ServerChange, ServerChanged};
 pub use slo::{
     BurnAlarm, BurnSpan, FailedOperations, NetworkOperations, ObjectiveStatus, OperationCounts,
     ServiceObjectives, SloExplained, SloQuery, SloReport,
@@ -98,6 +98,6 @@ pub use status::{
 };
 pub use uplink::{UplinkStatus, UplinksStatus};
 pub use vrrp::{
-    Lease, LeaseOrder, MemberChange, MemberReport, MemberStatus, TakeoverOrder, TakeoverQuery,
-    TakeoverResult,
+    Lease, LeaseRenewal, MemberChange, MemberReport, MemberStatus, TakeoverQuery, TakeoverResult,
+    TakeoverVerb,
 };

@@ -32,7 +32,7 @@ impl MountVisibility {
             ),
             MountVisibility { init_has_mount: false, is_init: false, .. } => Some(
                 "the BPF file system is mounted in this process's mount namespace alone (as `ip netns exec` and `unshare -m` \
-                 make one), and goes with that: mount one outside first and have packets.pins lie there",
+                 make one), and goes with that: mount one outside first and have packets.pin-path lie there",
             ),
             _ => None,
         }

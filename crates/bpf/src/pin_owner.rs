@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 16;
 pub enum ClaimError {
     /// Another running daemon owns the directory.
     #[error(
-        "`{}` is another daemon's, which runs: {holder}; give this one a place of its own by `packets.pins`, such as \
+        "`{}` is another daemon's, which runs: {holder}; give this one a place of its own by `packets.pin-path`, such as \
          \"/sys/fs/bpf/steelyard-2\", or stop the other one",
         path.display()
     )]
@@ -265,7 +265,7 @@ mod tests {
                 let refused = claim(root, &second, again).unwrap_err();
                 let message = refused.to_string();
                 assert!(matches!(refused, ClaimError::Foreign { .. }), "{message}");
-                for part in ["network namespace 1", "/var/lib/a b.c", "packets.pins"] {
+                for part in ["network namespace 1", "/var/lib/a b.c", "packets.pin-path"] {
                     assert!(message.contains(part), "{message}");
                 }
             }

@@ -1,4 +1,4 @@
-//! `steelyard audit`: operators' orders, each with its author, its time, and the state before and after.
+//! `steelyard audit`: operators' commands, each with its author, its time, and the state before and after.
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
-//! `steelyard server`: orders about servers. The daemon decides whether an order is allowed.
+//! `steelyard server`: commands about servers. The daemon decides whether a command is allowed.
 
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
-use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
+use api::types::{ServerAction, ServerActionRequest, ServerChange, ServerChanged};
 use api::{ApiClient, ApiError};
 use daemon::local_time::format_local;
 
@@ -128,7 +128,7 @@ struct ServerSelector {
 }
 
 impl ServerSelector {
-    /// Whether servers must be looked up; all of a pool is one order.
+    /// Whether servers must be looked up; all of a pool is one command.
     fn is_pattern(&self) -> bool {
         self.pool.contains('*') || (self.name != "*" && self.name.contains('*'))
     }
@@ -172,7 +172,8 @@ pub fn run(args: &ServerArgs) -> ExitCode {
             (ServerTargetArgs { servers, saving, contact }, ServerAction::Add { address, weight })
         }
     };
-    let order = ServerOrder { action, save: target.saving.save_preference(), part_of: None };
+    let order =
+        ServerActionRequest { action, save: target.saving.save_preference(), part_of: None };
     finish(target.contact.json, block_on(self::send_order(&target, &order)))
 }
 
@@ -198,7 +199,7 @@ fn describe_window(action: &ServerAction) -> String {
 
 async fn send_order(
     target: &ServerTargetArgs,
-    order: &ServerOrder,
+    order: &ServerActionRequest,
 ) -> Result<CommandOutcome, CommandError> {
     let client = target.contact.client()?;
     let servers = expand_patterns(&client, &target.servers).await?;
@@ -263,18 +264,22 @@ async fn expand_patterns(
     Ok(ServerSelectors(all))
 }
 
-/// The results of the same order to several selectors.
+/// The results of the same command to several selectors.
 struct OrderResults {
     changed: ServerChanged,
     failures: Vec<ApiError>,
 }
 
-/// Sends the order to each selector; a refused one does not stop the others.
-async fn order_each(client: &ApiClient, to: &ServerSelectors, order: &ServerOrder) -> OrderResults {
+/// Sends the command to each selector; a refused one does not stop the others.
+async fn order_each(
+    client: &ApiClient,
+    to: &ServerSelectors,
+    order: &ServerActionRequest,
+) -> OrderResults {
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
     for ServerSelector { pool, name } in &to.0 {
-        let part = ServerOrder { part_of: done.record, ..order.clone() };
+        let part = ServerActionRequest { part_of: done.record, ..order.clone() };
         match client.server(pool, name, part).await {
             Ok(changed) => {
                 done.record = changed.record;

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use api::types::{TakeoverOrder, TakeoverQuery};
+use api::types::{TakeoverQuery, TakeoverVerb};
 
 use crate::common_args::{DaemonArgs, block_on};
 use crate::outcome::{CommandError, CommandOutcome, finish, print_json};
@@ -44,9 +44,9 @@ pub fn run(args: &TakeoverArgs) -> ExitCode {
 
 async fn send_takeover(args: &TakeoverArgs) -> Result<CommandOutcome, CommandError> {
     let order = match (args.give, args.release) {
-        (true, _) => TakeoverOrder::Give,
-        (_, true) => TakeoverOrder::Release,
-        _ => TakeoverOrder::Take,
+        (true, _) => TakeoverVerb::Give,
+        (_, true) => TakeoverVerb::Release,
+        _ => TakeoverVerb::Take,
     };
     let wanted = TakeoverQuery {
         group: args.group.clone(),
@@ -55,9 +55,9 @@ async fn send_takeover(args: &TakeoverArgs) -> Result<CommandOutcome, CommandErr
     };
     let moved = args.contact.client()?.takeover(&wanted).await?;
     let (done, nothing) = match order {
-        TakeoverOrder::Take => ("active", "every group is active here already"),
-        TakeoverOrder::Give => ("handed over", "no group is active here"),
-        TakeoverOrder::Release => ("released", "no order stands"),
+        TakeoverVerb::Take => ("active", "every group is active here already"),
+        TakeoverVerb::Give => ("handed over", "no group is active here"),
+        TakeoverVerb::Release => ("released", "no command stands"),
     };
     if args.contact.json {
         print_json(&moved)?;

@@ -1,4 +1,4 @@
-//! `steelyard top`: services, servers and causes of failure on a live screen, with keys for orders.
+//! `steelyard top`: services, servers and causes of failure on a live screen, with keys for commands.
 //!
 //! `top/view.rs` decides what keys do and what is shown; `top/event_loop.rs` owns the terminal.
 

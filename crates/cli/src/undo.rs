@@ -1,4 +1,4 @@
-//! `steelyard undo`: reverts an order. The daemon decides whether that is possible.
+//! `steelyard undo`: reverts a command. The daemon decides whether that is possible.
 
 use std::process::ExitCode;
 
@@ -33,7 +33,7 @@ async fn ask(args: &UndoArgs) -> Result<CommandOutcome, CommandError> {
     } else {
         for record in &undone.records {
             let of = record.undoes.map(|id| format!(" (record {id})")).unwrap_or_default();
-            let text = format!("{}{of}: taken back; it is now: {}\n", record.target, record.after);
+            let text = format!("{}{of}: undone; it is now: {}\n", record.target, record.after);
             screen::print(&text)?;
         }
     }

@@ -117,7 +117,7 @@ fn keepalived() {
             ("", "forward = \"mac\"", false),
             ("lb_algo sh", "balance = \"source\"", false),
             ("lb_algo wrr", "balance = \"round-robin\"", false),
-            ("persistence_timeout 60", "sticky = { time = \"1m\" }", false),
+            ("persistence_timeout 60", "sticky = { expire = \"1m\" }", false),
             ("protocol UDP", "protocol = \"udp\"", false),
             ("sorry_server 10.0.0.9 80", "last-resort = true", false),
             (
@@ -150,7 +150,7 @@ fn dispatcher() {
         &[
             ("", "forward = \"mac\"", false),
             ("dscontrol port set 192.0.2.1:80 method nat", "forward = \"nat\"", false),
-            ("dscontrol port set 192.0.2.1:80 stickytime 60", "sticky = { time = \"1m\" }", false),
+            ("dscontrol port set 192.0.2.1:80 stickytime 9", "sticky = { expire = \"9s\" }", false),
             ("dscontrol server set 192.0.2.1:80:10.0.0.1 weight 7", "weight = 7", false),
             ("dscontrol server down 192.0.2.1:80:10.0.0.1", "state = \"disabled\"", false),
             ("dscontrol executor set fintimeout 60", "fin-timeout = \"1m\"", false),

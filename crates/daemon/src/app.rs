@@ -73,7 +73,7 @@ pub struct AppOptions {
     pub socket_store: Box<dyn SocketStore>,
     /// The directory of generations and server commands; `None`: nothing is stored.
     pub state: Option<PathBuf>,
-    /// The file that orders are written back to; `None`: there is none.
+    /// The file that commands are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
     pub events: EventLog,
 }

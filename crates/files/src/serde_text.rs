@@ -143,7 +143,7 @@ mod tests {
             ),
             ("invalid type: null, expected a map", "found null, expected an object"),
             (
-                "invalid type: sequence, expected struct ServerOrder at line 1 column 0",
+                "invalid type: sequence, expected struct ServerActionRequest at line 1 column 0",
                 "found a list, expected an object at line 1 column 0",
             ),
             ("invalid length 2, expected 3 elements", "found 2, expected 3 elements"),

@@ -201,7 +201,7 @@ fn config(forward: &str, dir: &std::path::Path, pins: &std::path::Path) -> Strin
         "[global]\naccess-log = \"off\"\nworkers = 1\n\
          control = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
          [packets]\ninterfaces = [\"front\", \"eth0\"]\nmode = \"native\"\nflows = 65536\n\
-         pins = \"{pins}/plane\"\nnat-source = [\"10.10.0.3\"]\n\
+         pin-path = \"{pins}/plane\"\nnat-source = [\"10.10.0.3\"]\n\
          [service.shop]\nlisten = \"198.51.100.10:80\"\nprotocol = \"udp\"\nforward = \"{forward}\"\n\
          pool = \"web\"\n[pool.web]\nservers = [\"10.10.0.11:80\"]\n",
         dir = dir.display(),

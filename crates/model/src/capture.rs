@@ -213,9 +213,9 @@ mod tests {
             ("latency = \"500ms\"\nfrom = \"192.0.2.0/24\"", "192.0.2.9", 600, true),
             ("latency = \"500ms\"\nfrom = \"192.0.2.0/24\"", "192.0.3.9", 600, false),
             ("from = \"192.0.2.0/24\"", "192.0.2.9", 1, true),
-            ("cause = \"SERVER_THINK\"", "192.0.2.1", 900, true),
-            ("cause = [\"RWND\", \"LOSS\"]", "192.0.2.1", 900, false),
-            ("cause = \"SERVER_THINK\"\nlatency = \"2s\"", "192.0.2.1", 900, false),
+            ("reason = \"SERVER_THINK\"", "192.0.2.1", 900, true),
+            ("reason = [\"RWND\", \"LOSS\"]", "192.0.2.1", 900, false),
+            ("reason = \"SERVER_THINK\"\nlatency = \"2s\"", "192.0.2.1", 900, false),
         ];
         for (keys, client, millis, holds) in rows {
             let (facts, bars) = exchange(client, millis);

@@ -57,7 +57,7 @@ fn taker(view: &ServiceView) -> usize {
 // Rows: I24
 #[test]
 fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
-    for (count, want) in [("", 0), (", count = \"service\"", 1)] {
+    for (count, want) in [("", 0), (", scope = \"service\"", 1)] {
         let view = service(count);
         let live = &view.rules.as_ref().unwrap().stats;
         let mut matches = [0, 0];

@@ -15,7 +15,7 @@ use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::tools::{curl, program};
 use tests::e2e::wait;
 
-const ON: &str = "compress = { busy = 100 }\nhttp2 = \"always\"\n";
+const ON: &str = "compress = { max-cpu = 100 }\nhttp2 = \"always\"\n";
 
 fn text() -> String {
     (0..6_000).map(|at| format!("line {} of a page that says little\n", at % 977)).collect()
@@ -278,7 +278,7 @@ fn no_more_are_compressed_at_a_time_than_was_said() {
     let server = server();
     let setup = BalancerConfig::http(&[server.address()]).global("workers = 1");
     let balancer =
-        TestBalancer::start(&setup.service("compress = { max-concurrent = 1, busy = 100 }\n"));
+        TestBalancer::start(&setup.service("compress = { max-concurrent = 1, max-cpu = 100 }\n"));
     let gzip = "Accept-Encoding: gzip\r\n";
     let mut endless = balancer.client();
     endless.send(format!("GET /endless HTTP/1.1\r\nHost: a\r\n{gzip}\r\n"));

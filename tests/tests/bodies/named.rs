@@ -14,7 +14,7 @@ use tests::e2e::servers::{echo, origin, reserve_port};
 use tests::e2e::tools::{curl, curl_text};
 
 /// Accepts headers from the loopback, which the tests use.
-const OURS: &str = "accept-proxy = { from = \"127.0.0.0/8\", time = \"400ms\" }\n";
+const OURS: &str = "accept-proxy = { from = \"127.0.0.0/8\", timeout = \"400ms\" }\n";
 
 const LINE: &[u8] = b"PROXY TCP4 203.0.113.9 198.51.100.1 4444 80\r\n";
 
@@ -90,7 +90,7 @@ fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
         assert!(client.read_to_end_or_reset().unwrap_or_default().is_empty());
     }
     strict.wait_for_log_line("the cause", |line| line["cause"] == "proxy-untrusted");
-    let open = from_elsewhere.replace("time =", "others = \"plain\", time =");
+    let open = from_elsewhere.replace("timeout =", "others = \"plain\", timeout =");
     let open = TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&open));
     assert_eq!(open.client().get("/").status(), 200, "a client without a header");
     let mut liar = open.client();

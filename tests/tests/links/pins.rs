@@ -1,4 +1,4 @@
-//! Ownership of pins: two daemons of one machine with the same `packets.pins`, and pins that vanish with their process.
+//! Ownership of pins: two daemons of one machine with the same `packets.pin-path`, and pins that vanish with their process.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,9 +21,12 @@ fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_lose
     let applied = world.apply(Server, &text);
     assert_eq!(applied.code, 1, "{applied:?}");
     let names = |said: &str| {
-        for part in
-            ["another daemon's", &format!("process {pid} "), "network namespace", "packets.pins"]
-        {
+        for part in [
+            "another daemon's",
+            &format!("process {pid} "),
+            "network namespace",
+            "packets.pin-path",
+        ] {
             assert!(said.contains(part), "no `{part}` in {said}");
         }
     };

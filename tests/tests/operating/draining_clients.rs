@@ -83,7 +83,7 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
 fn when_the_last_client_has_gone_a_quiesce_is_over() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins))
-        .service("sticky = { by = \"address\", time = \"4s\" }");
+        .service("sticky = { by = \"address\", expire = \"4s\" }");
     let front = setup.fronts()[0];
     let place = CliEnvironment::new(&setup);
     let _process = place.start();

@@ -37,7 +37,7 @@ fn nobody_notices(forward: &'static str) {
     for round in 0..rounds {
         for step in 0..3 {
             let time = 300 + 3 * round + step;
-            plane.change(|words| words.service = format!("stale-timeout = \"{time}s\"\n"));
+            plane.change(|words| words.service = format!("idle-timeout = \"{time}s\"\n"));
             goes_on(&loads);
         }
         plane.kill9();
@@ -53,7 +53,7 @@ fn nobody_notices(forward: &'static str) {
         plane.take_over();
         goes_on(&loads);
         plane.wait_until_all_up();
-        plane.change(|words| words.service = format!("stale-timeout = \"{}s\"\n", 290 - round));
+        plane.change(|words| words.service = format!("idle-timeout = \"{}s\"\n", 290 - round));
         goes_on(&loads);
     }
     let answered: u64 = loads.iter().map(|load| load.report().answered).sum();

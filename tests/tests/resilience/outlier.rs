@@ -139,7 +139,7 @@ fn it_is_slow() {
 fn it_cuts_its_answers_and_is_put_out() {
     let origins = three();
     let pool = format!("{POOL}\nbalance = \"round-robin\"");
-    let pool = pool.replace("eject = {", "eject = { time = \"1h\", most = \"1h\",");
+    let pool = pool.replace("eject = {", "eject = { base-time = \"1h\", max-time = \"1h\",");
     let balancer =
         TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(&pool).quiet());
     let load = steady(balancer.front());

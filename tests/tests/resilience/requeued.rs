@@ -36,7 +36,7 @@ fn from_a_server_whose_probe_fails_while_their_answers_are_awaited() {
 fn from_the_queue_of_their_own_server_when_that_is_taken_away() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins))
-        .service("sticky = { by = \"header\", name = \"x-user\", time = \"1h\" }")
+        .service("sticky = { by = \"header\", name = \"x-user\", expire = \"1h\" }")
         .pool("connections = 1\ntimeout = { queue = \"1h\" }");
     let balancer = TestBalancer::start(&setup);
     let asks = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: a\r\nX-User: one\r\n\r\n");

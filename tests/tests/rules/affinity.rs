@@ -199,7 +199,7 @@ fn a_cookie_without_a_secret_is_understood_replaced_and_counted() {
 fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
     let origins = [origin("a"), origin("b"), origin("c")];
     let sticky =
-        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", group = \"users\" }";
+        "sticky = { by = \"header\", name = \"x-user\", expire = \"1h\", group = \"users\" }";
     let other = tests::e2e::servers::reserve_port();
     let servers: Vec<String> = addresses(&origins)
         .iter()
@@ -237,7 +237,7 @@ fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
 fn when_its_server_is_gone_a_client_gets_what_was_set() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins)).service(
-        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", when-down = \"refuse\" }",
+        "sticky = { by = \"header\", name = \"x-user\", expire = \"1h\", when-down = \"refuse\" }",
     );
     let balancer = TestBalancer::start(&setup);
     let server = by(&ask(balancer.front(), "x-user: one\r\n"));
@@ -277,7 +277,7 @@ fn application(name: &'static str) -> SocketAddr {
 #[test]
 fn a_cookie_of_the_application_is_learned_or_rewritten() {
     let servers = [application("a"), application("b"), application("c")];
-    for (mode, time) in [("learn", ", time = \"1h\""), ("rewrite", "")] {
+    for (mode, time) in [("learn", ", expire = \"1h\""), ("rewrite", "")] {
         let sticky =
             format!("sticky = {{ by = \"cookie\", name = \"sid\", cookie = \"{mode}\"{time} }}");
         let balancer = TestBalancer::start(

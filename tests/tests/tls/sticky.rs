@@ -35,7 +35,7 @@ fn a_client_that_resumes_its_session_keeps_its_server() {
     let origins = [servers::origin("a"), servers::origin("b"), servers::origin("c")];
     let pair = ours.pair("shop.pem", &[NAME]);
     let own = ours.authority.pair(ours.dir.join("own.pem"), &certificate_for(&[]).client("own"));
-    let keys = format!("tls = {pair:?}\nsticky = {{ by = \"tls-session\", time = \"10m\" }}\n");
+    let keys = format!("tls = {pair:?}\nsticky = {{ by = \"tls-session\", expire = \"10m\" }}\n");
     for new_setup in [BalancerConfig::http, BalancerConfig::tcp] {
         let setup = new_setup(&addresses(&origins)).global("workers = 4\n").service(&keys);
         let setup = setup.pool("balance = \"round-robin\"");
@@ -74,7 +74,7 @@ fn one_saved_session_leads_to_one_server_each_time() {
     let ours = TlsAuthority::new();
     let origins = [servers::origin("a"), servers::origin("b"), servers::origin("c")];
     let pair = ours.pair("shop.pem", &[NAME]);
-    let keys = format!("tls = {pair:?}\nsticky = {{ by = \"tls-session\", time = \"10m\" }}\n");
+    let keys = format!("tls = {pair:?}\nsticky = {{ by = \"tls-session\", expire = \"10m\" }}\n");
     let setup = BalancerConfig::http(&addresses(&origins)).service(&keys);
     let balancer = TestBalancer::start(&setup.pool("balance = \"round-robin\""));
     let session = ours.dir.join("session");

@@ -155,7 +155,7 @@ fn rules_limits_affinity_hashes_and_the_log_use_the_client() {
     let rules = "rule = [{ when = { client = \"203.0.113.66\" }, deny = true },\n\
                  { when = { path = \"/limited\" }, limit = { rate = 1, burst = 1, by = \"address\" }, pool = \"web\" }]\n";
     let own = format!(
-        "{TRUST}client-from = \"x-forwarded-for\"\nsticky = {{ by = \"address\", time = \"1h\" }}\n\
+        "{TRUST}client-from = \"x-forwarded-for\"\nsticky = {{ by = \"address\", expire = \"1h\" }}\n\
          forwarded = {{ forwarded = \"replace\" }}\n{rules}"
     );
     let setup = BalancerConfig::http(&recorders.each_ref().map(|it| it.address())).service(&own);

@@ -9,7 +9,7 @@ fn break_state(stage: &TroubleStage) {
     let dir = stage.place.dir();
     fs::rename(dir.join("state"), dir.join("elsewhere")).unwrap();
     fs::write(dir.join("state"), "not a directory").unwrap();
-    // The order is carried out, and the verb says that nothing was kept.
+    // The command is carried out, and the verb says that nothing was kept.
     let said = stage.place.run_verb(&["server", "weight", "web/a", "2"]);
     assert_eq!(said.code, 4, "{said:?}");
 }
@@ -30,9 +30,9 @@ pub const ROWS: &[TroubleRow] = &[
         ..PLAIN
     },
     TroubleRow {
-        name: "the record of orders has a gap",
+        name: "the audit log has a gap",
         plant: break_state,
-        shows: "the record of orders has a gap here",
+        shows: "the audit log has a gap here",
         heal: mend_state,
         ..PLAIN
     },

@@ -151,7 +151,7 @@ struct MemberFailure {
 }
 
 impl PairMember<'_> {
-    /// If the response is lost, the active configuration shows whether the order was carried out.
+    /// If the response is lost, the active configuration shows whether the command was carried out.
     async fn apply_new(&self) -> Result<Applied, MemberFailure> {
         let text = self.new_text.clone();
         let file = self.file.clone();

@@ -1,4 +1,4 @@
-//! The record of orders: who changed what, when, by which way, from what to what.
+//! The audit log: who changed what, when, by which way, from what to what.
 //!
 //! It has commands; what happened by itself is an event.
 
@@ -24,7 +24,7 @@ pub struct Audit {
     pub failures: u64,
 }
 
-/// One order that was carried out.
+/// One command that was carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AuditRecord {

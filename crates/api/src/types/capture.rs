@@ -64,7 +64,7 @@ pub struct Capture {
 /// Query of `POST /v1/captures/{name}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct CaptureOrder {
+pub struct CaptureActionQuery {
     /// `start` or `stop`.
     pub action: CaptureAction,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Body of `POST /v1/servers/{pool}/{name}`: `{"action": "weight", "weight": 3, "save": true}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct ServerOrder {
+pub struct ServerActionRequest {
     /// The command.
     #[serde(flatten)]
     pub action: ServerAction,
@@ -66,10 +66,10 @@ pub enum ServerAction {
     Remove,
 }
 
-impl From<ServerAction> for ServerOrder {
+impl From<ServerAction> for ServerActionRequest {
     /// Saved as configured.
-    fn from(action: ServerAction) -> ServerOrder {
-        ServerOrder { action, save: None, part_of: None }
+    fn from(action: ServerAction) -> ServerActionRequest {
+        ServerActionRequest { action, save: None, part_of: None }
     }
 }
 

@@ -306,7 +306,7 @@ pub enum Source {
     Agent,
     /// Clients' own connections.
     Traffic,
-    /// An operator's order.
+    /// An operator's command.
     Operator,
     /// The configuration alone: `initial`, `admin`.
     Configuration,

@@ -68,23 +68,23 @@ pub struct MemberChange {
 /// The command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TakeoverOrder {
+pub enum TakeoverVerb {
     /// This member becomes active.
     #[default]
     Take,
     /// The other member is to become active.
     Give,
-    /// What an order raised or lent is over: priorities count again.
+    /// What a command raised or lent is over: priorities count again.
     Release,
 }
 
-impl TakeoverOrder {
+impl TakeoverVerb {
     /// As written in a query.
     pub const fn name(self) -> &'static str {
         match self {
-            TakeoverOrder::Take => "take",
-            TakeoverOrder::Give => "give",
-            TakeoverOrder::Release => "release",
+            TakeoverVerb::Take => "take",
+            TakeoverVerb::Give => "give",
+            TakeoverVerb::Release => "release",
         }
     }
 }
@@ -96,7 +96,7 @@ pub struct TakeoverQuery {
     /// Name of the group; absent: all groups.
     pub group: Option<String>,
     /// The command; default: `take`.
-    pub order: Option<TakeoverOrder>,
+    pub order: Option<TakeoverVerb>,
     /// With `give`: even if the other member is not known to be able to take over.
     pub force: Option<bool>,
 }
@@ -112,7 +112,7 @@ pub struct TakeoverResult {
 /// A name that is to be held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct LeaseOrder {
+pub struct LeaseRenewal {
     /// Name of the holder.
     pub holder: String,
     /// A number that grows each time the holder takes the lease. Requests with a lower one are rejected.

@@ -115,7 +115,7 @@ export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (strin
 
 export type Lease = { "lease-ms": number };
 
-export type LeaseOrder = { "holder": string; "holds"?: boolean; "lease-ms": number; "ticket": number };
+export type LeaseRenewal = { "holder": string; "holds"?: boolean; "lease-ms": number; "ticket": number };
 
 export type Level = "info" | "warning" | "error";
 
@@ -247,6 +247,8 @@ export type RuleReport = { "action": string; "bytes": number; "hits": number; "i
 
 export type ServerAction = ({ "action": "drain" } | { "action": "enable" } | { "action": "disable" } | { "action": "cut" } | { "action": "quiesce"; "limit-ms": number } | { "action": "maintain"; "from-unix-ms"?: (number | null); "reason": string; "until-unix-ms"?: (number | null) } | { "action": "weight"; "weight"?: (number | null) } | { "action": "add"; "address": string; "weight"?: (number | null) } | { "action": "remove" });
 
+export type ServerActionRequest = (ServerAction & { "part-of"?: (number | null); "save"?: (boolean | null) });
+
 export type ServerCandidate = { "address"?: (string | null); "available": boolean; "name": string; "pool": string; "reason": string; "state": ServerState };
 
 export type ServerChange = { "admin": AdminState; "changed": boolean; "in-flight": number; "pool": string; "removed"?: boolean; "server": string; "state": ServerState; "weight": number };
@@ -254,8 +256,6 @@ export type ServerChange = { "admin": AdminState; "changed": boolean; "in-flight
 export type ServerChanged = { "record"?: (number | null); "saved"?: (string | null); "servers": Array<ServerChange>; "unsaved"?: Array<string> };
 
 export type ServerExplained = { "available": boolean; "ejection"?: (EjectionExplained | null); "first-byte-ms"?: (number | null); "load"?: (number | null); "load-source"?: (string | null); "probe-ms"?: (number | null); "rank": string; "server": ServerStatus; "share-percent": number; "weight": WeightExplained };
-
-export type ServerOrder = (ServerAction & { "part-of"?: (number | null); "save"?: (boolean | null) });
 
 export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Array<CauseCount>; "connect-failed": Counter; "connections": number; "connects": Counter; "errors"?: ErrorCounts; "in-flight": number; "name": string; "phases": Array<PhaseTimes>; "requests": Counter; "retired": Counter; "reused": Counter; "stale": Counter; "state": ServerState; "statuses": Statuses };
 
@@ -315,9 +315,9 @@ export type Stopping = { "connections": number; "in-flight": number; "limit-ms":
 
 export type Subflow = { "local": string; "received": number; "remote": string; "round-trip-us": number; "sent": number };
 
-export type TakeoverOrder = "take" | "give" | "release";
-
 export type TakeoverResult = { "groups": Array<string> };
+
+export type TakeoverVerb = "take" | "give" | "release";
 
 export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
 

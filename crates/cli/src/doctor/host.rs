@@ -138,7 +138,7 @@ fn apply(
             let undo: Vec<&str> = changed.iter().map(|one| one.undo.as_str()).collect();
             let back = match undo.as_slice() {
                 [] => "nothing was changed".to_owned(),
-                undo => format!("to take back what was changed before: {}", undo.join("; ")),
+                undo => format!("to undo what was changed before: {}", undo.join("; ")),
             };
             CommandError::Unusable(format!("cannot write {name}: {error}; {back}"))
         })?;

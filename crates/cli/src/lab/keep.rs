@@ -29,7 +29,7 @@ pub fn keep(args: &LabKeepArgs) -> Result<CommandOutcome, CommandError> {
     let plan = read_plan(&args.file, Some(&args.name))?;
     let records = args.kept.open_records();
     block_on(async {
-        // Asked for before anything is made, so that nothing is left whenever the order comes.
+        // Asked for before anything is made, so that nothing is left whenever the signal comes.
         let heard = |kind| signal(kind).map_err(|error| CommandError::Unusable(error.to_string()));
         let mut end = heard(SignalKind::terminate())?;
         let mut interrupt = heard(SignalKind::interrupt())?;

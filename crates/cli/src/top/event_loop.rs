@@ -1,4 +1,4 @@
-//! Owns the terminal, the clock and the calls: shows what `view` returns, and sends its orders.
+//! Owns the terminal, the clock and the calls: shows what `view` returns, and sends its commands.
 //!
 //! The terminal is restored on every way out: by a key, a signal, an error or a panic. It decides nothing.
 
@@ -110,7 +110,7 @@ async fn fetch_snapshot(
     Ok(TopSnapshot { status, report })
 }
 
-/// Gives an order as `steelyard server` does.
+/// Sends a command as `steelyard server` does.
 async fn send_operation(
     client: ApiClient,
     order: ServerOperation,

@@ -56,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
     frame.render_widget(Line::styled(HINT, paint.style(Colour::Quiet)), hint);
     match view.mode() {
         InputMode::Confirm(order) => {
-            popup(frame, " order ", &format!("{}? y/n", order.describe()), paint)
+            popup(frame, " command ", &format!("{}? y/n", order.describe()), paint)
         }
         InputMode::Help => popup(frame, " keys ", HELP, paint),
         InputMode::Table | InputMode::Filter => {}

@@ -9,7 +9,7 @@ s, S           sort by the next column, or the one before
 d              drain the server that is chosen: it finishes what it has
 e              enable it: judged by its health again
 x              disable it: it takes nothing
-               each asks first; y gives the order, any other key does not
+               each asks first; y sends the command, any other key does not
 p              pause: what is seen stays, until p again
 ?              this; any key leads back
 q, Ctrl-C      quit

@@ -1,10 +1,10 @@
-//! An order to a server, and its result, in words. Pure; `event_loop` sends it.
+//! A command to a server, and its result, in words. Pure; `event_loop` sends it.
 
 use api::types::{ServerAction, ServerChanged};
 
 use crate::show::unit::count;
 
-/// An order to one server.
+/// A command to one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOperation {
     pub pool: String,

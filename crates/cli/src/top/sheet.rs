@@ -85,7 +85,7 @@ pub struct SheetRow {
     pub id: String,
     /// One for each column.
     pub fields: Vec<SheetCell>,
-    /// The server that orders would go to.
+    /// The server that commands would go to.
     pub server: Option<RowServer>,
 }
 

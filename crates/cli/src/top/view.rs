@@ -1,4 +1,4 @@
-//! The state machine behind the screen: keys, snapshots and answers in; selection, messages and orders out. Pure.
+//! The state machine behind the screen: keys, snapshots and answers in; selection, messages and commands out. Pure.
 //!
 //! Time comes in as a span since the start. `frame` draws, and `event_loop` calls the daemon.
 
@@ -31,7 +31,7 @@ pub enum KeyAction {
     /// Only the screen is different.
     Stay,
     Quit,
-    /// Send the order to the daemon; the view waits for the answer.
+    /// Send the command to the daemon; the view waits for the answer.
     Send(ServerOperation),
 }
 
@@ -139,7 +139,7 @@ impl TopView {
         self.failure = Some(why.to_owned());
     }
 
-    /// Takes the result of the order that was under way.
+    /// Takes the result of the command that was under way.
     pub fn record_answer(&mut self, answer: &Result<ServerChanged, ApiError>) {
         let Some(order) = self.pending.take() else { return };
         let words = order.describe();
@@ -217,7 +217,7 @@ impl TopView {
         }
     }
 
-    /// Asks for confirmation of an order to the chosen server.
+    /// Asks for confirmation of a command to the chosen server.
     fn ask_confirmation(&mut self, action: ServerAction) {
         if let Some(order) = &self.pending {
             let text = format!("{} is still waiting for its answer", order.describe());

@@ -213,7 +213,7 @@ impl<'t> HostServiceWriter<'_, 't> {
         ];
         if !inserts {
             pairs.push(KeyValue::new("cookie", value::quote("learn")));
-            pairs.push(KeyValue::new("time", value::quote("1h")));
+            pairs.push(KeyValue::new("expire", value::quote("1h")));
         }
         service.set("sticky", value::table(&pairs), session.source);
         let reason = match inserts {

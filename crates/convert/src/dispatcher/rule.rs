@@ -42,7 +42,7 @@ pub fn condition(rule: &PortObject, http: bool) -> Result<RuleCondition, Unsuppo
         }
         "active" if http => {
             let active = RuleCondition::texts("active", &[format!("{begin}-{end}")]);
-            Ok(active.and(RuleCondition::Key("count", vec![value::quote("pool")])))
+            Ok(active.and(RuleCondition::Key("scope", vec![value::quote("pool")])))
         }
         "service" => match get("tos").parse::<u8>() {
             Ok(tos) => Ok(RuleCondition::Key("tos", vec![tos.to_string()])),

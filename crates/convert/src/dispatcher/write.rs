@@ -183,14 +183,14 @@ impl PortWriter<'_> {
         if let Some(time) = self.key("stickytime").filter(|time| time.value != "0") {
             let written = duration::parse_duration(&time.value, 1_000)
                 .map_or_else(|| value::quote(&time.value), duration::format_duration);
-            let mut pairs = vec![KeyValue::new("time", written)];
+            let mut pairs = vec![KeyValue::new("expire", written)];
             if let Some(mask) = self.key("stickymask").filter(|mask| mask.value != "32") {
                 let key = if self.ip.is_ipv4() { "mask4" } else { "mask6" };
                 pairs.push(KeyValue::new(key, &mask.value));
             }
             service.set("sticky", value::table(&pairs), time.source);
         }
-        for (theirs, ours) in [("staletimeout", "stale-timeout"), ("fintimeout", "fin-timeout")] {
+        for (theirs, ours) in [("staletimeout", "idle-timeout"), ("fintimeout", "fin-timeout")] {
             if let Some(time) = self.key(theirs).filter(|_| packets)
                 && let Some(ms) = duration::parse_duration(&time.value, 1_000)
             {

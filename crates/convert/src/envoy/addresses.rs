@@ -87,7 +87,7 @@ pub fn read_listener_filters(
                 let any = value::list(["0.0.0.0/0", "::/0"].map(value::quote));
                 let mut pairs = vec![KeyValue::new("from", any)];
                 if let Some(time) = time.filter(|time| time.ms > 0) {
-                    pairs.push(KeyValue::new("time", format_duration(time.ms.min(60_000))));
+                    pairs.push(KeyValue::new("timeout", format_duration(time.ms.min(60_000))));
                 }
                 found.accept_proxy =
                     Some(SourcedValue { value: value::table(&pairs), source: filter.source });

@@ -83,7 +83,7 @@ pub fn sticky(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
         KeyValue::new("name", value::quote(line.word(1))),
         KeyValue::new("cookie", value::quote(mode.name())),
     ];
-    let time = options.time.map(|ms| KeyValue::new("time", duration::format_duration(ms)));
+    let time = options.time.map(|ms| KeyValue::new("expire", duration::format_duration(ms)));
     pairs.extend(time);
     if mode == CookieLineMode::Insert {
         // HAProxy adds no attribute that is not written.

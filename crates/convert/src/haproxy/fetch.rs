@@ -60,7 +60,7 @@ pub fn criterion(
         "nbsrv" => server_count_condition(&parts, pools),
         "fe_conn" => number_condition(&parts, &|range| {
             RuleCondition::texts("active", &[range])
-                .and(RuleCondition::texts("count", &["service"]))
+                .and(RuleCondition::texts("scope", &["service"]))
         }),
         "hdr_cnt" | "req.hdr_cnt" | "req.fhdr_cnt" => field_count_condition(&parts, "header"),
         "src_port" => client_port(&parts),

@@ -21,7 +21,7 @@ use super::pools::BackendPools;
 const CONDITIONAL: usize = 256;
 
 /// Conditions about counts and pools, which only rules have.
-const OF_RULES: [&str; 3] = ["active", "count", "servers"];
+const OF_RULES: [&str; 3] = ["active", "scope", "servers"];
 
 /// Conditions that are still known when an answer comes.
 const OF_ANSWERS: [&str; 5] = ["client", "client-port", "sni", ANSWER_STATUS, ANSWER_FIELD];

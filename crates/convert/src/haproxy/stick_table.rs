@@ -70,7 +70,7 @@ fn learned_cookie(name: &str, time: &str) -> String {
         KeyValue::new("by", value::quote("cookie")),
         KeyValue::new("name", value::quote(name)),
         KeyValue::new("cookie", value::quote("learn")),
-        KeyValue::new("time", value::quote(time)),
+        KeyValue::new("expire", value::quote(time)),
     ])
 }
 
@@ -87,7 +87,7 @@ fn stick_table(
         .and_then(|text| duration::parse_duration(text, 1))
         .unwrap_or(3_600_000)
         .max(1_000);
-    let mut pairs = vec![KeyValue::new("time", duration::format_duration(time))];
+    let mut pairs = vec![KeyValue::new("expire", duration::format_duration(time))];
     // The configuration's range for `entries`.
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
     pairs.extend(size.map(|size| KeyValue::new("entries", size.to_string())));

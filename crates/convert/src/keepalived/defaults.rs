@@ -8,7 +8,7 @@ use super::tree::BlockNode;
 /// An idle time after which IPVS forgets a connection.
 #[derive(Debug)]
 pub struct LvsTimeout {
-    /// The key of a service: `stale-timeout` or `fin-timeout`, or `udp` of its `timeout`.
+    /// The key of a service: `idle-timeout` or `fin-timeout`, or `udp` of its `timeout`.
     pub key: &'static str,
     pub ms: u64,
 }
@@ -101,7 +101,7 @@ impl GlobalDefs {
                     for pair in inner.rest(1).chunks(2) {
                         let [name, time] = pair else { continue };
                         let key = match name.as_str() {
-                            "tcp" => "stale-timeout",
+                            "tcp" => "idle-timeout",
                             "tcpfin" => "fin-timeout",
                             "udp" => "udp",
                             _ => continue,

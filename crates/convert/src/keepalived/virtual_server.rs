@@ -192,7 +192,7 @@ fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes
     let seconds = if written.is_empty() { "360" } else { written };
     let mut pairs = Vec::new();
     match duration::parse_duration(seconds, 1_000) {
-        Some(ms) => pairs.push(KeyValue::new("time", duration::format_duration(ms))),
+        Some(ms) => pairs.push(KeyValue::new("expire", duration::format_duration(ms))),
         None => {
             let text = persistence.text();
             return notes.left_out(persistence.source, &text, "not a time", "`sticky`");

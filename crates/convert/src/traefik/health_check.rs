@@ -113,7 +113,7 @@ pub fn write_eject(node: &OptionNode, pool: &mut TomlTable, notes: &mut Conversi
     let failures = node.number_of("maxFailedAttempts").unwrap_or(1).clamp(1, 10_000);
     let window = format_duration(window);
     let value = format!(
-        "{{ failures = {failures}, rate = 100, time = {window}, most = {window}, share = 100 }}"
+        "{{ failures = {failures}, rate = 100, base-time = {window}, max-time = {window}, max-percent = 100 }}"
     );
     pool.set("eject", value, SourcePlace::NONE);
     node.changed(notes, "failures in a row put a server out for the window", "`eject` of the pool");

@@ -66,7 +66,7 @@ impl<'t> StickyCookie<'t> {
         }
         if let Some(age) = node.number_of("maxAge").filter(|age| *age > 0) {
             let ms = u64::try_from(age).unwrap_or(0).saturating_mul(1_000).min(30 * 86_400_000);
-            set("time", format_duration(ms));
+            set("expire", format_duration(ms));
         }
         for key in ["secure", "httpOnly", "sameSite", "domain", "maxAge", "name"] {
             node.convert_key(key, notes);

@@ -171,7 +171,7 @@ const FORWARDS: &[ApacheCase] = &[
     ),
     (
         "<Proxy balancer://u>\nBalancerMember http://a\nProxySet lbmethod=bybusyness stickysession=S\n</Proxy>\nProxyPass / balancer://u/",
-        "sticky = { by = \"cookie\", name = \"S\", cookie = \"learn\", time = \"1h\" }",
+        "sticky = { by = \"cookie\", name = \"S\", cookie = \"learn\", expire = \"1h\" }",
         false,
     ),
 ];

@@ -24,7 +24,7 @@ fn a_cookie_keeps_its_mode_its_attributes_and_the_values_of_servers() {
         ("cookie S insert httponly secure", "http-only = true, secure = true", ""),
         ("cookie S insert domain .shop.example", "domain = \"shop.example\"", ""),
         ("cookie S insert secure attr \"SameSite=None\"", "same-site = \"none\" }", ""),
-        ("cookie S insert maxidle 30m", "time = \"30m\"", ""),
+        ("cookie S insert maxidle 30m", "expire = \"30m\"", ""),
     ] {
         let text = format!(
             "frontend f\n mode http\n bind 127.0.0.1:80\n default_backend b\n\
@@ -90,7 +90,7 @@ fn words_of_a_cookie_may_repeat_and_be_in_any_place() {
         ("cookie prefix insert", "name = \"prefix\", cookie = \"insert\""),
         ("cookie secure insert", "secure = false"),
         ("cookie S nocache indirect nocache insert", "hide = true, no-cache = true }"),
-        ("cookie S insert maxidle 1m maxidle 2m", "time = \"2m\""),
+        ("cookie S insert maxidle 1m maxidle 2m", "expire = \"2m\""),
         ("cookie S insert maxidle x", "cookie = \"insert\", http-only"),
         ("cookie S insert attr SameSite=None", "same-site = \"omit\""),
         ("default-server cookie x\n cookie S prefix", "cookie-value = \"b\""),

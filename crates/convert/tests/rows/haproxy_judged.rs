@@ -177,7 +177,7 @@ const COMPARED_VALUES: &[ConversionCase] = &[
     ),
     (
         "http-request deny if { fe_conn 0 gt 5 }",
-        "any = [{ active = \"0\", count = \"service\" }, { active = \"6-\", count = \"service\" }]",
+        "any = [{ active = \"0\", scope = \"service\" }, { active = \"6-\", scope = \"service\" }]",
         false,
     ),
     ("http-request deny if { fe_conn -m str 5 }", "[[service.f.rule]] deny = true", true),

@@ -36,7 +36,7 @@ const CHECKERS: &[ConversionCase] = &[
         false,
     ),
     ("lb_algo fo", "balance = \"round-robin\"", true),
-    ("persistence_granularity 255.255.255.0", "sticky = { time = \"6m\", mask4 = 24 }", false),
+    ("persistence_granularity 255.255.255.0", "sticky = { expire = \"6m\", mask4 = 24 }", false),
 ];
 
 #[test]

@@ -38,7 +38,7 @@ fn load_balancers_become_pools() {
         ),
         (
             balancer(&format!("{HTTP}, sticky: {{ cookie: {{ name: k, maxAge: 60 }} }}")),
-            "time = \"1m\"",
+            "expire = \"1m\"",
             false,
         ),
     ] {

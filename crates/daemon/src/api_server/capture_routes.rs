@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::types::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
+use api::types::{Capture, CaptureAction, CaptureActionQuery, CaptureRule, Captures};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Path, Query, State};
@@ -49,9 +49,9 @@ pub(super) async fn start_capture(
     State(context): State<Arc<ApiContext>>,
     ConnectInfo(peer): ConnectInfo<ApiPeer>,
     Path(name): Path<String>,
-    query: Result<Query<CaptureOrder>, QueryRejection>,
+    query: Result<Query<CaptureActionQuery>, QueryRejection>,
 ) -> Result<Json<Captures>, ApiProblem> {
-    let Query(CaptureOrder { action }) = query?;
+    let Query(CaptureActionQuery { action }) = query?;
     let vitals = &context.report_sources;
     if let Some(why) = vitals.captures.last_error() {
         return Err(ApiProblem::new(409, "capture", why));

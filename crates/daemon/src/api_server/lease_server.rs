@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use api::types::LeaseOrder;
+use api::types::LeaseRenewal;
 use ha::lease::{LeaseError, LeaseRequest, LeaseTable};
 
 use super::problem::ApiProblem;
@@ -42,7 +42,7 @@ impl LeaseServer {
     pub(super) fn request_lease(
         &self,
         name: &str,
-        order: &LeaseOrder,
+        order: &LeaseRenewal,
     ) -> Result<Duration, ApiProblem> {
         let fits = |text: &str| {
             (1..=MAX_NAME_BYTES).contains(&text.len())
@@ -92,7 +92,8 @@ mod tests {
     fn a_process_that_follows_gives_nothing_to_new_holders() {
         let scratch = Scratch::new("lessor").unwrap();
         let state = scratch.path().to_owned();
-        let order = |holds| LeaseOrder { holder: "left".into(), ticket: 1, holds, lease_ms: 3_000 };
+        let order =
+            |holds| LeaseRenewal { holder: "left".into(), ticket: 1, holds, lease_ms: 3_000 };
         let first = LeaseServer::new(Some(state.clone()));
         // No lease was granted yet, so the next process need not wait.
         assert!(LeaseServer::new(Some(state.clone())).request_lease("a", &order(false)).is_ok());

@@ -140,10 +140,10 @@ impl From<ServerCommandError> for ApiProblem {
             ServerCommandError::Invalid(_) => ApiProblem::new(400, "order", text),
             ServerCommandError::LastServer { .. } => ApiProblem::new(409, "last-server", text),
             ServerCommandError::Save(_) => ApiProblem::new(409, "not-saved", text).with_hint(
-                "give the order without --save to have it until the file says otherwise",
+                "give the command without --save to have it until the file says otherwise",
             ),
             ServerCommandError::FileNotWritten { .. } => ApiProblem::new(500, "not-saved", text)
-                .with_hint("it is lost with a restart: mend the file, or give the order again"),
+                .with_hint("it is lost with a restart: mend the file, or give the command again"),
             ServerCommandError::Apply(error) => error.into(),
             ServerCommandError::HandingOver => ApiProblem::new(503, "handing-over", text),
             ServerCommandError::Stopping(_) => ApiProblem::new(503, "stopping", text),

@@ -100,7 +100,7 @@ fn limit_body() -> Router<Arc<ApiContext>> {
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }
 
-/// An accepted order is carried out even if its response exceeds the deadline.
+/// An accepted command is carried out even if its response exceeds the deadline.
 async fn with_deadline(request: Request, next: Next) -> Response {
     match tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await {
         Ok(answer) => answer,

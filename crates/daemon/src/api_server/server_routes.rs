@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
-    Audit, AuditQuery, Lease, LeaseOrder, Role, ServerAction, ServerChange, ServerChanged,
-    ServerOrder, TakeoverOrder, TakeoverQuery, TakeoverResult, UndoQuery, UndoResult,
+    Audit, AuditQuery, Lease, LeaseRenewal, Role, ServerAction, ServerActionRequest, ServerChange,
+    ServerChanged, TakeoverQuery, TakeoverResult, TakeoverVerb, UndoQuery, UndoResult,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -30,7 +30,7 @@ pub(super) async fn command_server(
     State(context): SharedContext,
     ConnectInfo(peer): ConnectInfo<ApiPeer>,
     Path(ServerPath { pool, name }): Path<ServerPath>,
-    body: Result<Json<ServerOrder>, JsonRejection>,
+    body: Result<Json<ServerActionRequest>, JsonRejection>,
 ) -> Result<Json<ServerChanged>, ApiProblem> {
     let Json(order) = body?;
     if !peer.role().may(required_role(&order)) {
@@ -101,9 +101,9 @@ pub(super) async fn takeover(
 ) -> Result<Json<TakeoverResult>, ApiProblem> {
     let Query(query) = query?;
     let how = match query.order.unwrap_or_default() {
-        TakeoverOrder::Take => TakeoverAction::TakeOver,
-        TakeoverOrder::Give => TakeoverAction::HandOver { force: query.force.unwrap_or(false) },
-        TakeoverOrder::Release => TakeoverAction::Release,
+        TakeoverVerb::Take => TakeoverAction::TakeOver,
+        TakeoverVerb::Give => TakeoverAction::HandOver { force: query.force.unwrap_or(false) },
+        TakeoverVerb::Release => TakeoverAction::Release,
     };
     Ok(Json(TakeoverResult { groups: context.vrrp.change_active(how, query.group).await? }))
 }
@@ -111,7 +111,7 @@ pub(super) async fn takeover(
 pub(super) async fn request_lease(
     State(context): SharedContext,
     Path(name): Path<String>,
-    body: Result<Json<LeaseOrder>, JsonRejection>,
+    body: Result<Json<LeaseRenewal>, JsonRejection>,
 ) -> Result<Json<Lease>, ApiProblem> {
     let Json(order) = body?;
     let length = context.lease_server.request_lease(&name, &order)?;
@@ -130,7 +130,7 @@ pub(super) async fn get_audit(
 }
 
 /// Orders that change the file, or where requests are sent, need the role `configure`.
-fn required_role(order: &ServerOrder) -> Role {
+fn required_role(order: &ServerActionRequest) -> Role {
     let lasting = order.save == Some(true)
         || matches!(order.action, ServerAction::Add { .. } | ServerAction::Remove);
     if lasting { Role::Configure } else { Role::Operate }

@@ -246,7 +246,7 @@ impl AuditLog {
         self.failures += 1;
         self.last_error = error.to_string();
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
-        let text = format!("cannot {action} {path}: {error}; the record of orders has a gap there");
+        let text = format!("cannot {action} {path}: {error}; the audit log has a gap there");
         self.events.warn("audit-not-saved", text);
     }
 }

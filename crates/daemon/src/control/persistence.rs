@@ -51,10 +51,7 @@ impl ControlActor {
                 effect: "what is said of servers is not kept, and a restart forgets it",
                 error: self.state_file.last_error(),
             },
-            StoreError {
-                effect: "the record of orders has a gap here",
-                error: self.audit.last_error(),
-            },
+            StoreError { effect: "the audit log has a gap here", error: self.audit.last_error() },
             StoreError {
                 effect: "what differs from the file is not kept, and a restart forgets it",
                 error: self.config_file.last_error(),

@@ -61,7 +61,7 @@ impl ControlActor {
             OperatorCommand::Remove => self.remove(order).await,
             _ => self.command_existing(order).await,
         }?;
-        // The record of the order is written after the state was published.
+        // The audit record is written after the state was published.
         self.publish_unsaved();
         Ok(ServerCommandOutcome { unsaved: self.unsaved_since(failures), ..done })
     }

@@ -10,7 +10,7 @@ use crate::control::audit::{AuditEntry, UndoAction};
 use crate::control::generations::StoredGeneration;
 use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::{restore_overrides, saved_overrides};
-use crate::state::server_command::{UndoError, UndoOutcome, UndoneOrder};
+use crate::state::server_command::{UndoError, UndoOutcome, UndoneCommand};
 use crate::state::server_text::format_address;
 use crate::util::atomic_file;
 
@@ -46,7 +46,7 @@ impl ControlActor {
         &mut self,
         entry: AuditEntry,
         origin: ChangeOrigin,
-    ) -> Result<UndoneOrder, UndoError> {
+    ) -> Result<UndoneCommand, UndoError> {
         let AuditEntry { record, reversal } = entry;
         let reversal = reversal.ok_or(UndoError::Cannot(record.id))?;
         let moved = || UndoError::Moved(record.id, record.target.clone());
@@ -93,7 +93,7 @@ impl ControlActor {
                 UndoAction::Generation { before: after, after: self.active.generation }
             }
         };
-        let text = format!("{}: {} taken back by {origin}", record.target, record.action);
+        let text = format!("{}: {} undone by {origin}", record.target, record.action);
         self.events.info("undone", text);
         let change = AuditedChange {
             action: "undo",
@@ -103,10 +103,10 @@ impl ControlActor {
             part_of: None,
         };
         let id = self.record_undo(&origin, change, saved, back, record.id);
-        Ok(UndoneOrder { id, undoes: record })
+        Ok(UndoneCommand { id, undoes: record })
     }
 
-    /// Whether what is active is this generation, or has its text again because later ones were taken back.
+    /// Whether what is active is this generation, or has its text again because later ones were undone.
     fn is_in_force(&self, generation: u64) -> bool {
         let repeated = |stored: &StoredGeneration| *stored.text == *self.active.text;
         self.active.generation == generation
@@ -123,7 +123,7 @@ impl ControlActor {
             same && atomic_file::replace_keeping_owner(&file, self.active.text.as_bytes()).is_ok();
         if !written {
             let text = format!(
-                "{shown} was changed since or cannot be written: it still has what was taken back"
+                "{shown} was changed since or cannot be written: it still has what was undone"
             );
             self.events.warn("file-differs", text);
         }

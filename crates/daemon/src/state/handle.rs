@@ -61,7 +61,7 @@ pub enum ControlCommand {
     ),
     /// Undoes an order: its number in the audit log, and the requester.
     Undo(Option<u64>, ChangeOrigin, oneshot::Sender<Result<UndoOutcome, UndoError>>),
-    /// The record of orders, from this moment (Unix milliseconds) on.
+    /// The audit log, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<AuditExcerpt>),
     /// An answer of a discovery source.
     Discovery(DiscoveryResult),
@@ -246,7 +246,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Undo(id, origin, back)).await?
     }
 
-    /// The record of orders, from this moment (Unix milliseconds) on.
+    /// The audit log, from this moment (Unix milliseconds) on.
     ///
     /// # Errors
     /// The daemon is stopping.

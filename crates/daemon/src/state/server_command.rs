@@ -33,9 +33,9 @@ pub struct ServerCommandRequest {
 pub struct ServerCommandOutcome {
     /// The server now; the last that was known of it when it was removed.
     pub facts: Arc<ServerFacts>,
-    /// The file that the order was written to.
+    /// The file that the command was written to.
     pub saved: Option<String>,
-    /// Its number in the record of orders.
+    /// Its number in the audit log.
     pub audit_id: u64,
     /// State that could not be stored, one sentence each.
     pub unsaved: Vec<String>,
@@ -137,7 +137,7 @@ pub enum ServerCommandError {
         name: String,
         address: String,
     },
-    /// The order is invalid.
+    /// The command is invalid.
     #[error("{0}")]
     Invalid(String),
     /// The pool would be left without a server.
@@ -149,7 +149,7 @@ pub enum ServerCommandError {
     /// It cannot be activated now.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// The order is active, but not in the file.
+    /// The command is active, but not in the file.
     #[error("the server command took effect, but {file} could not be written: {source}")]
     FileNotWritten {
         file: String,
@@ -192,30 +192,30 @@ pub enum SaveError {
 #[derive(Debug)]
 pub struct UndoOutcome {
     /// What was undone, the latest order first.
-    pub undone: Vec<UndoneOrder>,
+    pub undone: Vec<UndoneCommand>,
     /// Why the rest of the command was not.
     pub failed: Option<UndoError>,
 }
 
-/// An order that was undone.
+/// A command that was undone.
 #[derive(Clone, Debug)]
-pub struct UndoneOrder {
+pub struct UndoneCommand {
     /// The number of the undoing in the record.
     pub id: u64,
-    /// The record of the order that was undone.
+    /// The record of the command that was undone.
     pub undoes: AuditRecord,
 }
 
-/// Why an order was not undone.
+/// Why a command was not undone.
 #[derive(Debug, Error)]
 pub enum UndoError {
     #[error("there is no record {0}; `steelyard audit` lists them")]
     Unknown(u64),
-    /// No order is left that can be undone.
-    #[error("no order is left that can be taken back")]
+    /// No command is left that can be undone.
+    #[error("no command is left that can be undone")]
     Nothing,
     /// The order has no way back.
-    #[error("record {0} cannot be taken back")]
+    #[error("record {0} cannot be undone")]
     Cannot(u64),
     /// Something else changed the same since.
     #[error(

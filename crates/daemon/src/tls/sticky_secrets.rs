@@ -247,7 +247,7 @@ mod tests {
         };
         under("", Some(&state));
         under(
-            "sticky = { by = \"cookie\", name = \"SRV\", cookie = \"learn\", time = \"1h\" }",
+            "sticky = { by = \"cookie\", name = \"SRV\", cookie = \"learn\", expire = \"1h\" }",
             Some(&state),
         );
         assert!(!state.exists(), "nobody needs one");

@@ -85,7 +85,7 @@ struct service {
 	__u32 half_closed;
 	/// Ticks after both FIN or a RST: `fin-timeout`.
 	__u32 closing;
-	/// Idle ticks of an established connection: `stale-timeout`.
+	/// Idle ticks of an established connection: `idle-timeout`.
 	__u32 idle;
 	/// Idle ticks of UDP.
 	__u32 datagram;

@@ -68,7 +68,7 @@ fn of_servers() -> Vec<WriteCase> {
         (
             "a time of the service alone",
             mac(&TWO),
-            web("mac", "stale-timeout = \"1h\"", &TWO, ""),
+            web("mac", "idle-timeout = \"1h\"", &TWO, ""),
             vec!["service 0 mac pool 0 rules 0+0"],
         ),
     ]
@@ -331,7 +331,7 @@ fn schedules_of_least_connections_follow_the_sweep() {
     assert!((*at as usize + entries.len()) <= 128, "in its place");
     // A change of neither members nor weights leaves the schedule unchanged.
     assert_eq!(words(&bench.change(&config).writes), Vec::<String>::new());
-    let timed = web("mac", "stale-timeout = \"1h\"", &TWO, "balance = \"least-connections\"");
+    let timed = web("mac", "idle-timeout = \"1h\"", &TWO, "balance = \"least-connections\"");
     assert_eq!(words(&bench.change(&timed).writes), ["service 0 mac pool 0 rules 0+0"]);
 }
 

@@ -217,7 +217,7 @@ pub fn verify_idle_timeouts(effective: &EffectiveSettings, sink: &mut FindingCol
 fn idle_timeout(service: &ConfigSection) -> Option<IdleTimeout<'_>> {
     match service.text("forward")? {
         "mac" | "nat" | "tunnel" => {
-            let key = "stale-timeout";
+            let key = "idle-timeout";
             Some(IdleTimeout { section: service, key, path: key, time: service.time(key)? })
         }
         "tcp" => {

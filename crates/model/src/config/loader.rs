@@ -45,12 +45,12 @@ pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
     })
 }
 
-/// Checks a text as [`load`] does, and builds nothing of it.
+/// Checks a text as [`load`] does, and builds nothing of it. Returns its warnings.
 ///
 /// # Errors
 /// The findings of the text, at least one of them an error.
-pub fn check_text(text: &str, file: &str) -> Result<(), ConfigFindings> {
-    verify_text(text, file).map(drop)
+pub fn check_text(text: &str, file: &str) -> Result<Vec<ConfigFinding>, ConfigFindings> {
+    verify_text(text, file).map(|verified| verified.warnings)
 }
 
 /// A text without errors.

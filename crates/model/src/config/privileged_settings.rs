@@ -144,7 +144,7 @@ fn control_effects(control: &ControlConfig) -> Vec<(&'static str, &'static str, 
             named(remote.and_then(|it| it.client_authorities.as_ref())),
         ),
         ("mode", "gives the socket of orders the mode", format!("{:04o}", control.mode)),
-        ("audit", "keeps a record of orders of", format!("{} bytes", control.audit)),
+        ("audit", "keeps an audit log of", format!("{} bytes", control.audit)),
     ]
 }
 

@@ -87,7 +87,7 @@ mod tests {
         // Created or written by the daemon.
         "socket",
         "state",
-        "pins",
+        "pin-path",
         "target",
         // Programs.
         "run",

@@ -168,7 +168,7 @@ fn describe_server_state(state: &PoolCondition) -> String {
         }
     };
     add("up", state.up);
-    add("busy", state.busy);
+    add("average-active", state.busy);
     add("load", state.load);
     add("each-load", state.each_load);
     text

@@ -8,9 +8,9 @@ use super::support::good;
 const ROWS: &[MistakeRow] = &[
     row(
         service!(
-            "sticky = { by = \"cookie\", name = \"x\", cookie = \"prefix\", time = \"1h\" }\n"
+            "sticky = { by = \"cookie\", name = \"x\", cookie = \"prefix\", expire = \"1h\" }\n"
         ),
-        "service.s.sticky.time",
+        "service.s.sticky.expire",
         "the application's",
     ),
     row(
@@ -45,7 +45,7 @@ const ROWS: &[MistakeRow] = &[
         "that we set or change",
     ),
     row(
-        service!("sticky = { by = \"header\", name = \"x\", time = \"1h\", no-cache = true }\n"),
+        service!("sticky = { by = \"header\", name = \"x\", expire = \"1h\", no-cache = true }\n"),
         "service.s.sticky.no-cache",
         "that we set or change",
     ),
@@ -97,7 +97,7 @@ fn what_is_written_of_cookies_arrives() {
     assert_eq!((plain.mode, plain.same_site), (CookieMode::Insert, Some("Lax")));
     assert_eq!((plain.domain.as_deref(), plain.hide, plain.no_cache), (None, false, false));
     let full = cookie(
-        ", domain = \"shop.example\", hide = true, no-cache = true, same-site = \"omit\", time = \"1h\"",
+        ", domain = \"shop.example\", hide = true, no-cache = true, same-site = \"omit\", expire = \"1h\"",
     );
     assert_eq!((full.domain.as_deref(), full.same_site), (Some("shop.example"), None));
     assert!(full.hide && full.no_cache);

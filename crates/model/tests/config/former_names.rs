@@ -14,6 +14,7 @@ hook = [{ name = "h", run = "/bin/true", on = ["server-commands-not-saved", "dup
 [packets]
 nat-source = ["10.0.0.4"]
 flow-samples = 32
+pin-path = "/sys/fs/bpf/a"
 
 [service.shop]
 listen = "203.0.113.10:443"
@@ -23,17 +24,24 @@ tls = { certificates = "/shop.pem", unknown-sni = "refuse" }
 buffer = { request = "1MiB", when-larger = "refuse" }
 timeout = { total = "1m" }
 objective = { availability = "99.9%", latency = "300ms", latency-target = "98%", min-bad = 20 }
-sticky = { by = "header", name = "x", time = "1h", group = "g", when-down = "refuse", when-full = "spill" }
-compress = { max-concurrent = 9 }
+sticky = { by = "header", name = "x", expire = "1h", group = "g", when-down = "refuse", when-full = "spill" }
+compress = { max-concurrent = 9, max-cpu = 70 }
 http2 = { max-window = "8MiB", max-age = "30m" }
 http3 = { offer = "on", max-window = "8MiB", max-age = "30m", alt-svc = "1h", retry-above = 9 }
-rule = [{ when = { path = "/a/*", connection-rate = "5-" }, pool = "web", when-unavailable = "answer" }, { mirror = { pool = "web", max-concurrent = 8 }, rewrite = { response-set = "a: b", response-remove = "c" } }]
+rule = [{ when = { path = "/a/*", connection-rate = "5-", active = "9-", scope = "pool", servers = { average-active = "7-" } }, pool = "web", when-unavailable = "answer" }, { mirror = { pool = "web", max-concurrent = 8 }, rewrite = { response-set = "a: b", response-remove = "c" } }]
+
+[service.mail]
+listen = "203.0.113.10:587"
+forward = "tcp"
+pool = "mail"
+accept-proxy = { from = "10.0.0.0/8", timeout = "1s" }
 
 [service.plane]
 listen = "203.0.113.10:25"
 forward = "nat"
 pool = "mail"
 timeout = { half-open = "10s" }
+idle-timeout = "3h"
 
 [pool.web]
 servers = ["10.0.0.1:80"]
@@ -73,6 +81,7 @@ probe = { interval = "200ms" }
 
 [uplinks]
 source-nat = "both"
+rule-priority = 9000
 
 [uplink.fibre]
 interface = "eth3"
@@ -82,6 +91,16 @@ probe = { echo = ["198.51.100.1", "198.51.100.2"], min-targets = 2, interval = "
 [uplink.cable]
 interface = "eth4"
 via = "192.0.5.1"
+
+[capture.slow]
+latency = "1s"
+reason = "LOSS"
+duration = "3s"
+
+[zone."lb.example"]
+nameservers = "ns1.example.net"
+contact = "dns@lb.example"
+txt = "v"
 "#;
 
 /// The same by former names.
@@ -93,6 +112,7 @@ hook = [{ name = "h", run = "/bin/true", on = ["words-not-kept", "member-doubled
 [packets]
 return = ["10.0.0.4"]
 insight = 32
+pins = "/sys/fs/bpf/a"
 
 [service.shop]
 listen = "203.0.113.10:443"
@@ -103,16 +123,23 @@ buffer = { request = "1MiB", beyond = "refuse" }
 timeout = { whole = "1m" }
 objective = { available = "99.9%", fast = "300ms", share = "98%", at-least = 20 }
 sticky = { by = "header", name = "x", time = "1h", share = "g", gone = "refuse", full = "spill" }
-compress = { at-once = 9 }
+compress = { at-once = 9, busy = 70 }
 http2 = { window-most = "8MiB", age = "30m" }
 http3 = { offer = "on", window-most = "8MiB", age = "30m", announce = "1h", prove = 9 }
-rule = [{ when = { path = "/a/*", arrivals = "5-" }, pool = "web", without-servers = "answer" }, { mirror = { pool = "web", at-once = 8 }, rewrite = { answer-set = "a: b", answer-remove = "c" } }]
+rule = [{ when = { path = "/a/*", arrivals = "5-", active = "9-", count = "pool", servers = { busy = "7-" } }, pool = "web", without-servers = "answer" }, { mirror = { pool = "web", at-once = 8 }, rewrite = { answer-set = "a: b", answer-remove = "c" } }]
+
+[service.mail]
+listen = "203.0.113.10:587"
+forward = "tcp"
+pool = "mail"
+accept-proxy = { from = "10.0.0.0/8", time = "1s" }
 
 [service.plane]
 listen = "203.0.113.10:25"
 forward = "nat"
 pool = "mail"
 timeout = { embryonic = "10s" }
+stale-timeout = "3h"
 
 [pool.web]
 servers = ["10.0.0.1:80"]
@@ -152,6 +179,7 @@ probe = { every = "200ms" }
 
 [uplinks]
 translate = "both"
+rule = 9000
 
 [uplink.fibre]
 interface = "eth3"
@@ -161,6 +189,16 @@ probe = { echo = ["198.51.100.1", "198.51.100.2"], need = 2, every = "2s" }
 [uplink.cable]
 interface = "eth4"
 via = "192.0.5.1"
+
+[capture.slow]
+latency = "1s"
+cause = "LOSS"
+time = "3s"
+
+[zone."lb.example"]
+nameservers = "ns1.example.net"
+contact = "dns@lb.example"
+text = "v"
 "#;
 
 #[test]
@@ -172,7 +210,7 @@ fn former_names_mean_the_same_with_a_warning_each() {
         before.warnings.iter().filter(|one| one.message.contains("` is called `")).collect();
     assert!(renamed.iter().all(|one| one.severity == Severity::Warning));
     // The words: two events, and the kind of an agent.
-    assert_eq!(renamed.len(), 60, "{renamed:#?}");
+    assert_eq!(renamed.len(), 71, "{renamed:#?}");
     assert!(!now.warnings.iter().any(|one| one.message.contains("` is called `")));
 }
 

@@ -223,7 +223,7 @@ fn networks_of_ipv4_in_ipv6_form_are_refused_wherever_networks_stand() {
 
 #[test]
 fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refused() {
-    let sticky = "sticky = { by = \"tls-session\", time = \"1h\" }";
+    let sticky = "sticky = { by = \"tls-session\", expire = \"1h\" }";
     let off = "tls = { certificates = \"/c.pem\", tickets = \"off\" }";
     check_rows(
         Severity::Error,

@@ -67,7 +67,7 @@ fn ports_are_sets_ranges_or_any() {
 fn everything_written_arrives() {
     let text = file(
         "nat",
-        "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nstale-timeout = \"900s\"\nsticky = \"10m\"\n\
+        "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nidle-timeout = \"900s\"\nsticky = \"10m\"\n\
          mss-clamp = 1400\nnormalize = { sack = \"clear\", mss = \"drop\" }\ntimeout = { half-open = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
          syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\

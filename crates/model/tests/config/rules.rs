@@ -21,7 +21,7 @@ fn rule(rule: &str) -> String {
 #[test]
 fn what_is_written_arrives() {
     let text = with(
-        "sticky = { by = \"cookie\", name = \"SRV\", time = \"1h\", when-down = \"refuse\", when-full = \"spill\", drain = \"5m\" }\n\
+        "sticky = { by = \"cookie\", name = \"SRV\", expire = \"1h\", when-down = \"refuse\", when-full = \"spill\", drain = \"5m\" }\n\
          rule = [{ name = \"a\", when = { path = \"/a/*\" }, split = [{ pool = \"web\", weight = 3 }], when-unavailable = \"next\" },\n\
          { when = { not = { any = [{ host = \"*.b\" }, { query = \"q\" }] } }, deny = true }]",
     );
@@ -137,7 +137,7 @@ const ROWS: &[RuleMistakeRow] = &[
     ),
     (rule, "when = { path-regex = \"(\" }", "service.shop.rule[0].when.path-regex", "unclosed"),
     (rule, "when = { active = \"9-7\" }", "service.shop.rule[0].when.active", "fits here"),
-    (rule, "when = { count = \"pool\" }", "service.shop.rule[0].when.count", "`active`"),
+    (rule, "when = { scope = \"pool\" }", "service.shop.rule[0].when.scope", "`active`"),
     (
         rule,
         "when = { any = [{ rate = 1 }] }",
@@ -161,18 +161,18 @@ const ROWS: &[RuleMistakeRow] = &[
     ),
     (tcp_rule, "redirect = \"/a\"", "service.shop.rule[0].redirect", "forwards bytes"),
     (with, "sticky = { by = \"cookie\" }", "service.shop.sticky.by", "needs its `name`"),
-    (with, "sticky = { by = \"header\", name = \"x\" }", "service.shop.sticky.time", "must end"),
+    (with, "sticky = { by = \"header\", name = \"x\" }", "service.shop.sticky.expire", "must end"),
     (
         with,
-        "sticky = { by = \"tls-session\", time = \"1h\" }",
+        "sticky = { by = \"tls-session\", expire = \"1h\" }",
         "service.shop.sticky.by",
         "does not speak TLS",
     ),
-    (with, "sticky = { time = \"1h\", name = \"x\" }", "service.shop.sticky.name", "has no name"),
-    (with, "sticky = { time = \"1h\", secure = true }", "service.shop.sticky.secure", "insert"),
+    (with, "sticky = { expire = \"1h\", name = \"x\" }", "service.shop.sticky.name", "has no name"),
+    (with, "sticky = { expire = \"1h\", secure = true }", "service.shop.sticky.secure", "insert"),
     (
         with,
-        "sticky = { by = \"path\", mask4 = 8, time = \"1h\" }",
+        "sticky = { by = \"path\", mask4 = 8, expire = \"1h\" }",
         "service.shop.sticky.mask4",
         "address",
     ),
@@ -184,7 +184,7 @@ const ROWS: &[RuleMistakeRow] = &[
     ),
     (
         tcp,
-        "sticky = { by = \"query\", name = \"x\", time = \"1h\" }",
+        "sticky = { by = \"query\", name = \"x\", expire = \"1h\" }",
         "service.shop.sticky.by",
         "bytes show no query",
     ),
@@ -254,7 +254,8 @@ fn a_limit_by_address_counts_networks_of_ipv6() {
 fn cookies_of_members_that_share_no_secret_are_warned_of() {
     let group = "[vrrp.front]\ninterface = \"eth0\"\nid = 51\naddresses = \"192.0.2.10\"\n";
     let cookie = "sticky = { by = \"cookie\", name = \"SRV\" }";
-    let learned = "sticky = { by = \"cookie\", name = \"SRV\", cookie = \"learn\", time = \"1h\" }";
+    let learned =
+        "sticky = { by = \"cookie\", name = \"SRV\", cookie = \"learn\", expire = \"1h\" }";
     let secret = "[global]\nsticky-secret-file = \"/etc/steelyard/sticky.secret\"\n";
     for (text, warned) in [
         (format!("{}\n{group}", with(cookie)), true),

@@ -36,14 +36,14 @@ fn idle_warnings(listen: &str, keys: &str, server: &str, probe: &str) -> Vec<Str
         "[service.s]\nlisten = \"{listen}\"\npool = \"p\"\n{keys}\n[pool.p]\nservers = [\"{server}\"]\n{probe}\n"
     );
     let found = good(&text).warnings.into_iter();
-    let about = found.filter(|f| f.key.contains("stale-timeout") || f.key.contains("tunnel"));
+    let about = found.filter(|f| f.key.contains("idle-timeout") || f.key.contains("tunnel"));
     about.map(|f| format!("{} {}", f.key, f.message)).collect()
 }
 
 // Rows: I03
 #[test]
 fn idle_timeouts_are_compared_with_the_protocol_behind() {
-    let stale = |time: &str| format!("forward = \"mac\"\nstale-timeout = \"{time}\"");
+    let stale = |time: &str| format!("forward = \"mac\"\nidle-timeout = \"{time}\"");
     let tunnel = |time: &str| format!("forward = \"tcp\"\ntimeout.tunnel = \"{time}\"");
     for (listen, keys, server, probe, name) in [
         ("192.0.2.1:389", stale("5m"), "192.0.2.9:389", "", "short for LDAP"),
@@ -85,7 +85,7 @@ fn idle_timeouts_are_compared_with_the_protocol_behind() {
         ("127.0.0.1:5432", "forward = \"tcp\"".into(), "192.0.2.9:5432", "probe = \"postgres\""),
         ("127.0.0.1:3306", tunnel("8h"), "192.0.2.9:3306", ""),
         // Both sides are seen, so that an end is not missed.
-        ("192.0.2.1:25", "forward = \"nat\"\nstale-timeout = \"30d\"".into(), "192.0.2.9:25", ""),
+        ("192.0.2.1:25", "forward = \"nat\"\nidle-timeout = \"30d\"".into(), "192.0.2.9:25", ""),
         ("127.0.0.1:25", tunnel("7d"), "192.0.2.9:25", ""),
         // The default is nobody's choice.
         ("192.0.2.1:25", "forward = \"mac\"".into(), "192.0.2.9:25", ""),
@@ -104,7 +104,7 @@ fn an_earlier_name_of_a_key_is_read_with_a_warning_and_refused_beside_the_name()
         "pool.p.probe.doubt",
         "called `fast-interval` now",
     );
-    let text = "[service.s]\nlisten = \":9\"\nforward = \"http\"\npool = \"p\"\nsticky = { by = \"address\", time = \"10m\", gone = \"refuse\" }\n[pool.p]\nservers = [\"x:1\"]\nprobe = { tcp = true, doubt = \"100ms\" }\n";
+    let text = "[service.s]\nlisten = \":9\"\nforward = \"http\"\npool = \"p\"\nsticky = { by = \"address\", expire = \"10m\", gone = \"refuse\" }\n[pool.p]\nservers = [\"x:1\"]\nprobe = { tcp = true, doubt = \"100ms\" }\n";
     let config = good(text).config;
     let probe = config.pools["p"].probe.as_ref().unwrap();
     assert_eq!(probe.fast_interval, std::time::Duration::from_millis(100));

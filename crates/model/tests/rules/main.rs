@@ -210,7 +210,7 @@ fn conditions_of_state_hold_and_do_not() {
             TestFacts { active: 9, ..TestFacts::default() },
         ),
         (
-            "active = \"-9\", count = \"service\"",
+            "active = \"-9\", scope = \"service\"",
             TestFacts { active: 9, ..TestFacts::default() },
             TestFacts { active: 10, ..TestFacts::default() },
         ),
@@ -231,7 +231,7 @@ fn conditions_of_state_hold_and_do_not() {
         ),
         ("servers = \"2-\"", pools(loaded(None)), TestFacts::default()),
         (
-            "servers = { of = \"r\", busy = \"-3\" }",
+            "servers = { of = \"r\", average-active = \"-3\" }",
             pools(loaded(None)),
             pools(PoolLoad { in_flight_per_server: 4, ..loaded(None) }),
         ),

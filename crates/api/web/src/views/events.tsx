@@ -1,4 +1,4 @@
-// What happened, who ordered what, and what was: events, the record of orders, the history on disk.
+// What happened, who ordered what, and what was: events, the audit log, the history on disk.
 import { useEffect, useState } from "preact/hooks";
 import { look, order } from "../api";
 import type { Audit, History, HistoryRow } from "../contract";

@@ -1,4 +1,4 @@
-// One pool: its servers with state, evidence and weight, and orders about them by hand.
+// One pool: its servers with state, evidence and weight, and commands about them by hand.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { look, order } from "../api";
 import type { ServerChanged, ServerReport, ServersExplained, ServerStatus } from "../contract";

@@ -348,9 +348,9 @@ fn render_applied(applied: &AppliedSteps, undo_file: &Path) -> String {
 /// The reverted changes, as text.
 pub fn render_reverted(done: &[SteeringChange], failed: &[String], undo_file: &Path) -> String {
     if done.is_empty() && failed.is_empty() {
-        return format!("nothing to take back: {} is not there\n", undo_file.display());
+        return format!("nothing to undo: {} is not there\n", undo_file.display());
     }
-    let mut out = format!("{} taken back\n", done.len());
+    let mut out = format!("{} undone\n", done.len());
     done.iter().for_each(|one| out.push_str(&format!("  {}\n", one.command())));
     failed.iter().for_each(|line| out.push_str(&format!("  failed, kept for later: {line}\n")));
     out

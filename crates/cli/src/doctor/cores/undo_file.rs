@@ -188,7 +188,7 @@ mod tests {
             UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
         assert_eq!((done.len(), failed.len()), (1, 0));
         assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
-        assert!(!undo_path.exists(), "nothing is left to take back");
+        assert!(!undo_path.exists(), "nothing is left to undo");
         // A change that cannot be reverted stays in the file, and is reported.
         let gone = write(&dir.join("no/such"), "0", "3");
         UndoFile::open(&undo_path)

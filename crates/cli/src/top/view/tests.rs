@@ -1,4 +1,4 @@
-//! Keys and snapshots as rows, and the resulting selection, messages and orders.
+//! Keys and snapshots as rows, and the resulting selection, messages and commands.
 
 use std::path::PathBuf;
 

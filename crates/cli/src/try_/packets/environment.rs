@@ -279,7 +279,7 @@ control = {{ socket = "{dir}/sock", state = "{dir}/state" }}
 
 [packets]
 interfaces = ["eth0"]
-pins = "{pins}/plane"
+pin-path = "{pins}/plane"
 nat-source = [{returns}]
 
 [service.shop]

@@ -21,7 +21,7 @@ const TEXT: &str = r#"
 listen = "127.0.0.1:8081"
 forward = "http"
 pool = "web"
-sticky = { by = "header", name = "x-user", time = "1h", group = "users" }
+sticky = { by = "header", name = "x-user", expire = "1h", group = "users" }
 
 [service.packets]
 listen = "203.0.113.10:80"
@@ -38,7 +38,7 @@ pool = "other"
 listen = "127.0.0.1:8080"
 forward = "http"
 pool = "web"
-sticky = { by = "address", time = "1h" }
+sticky = { by = "address", expire = "1h" }
 
 [pool.other]
 servers = [{ name = "a", address = "127.0.0.1:1003" }]
@@ -119,7 +119,7 @@ fn clients_of_all_services_are_counted_by_server() {
 
 #[test]
 fn who_carries_a_cookie_of_ours_is_not_counted() {
-    let text = TEXT.replace("by = \"address\", time = \"1h\"", "by = \"cookie\", name = \"S\"");
+    let text = TEXT.replace("by = \"address\", expire = \"1h\"", "by = \"cookie\", name = \"S\"");
     let snapshot = state_snapshot(&text);
     let a = id(&snapshot, "web", "a");
     let load = ServerFlowLoad { sticky_clients: Some(0), ..ServerFlowLoad::default() };

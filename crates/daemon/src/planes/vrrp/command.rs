@@ -44,7 +44,7 @@ pub enum VrrpCommand {
     },
 }
 
-/// Why an order to take over was not followed.
+/// Why a command to take over was not followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TakeoverError {
     #[error("there is no group `{0}`: groups are tables `[vrrp.NAME]`")]

@@ -40,7 +40,7 @@ pub fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfi
     };
     AffinityConfig {
         by,
-        time: sticky.time("time"),
+        time: sticky.time("expire"),
         entries: sticky.count_or_zero("entries"),
         when_down: match sticky.text("when-down") {
             Some("wait") => UnavailableServerAction::Wait,

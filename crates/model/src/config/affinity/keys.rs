@@ -11,7 +11,7 @@ pub const STICKY: KeySchema = KeySchema::new(
     "sticky",
     ValueKind::Table {
         table: &STICKY_TABLE,
-        short: TableShorthand::Key("time"),
+        short: TableShorthand::Key("expire"),
         unset: Some("off"),
     },
     DefaultValue::unset("off"),
@@ -47,12 +47,12 @@ static STICKY_TABLE: TableSchema = TableSchema {
         .http_only(),
         // 30 days are longer than any session; where room is short, a table's oldest entries leave earlier.
         KeySchema::new(
-            "time",
+            "expire",
             ValueKind::time(1_000, 30 * DAY),
             DefaultValue::Absent,
             "How long a client keeps its server after its last connection or request. Required, except for cookies \
              of the balancer: without it these last until the browser closes.",
-        ),
+        ).formerly(&["time"]),
         // A client's whole address by default; a shorter mask makes one client of a network.
         KeySchema::new(
             "mask4",

@@ -72,9 +72,9 @@ pub fn verify_affinity(service: &ConfigSection, sink: &mut FindingCollector<'_, 
             );
         }
     }
-    if sticky.time("time").is_none() && !sticky.is_invalid("time") && !stateless {
-        let trouble = FindingDetails::new("what is remembered must end: `time` is missing");
-        wrong("time", trouble.with_found("nothing").with_expected("a time, such as \"10m\""));
+    if sticky.time("expire").is_none() && !sticky.is_invalid("expire") && !stateless {
+        let trouble = FindingDetails::new("what is remembered must end: `expire` is missing");
+        wrong("expire", trouble.with_found("nothing").with_expected("a time, such as \"10m\""));
     }
     for key in ["mask4", "mask6"] {
         if sticky.is_written(key) && by != "address" {
@@ -99,8 +99,8 @@ fn verify_cookie(
         wrong("no-cache", no_cache_misplaced());
     }
     let foreign = matches!(mode, "rewrite" | "prefix" | "passive");
-    if foreign && sticky.is_written("time") {
-        wrong("time", FindingDetails::new("the cookie is the application's, and so is its time"));
+    if foreign && sticky.is_written("expire") {
+        wrong("expire", FindingDetails::new("the cookie is the application's, and so is its time"));
     }
     if sticky.is_written("entries") && mode != "learn" {
         let message = match mode {

@@ -7,12 +7,12 @@ changed_keys! {
     CaptureKey of CaptureConfig besides (name):
     Service = "service" => service,
     Latency = "latency" => latency,
-    Cause = "cause" => cause,
+    Reason = "reason" => cause,
     From = "from" => from,
     Errors = "errors" => errors,
     Payload = "payload" => payload,
     Size = "size" => size,
-    Time = "time" => time,
+    Duration = "duration" => time,
     Pause = "pause" => pause,
     Keep = "keep" => keep,
 }

@@ -42,11 +42,11 @@ pub static CAPTURE: TableSchema = TableSchema {
             "An exchange that takes longer starts a capture, if it meets the other conditions too.",
         ),
         KeySchema::new(
-            "cause",
+            "reason",
             ValueKind::KeywordList(&CAUSES),
             DefaultValue::Absent,
             "An exchange that spent most of its time on one of these, as `explain slow` names them, starts a capture.",
-        ),
+        ).formerly(&["cause"]),
         KeySchema::new(
             "from",
             ValueKind::Prefixes,
@@ -76,11 +76,11 @@ pub static CAPTURE: TableSchema = TableSchema {
         ),
         // Two seconds after the trigger: retransmissions that follow it are seen.
         KeySchema::new(
-            "time",
+            "duration",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(2_000),
             "How long a capture goes on after its start.",
-        ),
+        ).formerly(&["time"]),
         // A trigger that holds for hours makes one file a minute, not one for each packet.
         KeySchema::new(
             "pause",

@@ -6,7 +6,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::suggestion::nearest_match;
 
-const TRIGGER_KEYS: [&str; 4] = ["latency", "cause", "from", "errors"];
+const TRIGGER_KEYS: [&str; 4] = ["latency", "reason", "from", "errors"];
 
 /// Verifies all capture rules. `whole`: the file was parsed completely.
 pub fn verify_capture(

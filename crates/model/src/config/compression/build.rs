@@ -14,6 +14,6 @@ pub fn build_compression(section: &ConfigSection) -> CompressionConfig {
         },
         min: section.count_or_zero("min"),
         at_once: section.count_or_zero("max-concurrent"),
-        busy: section.count_or_zero("busy"),
+        busy: section.count_or_zero("max-cpu"),
     }
 }

@@ -53,11 +53,11 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
         ).formerly(&["at-once"]),
         // A fifth of the cores stays for connections that need no compression.
         KeySchema::new(
-            "busy",
+            "max-cpu",
             ValueKind::count(1, 100),
             DefaultValue::count(80),
             "Percentage of its time that a worker may be busy before it stops compressing responses; 100: it always \
              compresses.",
-        ),
+        ).formerly(&["busy"]),
     ],
 };

@@ -28,7 +28,7 @@ pub fn build_zone(section: &ConfigSection) -> ZoneConfig {
         contact: normalize_name(&contact.replacen('@', ".", 1)),
         ttl: section.time_or_zero("ttl"),
         negative_ttl: section.time_or_zero("negative-ttl"),
-        text: section.texts("text").to_vec(),
+        text: section.texts("txt").to_vec(),
         name,
     }
 }

@@ -22,7 +22,7 @@ changed_keys! {
     Contact = "contact" => contact,
     Ttl = "ttl" => ttl,
     NegativeTtl = "negative-ttl" => negative_ttl,
-    Text = "text" => text,
+    Txt = "txt" => text,
 }
 
 changed_keys! {

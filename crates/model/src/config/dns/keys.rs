@@ -119,11 +119,12 @@ pub static ZONE: TableSchema = TableSchema {
             "How long resolvers cache a negative answer (RFC 2308), in whole seconds.",
         ),
         KeySchema::new(
-            "text",
+            "txt",
             ValueKind::Lines { form: TextFormat::VisibleText, most: 16 },
             DefaultValue::Absent,
             "TXT records of the zone's own name, each a string of at most 255 bytes.",
-        ),
+        )
+        .formerly(&["text"]),
     ],
 };
 

@@ -119,10 +119,10 @@ pub fn verify_zone(
             trouble.with_expected("such as \"hostmaster@example.org\", without a dot before the @");
         sink.error(zone.span_of("contact"), &format!("{path}.contact"), trouble);
     }
-    if let Some(text) = zone.texts("text").iter().find(|text| text.len() > STRING) {
+    if let Some(text) = zone.texts("txt").iter().find(|text| text.len() > STRING) {
         let message = format!("a string of {} bytes does not fit a TXT record", text.len());
         let trouble = FindingDetails::new(message).with_expected(format!("at most {STRING}"));
-        sink.error(zone.span_of("text"), &format!("{path}.text"), trouble);
+        sink.error(zone.span_of("txt"), &format!("{path}.txt"), trouble);
     }
 }
 

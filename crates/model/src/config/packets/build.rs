@@ -28,7 +28,7 @@ pub fn build_packet_plane(section: &ConfigSection) -> PacketPlaneConfig {
         flows: section.count_or_zero("flows"),
         fragments: section.count_or_zero("fragments"),
         insight: section.count("flow-samples"),
-        pins: PathBuf::from(section.text("pins").unwrap_or_default()),
+        pins: PathBuf::from(section.text("pin-path").unwrap_or_default()),
         returns: section.addresses("nat-source").to_vec(),
     }
 }
@@ -40,13 +40,13 @@ pub fn build_packet_service(section: &ConfigSection) -> PacketServiceConfig {
         protocols: TransportProtocols { tcp: words.contains(&"tcp"), udp: words.contains(&"udp") },
         timers: read_inner_table(section, "timeout", |timeout| FlowTimers {
             fin: section.time_or_zero("fin-timeout"),
-            stale: section.time_or_zero("stale-timeout"),
+            stale: section.time_or_zero("idle-timeout"),
             embryonic: timeout.time_or_zero("half-open"),
             half_closed: timeout.time_or_zero("half-closed"),
             udp: timeout.time_or_zero("udp"),
         }),
         sticky: section.table("sticky").map(|sticky| PacketAffinityConfig {
-            time: sticky.time_or_zero("time"),
+            time: sticky.time_or_zero("expire"),
             mask4: sticky.count_or_zero("mask4"),
             mask6: sticky.count_or_zero("mask6"),
         }),

@@ -10,6 +10,6 @@ changed_keys! {
     Flows = "flows" => flows,
     Fragments = "fragments" => fragments,
     FlowSamples = "flow-samples" => insight,
-    Pins = "pins" => pins,
+    PinPath = "pin-path" => pins,
     NatSource = "nat-source" => returns,
 }

@@ -54,12 +54,12 @@ pub static PACKETS: TableSchema = TableSchema {
              windows, resets); `off`: none.",
         ).formerly(&["insight"]),
         KeySchema::new(
-            "pins",
+            "pin-path",
             ValueKind::Text { form: TextFormat::File, unset: None },
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),
             "Directory of a BPF file system where programs and tables outlive the process. It belongs to one daemon \
              at a time: daemons in several network namespaces need one each.",
-        ),
+        ).formerly(&["pins"]),
         KeySchema::new(
             "nat-source",
             ValueKind::Addresses,
@@ -89,13 +89,14 @@ pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
 
 /// RFC 5382 REQ-5.
 pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
-    "stale-timeout",
+    "idle-timeout",
     ValueKind::time(1_000, 365 * DAY),
     DefaultValue::millis(7_440_000),
     "Idle timeout of an open connection (RFC 5382: at least two hours and four minutes). Later packets are dropped by \
      `nat`, and sent to a server by a hash of the connection by `mac` and `tunnel`. When the table is full, the \
      longest idle connections are removed sooner. Set it longer than servers keep idle connections.",
 )
+.formerly(&["stale-timeout"])
 .packets_only();
 
 /// Timeout before the handshake is complete.

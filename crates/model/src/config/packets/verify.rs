@@ -145,7 +145,7 @@ fn verify_guard(
 }
 
 fn verify_timers(service: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
-    let stale = service.time("stale-timeout");
+    let stale = service.time("idle-timeout");
     let Some(((stale, fin), timeout)) =
         stale.zip(service.time("fin-timeout")).zip(service.table("timeout"))
     else {
@@ -153,19 +153,19 @@ fn verify_timers(service: &ConfigSection, path: &str, sink: &mut FindingCollecto
     };
     if stale < fin {
         let message = format!(
-            "`stale-timeout` ({}) is shorter than `fin-timeout` ({}): an open connection would be forgotten before a closed one",
+            "`idle-timeout` ({}) is shorter than `fin-timeout` ({}): an open connection would be forgotten before a closed one",
             Time(stale),
             Time(fin)
         );
         sink.warning(
-            service.span_of("stale-timeout"),
-            &format!("{path}.stale-timeout"),
+            service.span_of("idle-timeout"),
+            &format!("{path}.idle-timeout"),
             FindingDetails::new(message),
         );
     }
     if let Some(embryonic) = timeout.time("half-open").filter(|time| *time > stale) {
         let message = format!(
-            "`half-open` ({}) is longer than `stale-timeout` ({})",
+            "`half-open` ({}) is longer than `idle-timeout` ({})",
             Time(embryonic),
             Time(stale)
         );

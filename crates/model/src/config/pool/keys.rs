@@ -120,8 +120,8 @@ pub static POOL: TableSchema = TableSchema {
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",
         ),
         KeySchema::refused(
-            "stale-timeout",
-            "packet forwarding has it in the service: `stale-timeout` in `[service.NAME]`",
+            "idle-timeout",
+            "packet forwarding has it in the service: `idle-timeout` in `[service.NAME]`",
         ),
         KeySchema::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
         KeySchema::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),

@@ -10,7 +10,7 @@ pub fn build_accept_proxy(section: &ConfigSection) -> AcceptProxyConfig {
             Some("plain") => UntrustedPeerPolicy::Plain,
             _ => UntrustedPeerPolicy::Refuse,
         },
-        time: section.time_or_zero("time"),
+        time: section.time_or_zero("timeout"),
     }
 }
 

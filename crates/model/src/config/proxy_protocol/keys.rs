@@ -41,10 +41,11 @@ static ACCEPT_TABLE: TableSchema = TableSchema {
         ),
         // The PROXY protocol asks for three seconds at least, to cover a retransmission of TCP.
         KeySchema::new(
-            "time",
+            "timeout",
             ValueKind::time(1, 60_000),
             DefaultValue::millis(3_000),
             "Time for a complete header.",
-        ),
+        )
+        .formerly(&["time"]),
     ],
 };

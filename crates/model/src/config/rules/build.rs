@@ -161,7 +161,7 @@ fn push_request_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
 
 fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
     if let Some(active) = build_range(section, "active") {
-        let count = match section.text("count") {
+        let count = match section.text("scope") {
             Some("pool") => ActiveCountScope::Pool,
             Some("service") => ActiveCountScope::Service,
             _ => ActiveCountScope::Rule,
@@ -175,7 +175,7 @@ fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
         all.push(Condition::Servers(PoolCondition {
             of: owned_text(servers, "of"),
             up: build_range(servers, "up"),
-            busy: build_range(servers, "busy"),
+            busy: build_range(servers, "average-active"),
             load: build_range(servers, "load"),
             each_load: build_range(servers, "each-load"),
         }));

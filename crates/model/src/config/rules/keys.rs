@@ -277,16 +277,16 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
         texts_key("sni", TextFormat::HostPattern, "The server name (SNI) that a TLS client requests. A `tcp` service without `tls` reads it from the \
          ClientHello and passes the bytes on (TLS passthrough).")
         .proxy_only(),
-        range_key("active", "Requests or connections in flight: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. `count` sets which \
+        range_key("active", "Requests or connections in flight: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. `scope` sets which \
          ones.")
             .proxy_only(),
         KeySchema::new(
-            "count",
+            "scope",
             ValueKind::Keyword(&[Keyword::new("rule"), Keyword::new("pool"), Keyword::new("service")]),
             DefaultValue::Derived("`rule`"),
             "`active` counts those that this rule sent on, those in flight at the servers of its pool, or all of \
              the service, including those of other rules.",
-        )
+        ).formerly(&["count"])
         .proxy_only(),
         range_key("connection-rate", "Connections that the service accepted in the last whole second.").formerly(&["arrivals"]).proxy_only(),
         KeySchema::new(
@@ -353,7 +353,8 @@ static SERVERS_TABLE: TableSchema = TableSchema {
             "Name of the pool.",
         ),
         range_key("up", "Servers that are up and take requests."),
-        range_key("busy", "Requests in flight at each server that is up, on average."),
+        range_key("average-active", "Requests in flight at each server that is up, on average.")
+            .formerly(&["busy"]),
         range_key("load", "Reported load of servers, percent, on average over those that report."),
         range_key("each-load", "The same for every server that reports."),
     ],

@@ -223,10 +223,10 @@ impl RuleVerifier<'_> {
                 FindingDetails::new("`rate` takes something when it holds, so it stands alone");
             wrong("rate", trouble.with_expected("`rate` in the rule's `when` itself"));
         }
-        if when.is_written("count") && !when.is_written("active") {
+        if when.is_written("scope") && !when.is_written("active") {
             wrong(
-                "count",
-                FindingDetails::new("`count` says whose `active` is meant, and that is not there"),
+                "scope",
+                FindingDetails::new("`scope` says whose `active` is meant, and that is not there"),
             );
         }
         let valued = ["header", "header-list", "cookie", "query"];
@@ -244,7 +244,9 @@ impl RuleVerifier<'_> {
             wrong("sni", trouble.with_expected("`tls` in the service, or `host`"));
         }
         if let Some(servers) = when.table("servers") {
-            let any = ["up", "busy", "load", "each-load"].iter().any(|key| servers.is_written(key));
+            let any = ["up", "average-active", "load", "each-load"]
+                .iter()
+                .any(|key| servers.is_written(key));
             if !any {
                 let trouble = FindingDetails::new("a state of a pool needs one of its numbers");
                 wrong("servers", trouble.with_expected("`up`, `busy`, `load` or `each-load`"));

@@ -166,7 +166,7 @@ fn put(
     }
     // Settings that a table requires although no single key is required.
     let beside = match path.as_str() {
-        "sticky" => Some(("time", "1h")),
+        "sticky" => Some(("expire", "1h")),
         "rule" if packets => Some(("pool", "p")),
         _ => None,
     };

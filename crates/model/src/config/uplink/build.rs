@@ -13,7 +13,7 @@ pub fn build_uplinks(section: &ConfigSection) -> UplinksConfig {
         },
         mark_bit: section.count_or_zero("mark-bit"),
         table: section.count_or_zero("table"),
-        rule: section.count_or_zero("rule"),
+        rule: section.count_or_zero("rule-priority"),
     }
 }
 

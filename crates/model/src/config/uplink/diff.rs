@@ -9,7 +9,7 @@ changed_keys! {
     Translate = "source-nat" => translate,
     MarkBit = "mark-bit" => mark_bit,
     Table = "table" => table,
-    Rule = "rule" => rule,
+    RulePriority = "rule-priority" => rule,
 }
 
 changed_keys! {

@@ -46,11 +46,11 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
         ),
         // Below the kernel's rule of the main table (32,766), which would answer first.
         KeySchema::new(
-            "rule",
+            "rule-priority",
             ValueKind::count(1, 32_000),
             DefaultValue::count(30_000),
             "Priority of the first of five kinds of routing rules. Rules of others before it come first.",
-        ),
+        ).formerly(&["rule"]),
     ],
 };
 

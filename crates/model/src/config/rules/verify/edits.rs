@@ -11,7 +11,7 @@ const MAX_EDITS: usize = 256;
 
 /// Conditions that belong to one rule's counts, or to a pool.
 const RULE_CONDITIONS: [&str; 7] =
-    ["rate", "active", "count", "connection-rate", "bandwidth", "shared-bandwidth", "servers"];
+    ["rate", "active", "scope", "connection-rate", "bandwidth", "shared-bandwidth", "servers"];
 
 const REQUEST_CHANGES: [&str; 4] = ["host", "set", "add", "remove"];
 
