@@ -94,11 +94,11 @@ async fn a_stale_socket_is_distinguished_from_an_absent_one() {
 }
 
 #[tokio::test]
-async fn a_plain_file_in_its_place_is_nobody_listening() {
+async fn a_plain_file_in_its_place_is_named() {
     let place = SocketDir::new("file");
     std::fs::write(socket(&place), "not a socket").unwrap();
     let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
-    assert!(matches!(error, ApiError::NotListening { .. }), "{error:?}");
+    assert!(matches!(error, ApiError::NotSocket { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ mod server_routes;
 #[cfg(test)]
 mod tests;
 mod tls_listener;
-mod token_file;
+pub mod token_file;
 pub mod tokens;
 mod trace_routes;
 

@@ -3,6 +3,7 @@
 
 pub mod create;
 pub mod owned_file;
+pub mod pem_fault;
 pub mod plain_error;
 pub mod regular_file;
 pub mod safe_path;

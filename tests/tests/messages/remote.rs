@@ -31,7 +31,7 @@ fn a_daemon_that_cannot_be_called_is_named_with_what_to_do() {
         refuses(&arguments.join(" "), &run_command(command), says);
     };
     status(&["--socket", "absent"], &["no daemon at absent", "`steelyard run`"]);
-    status(&["--socket", "a-file"], &["a-file", "start it with `steelyard run`"]);
+    status(&["--socket", "a-file"], &["a-file: this is no socket", "--socket PATH"]);
     status(&["--remote", "http://x y"], &["'http://x y'", "expected HOST"]);
     status(&["--remote", &closed], &[&closed, "Connection refused", "global.control.listen"]);
     status(&["--remote", "none.invalid"], &["none.invalid", "resolv.conf"]);

@@ -28,6 +28,12 @@ pub enum ApiError {
         /// The expected path.
         socket: PathBuf,
     },
+    /// A file of another kind is in its place.
+    #[error("no daemon at {}: this is no socket; name the daemon's with --socket PATH", socket.display())]
+    NotSocket {
+        /// The expected path.
+        socket: PathBuf,
+    },
     /// The file's mode forbids it.
     #[error(
         "not allowed to use {}: run as the daemon's user or as a member of the group that owns the socket",

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::pem_fault::PemFault;
 use files::regular_file;
 use files::secret::{SecretError, SecretProtection, read_text};
 use rustls::ClientConfig;
@@ -266,16 +267,20 @@ fn read_authorities(file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>,
 fn read_chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
     let text = read_file(file)?;
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let fault = || PemFault::find(text.as_bytes());
     let wrong = |why: String| RemoteError::Content { file: file.to_owned(), why };
-    let all = all.map_err(|error| wrong(error.to_string()))?;
-    if all.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok(all) }
+    let all = all.map_err(|_| wrong(format!("it cannot be read as PEM: {}", fault())))?;
+    match all.is_empty() {
+        true => Err(wrong(format!("there is no certificate in it: {}", fault()))),
+        false => Ok(all),
+    }
 }
 
 fn read_private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
     let text = read_secret(file)?;
-    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| RemoteError::Content {
+    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| RemoteError::Content {
         file: file.to_owned(),
-        why: format!("there is no private key in it ({error})"),
+        why: format!("there is no private key in it: {}", PemFault::find(text.as_bytes())),
     })
 }
 

@@ -55,10 +55,16 @@ impl fmt::Display for DaemonTransport {
     }
 }
 
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
 fn connect_error(socket: &Path, source: io::Error) -> ApiError {
     let socket = socket.to_owned();
     match source.kind() {
         io::ErrorKind::NotFound => ApiError::Absent { socket },
+        io::ErrorKind::ConnectionRefused if !is_socket(&socket) => ApiError::NotSocket { socket },
         io::ErrorKind::ConnectionRefused => ApiError::NotListening { socket },
         io::ErrorKind::PermissionDenied => ApiError::Denied { socket },
         _ => ApiError::Connect { socket, source },

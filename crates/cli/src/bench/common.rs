@@ -57,7 +57,7 @@ impl fmt::Display for BenchEndpoint {
 
 /// `HOST:PORT`, an address of IPv6 in brackets.
 pub fn end(text: &str) -> Result<BenchEndpoint, String> {
-    let wrong = || format!("`{text}` is no end; expected HOST:PORT");
+    let wrong = || format!("`{text}` is no address; expected HOST:PORT");
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -6,6 +6,7 @@
 use std::time::SystemTime;
 
 use daemon::api_server::remote::{certificate_warning, tls_error};
+use daemon::api_server::token_file::token_file_error;
 use daemon::host_check::{ThisHost, find_missing};
 use daemon::syslog_tls_error;
 use daemon::tls::cert_store::{CertificateCheck, CertificateStore};
@@ -26,15 +27,17 @@ pub fn check_files(
     let CertificateCheck { prepared, errors: troubles } =
         CertificateStore::new(state).prepare_all(&checked.config, SystemTime::now());
     let places = KeyLocations { checked: &checked, text, file };
-    let shown = checked.config.global.control.remote.as_ref().and_then(certificate_warning);
+    let listener = checked.config.global.control.remote.as_ref();
+    let shown = listener.and_then(certificate_warning);
+    let tokens = listener.and_then(|remote| token_file_error(remote.tokens.as_deref()?));
     let warnings: Vec<ConfigFinding> = (prepared.warnings.into_iter())
         .map(|message| places.key_warning(message))
         .chain(
             shown.map(|why| places.finding(Severity::Warning, "global.control.certificate", why)),
         )
+        .chain(tokens.map(|why| places.finding(Severity::Warning, "global.control.tokens", why)))
         .collect();
-    let remote = checked.config.global.control.remote.as_ref().and_then(tls_error);
-    let remote = remote.map(|text| ("global.control", text));
+    let remote = listener.and_then(tls_error).map(|text| ("global.control", text));
     let syslog = syslog_tls_error(&checked.config.global.access_log.target);
     let syslog = syslog.map(|text| ("global.access-log.tls", text));
     let errors: Vec<ConfigFinding> = (troubles.iter())

@@ -40,6 +40,11 @@ impl TokenFile {
     }
 }
 
+/// Why no token of this file admits anybody; `None`: they do.
+pub fn token_file_error(file: &Path) -> Option<String> {
+    read_tokens(file).err().map(|why| format!("{why}; until then nobody has a token"))
+}
+
 fn read_tokens(file: &Path) -> Result<Vec<ApiToken>, String> {
     let text =
         read_text(file, BYTES, SecretProtection::NotWritable).map_err(|error| error.to_string())?;

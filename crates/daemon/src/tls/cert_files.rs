@@ -47,7 +47,7 @@ pub enum CertFileError {
         source: IdentityError,
     },
     /// It holds no authorities.
-    #[error("{}: {source}; expected PEM with certificates of authorities", path.display())]
+    #[error("{}: {source}; certificates of authorities belong there", path.display())]
     Authorities {
         path: PathBuf,
         #[source]

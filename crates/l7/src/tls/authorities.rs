@@ -1,5 +1,6 @@
 //! Parses the certificates of authorities from PEM.
 
+use files::pem_fault::PemFault;
 use rustls::RootCertStore;
 
 use super::identity::{IdentityError, certificates_up_to};
@@ -16,10 +17,10 @@ pub fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
     let mut roots = RootCertStore::empty();
     let certificates = certificates_up_to(text, AUTHORITIES)?;
     if certificates.is_empty() {
-        return Err(IdentityError::NoCertificate);
+        return Err(IdentityError::NoCertificate(PemFault::find(text)));
     }
     for certificate in certificates {
-        roots.add(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))?;
+        roots.add(certificate).map_err(|_| IdentityError::Certificate)?;
     }
     Ok(roots)
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use files::pem_fault::PemFault;
 use rustls::SignatureAlgorithm;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -18,6 +19,8 @@ use super::policy;
 /// Most certificates in one chain.
 /// Public chains have two to four certificates.
 const MAX_CHAIN: usize = 16;
+/// What the cryptographic library signs with.
+const KEY_KINDS: &str = "RSA of 2,048 to 8,192 bits, ECDSA with P-256, P-384 or P-521, or Ed25519";
 
 #[derive(Clone)]
 pub struct TlsIdentity {
@@ -46,10 +49,10 @@ pub struct CertificateFacts {
 /// Why a certificate and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    #[error("not PEM: {0}")]
-    Pem(#[source] pem::Error),
-    #[error("there is no certificate in it")]
-    NoCertificate,
+    #[error("cannot be read as PEM: {0}")]
+    Pem(PemFault),
+    #[error("there is no certificate in it: {0}")]
+    NoCertificate(PemFault),
     /// The chain is longer than any client would verify.
     #[error("there are more than {most} certificates in it")]
     TooMany {
@@ -58,8 +61,11 @@ pub enum IdentityError {
     },
     #[error("there is no private key, neither in it nor beside it")]
     NoKey,
-    #[error("the certificate cannot be read: {0}")]
-    Certificate(String),
+    /// There is one that is not usable as it is.
+    #[error("there is no usable private key: {0}")]
+    UnusableKey(PemFault),
+    #[error("a certificate in it cannot be read: its content is damaged")]
+    Certificate,
     /// The key is not usable, or belongs to another certificate.
     #[error("{0}")]
     Key(String),
@@ -76,15 +82,16 @@ impl TlsIdentity {
         ocsp: Option<Vec<u8>>,
     ) -> Result<TlsIdentity, IdentityError> {
         let chain_der = certificates_up_to(chain, MAX_CHAIN)?;
-        let own = chain_der.first().ok_or(IdentityError::NoCertificate)?;
-        let key_der = match key {
-            Some(text) => PrivateKeyDer::from_pem_slice(text),
-            None => PrivateKeyDer::from_pem_slice(chain),
-        };
-        let key_der: PrivateKeyDer<'static> = key_der.map_err(|error| match error {
-            pem::Error::NoItemsFound => IdentityError::NoKey,
-            other => IdentityError::Pem(other),
-        })?;
+        let own =
+            chain_der.first().ok_or_else(|| IdentityError::NoCertificate(PemFault::find(chain)))?;
+        let key_text = key.unwrap_or(chain);
+        let key_der: PrivateKeyDer<'static> =
+            PrivateKeyDer::from_pem_slice(key_text).map_err(|error| {
+                match (error, PemFault::find(key_text)) {
+                    (pem::Error::NoItemsFound, PemFault::Absent) => IdentityError::NoKey,
+                    (_, fault) => IdentityError::UnusableKey(fault),
+                }
+            })?;
         let mut facts = facts(own)?;
         let provider = policy::provider(model::config::TlsPolicy::Intermediate);
         let mut key = CertifiedKey::from_der(chain_der, key_der, &provider)
@@ -142,7 +149,7 @@ pub(super) fn certificates_up_to(
 ) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
     let mut chain = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(text) {
-        chain.push(certificate.map_err(IdentityError::Pem)?);
+        chain.push(certificate.map_err(|_| IdentityError::Pem(PemFault::find(text)))?);
         if chain.len() > most {
             return Err(IdentityError::TooMany { most });
         }
@@ -153,14 +160,14 @@ pub(super) fn certificates_up_to(
 fn explain(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(_) => "the key is not that of the certificate".to_owned(),
-        rustls::Error::General(text) => format!("the key cannot be used: {text}"),
-        other => format!("the pair cannot be used: {other}"),
+        rustls::Error::General(_) => format!("the key cannot be used: expected {KEY_KINDS}"),
+        _ => "certificate and key cannot be used together: one of them is damaged".to_owned(),
     }
 }
 
 fn facts(der: &CertificateDer<'_>) -> Result<CertificateFacts, IdentityError> {
-    let (_, certificate) = X509Certificate::from_der(der)
-        .map_err(|error| IdentityError::Certificate(error.to_string()))?;
+    let (_, certificate) =
+        X509Certificate::from_der(der).map_err(|_| IdentityError::Certificate)?;
     Ok(CertificateFacts {
         names: names(&certificate),
         not_before: certificate.validity().not_before.timestamp(),

@@ -1,7 +1,8 @@
 //! Parses certificate revocation lists (RFC 5280 §5) from PEM or DER. The library looks certificates up in them.
 
+use files::pem_fault::PemFault;
 use rustls::pki_types::CertificateRevocationListDer;
-use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::pem::PemObject;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
 /// Most lists in one file.
@@ -19,15 +20,15 @@ pub struct RevocationLists {
 /// Why a file of revocation lists cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RevocationError {
-    #[error("not PEM: {0}")]
-    Pem(#[source] pem::Error),
+    #[error("cannot be read as PEM: {0}")]
+    Pem(PemFault),
     #[error("there is no certificate revocation list in it: expected PEM with `X509 CRL`, or DER")]
     NoList,
     /// The file has too many lists.
     #[error("there are more than {LISTS} certificate revocation lists in it")]
     TooMany,
-    #[error("a certificate revocation list cannot be read: {0}")]
-    List(String),
+    #[error("a certificate revocation list cannot be read: its content is damaged")]
+    List,
 }
 
 impl RevocationLists {
@@ -48,8 +49,8 @@ impl RevocationLists {
         let found = read(text)?;
         let mut until = None;
         for list in &found {
-            let (_, parsed) = CertificateRevocationList::from_der(list)
-                .map_err(|error| RevocationError::List(error.to_string()))?;
+            let (_, parsed) =
+                CertificateRevocationList::from_der(list).map_err(|_| RevocationError::List)?;
             let next = parsed.next_update().map(|next| next.timestamp());
             until = until.into_iter().chain(next).min();
         }
@@ -65,7 +66,7 @@ fn read(text: &[u8]) -> Result<Vec<CertificateRevocationListDer<'static>>, Revoc
     }
     let mut lists = Vec::new();
     for list in CertificateRevocationListDer::pem_slice_iter(text) {
-        lists.push(list.map_err(RevocationError::Pem)?);
+        lists.push(list.map_err(|_| RevocationError::Pem(PemFault::find(text)))?);
         if lists.len() > LISTS {
             return Err(RevocationError::TooMany);
         }
