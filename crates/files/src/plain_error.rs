@@ -33,7 +33,7 @@ const REMEDIES: [(i32, &str); 17] = [
 ];
 
 /// Texts of the standard library, and what they mean.
-const RAW_TEXTS: [(&str, &str); 20] = [
+const RAW_TEXTS: [(&str, &str); 24] = [
     ("entity not found", "no such file or directory: check the path"),
     ("entity already exists", "it exists already: remove it, or choose another name"),
     (
@@ -66,12 +66,22 @@ const RAW_TEXTS: [(&str, &str); 20] = [
         "invalid peer certificate: UnknownIssuer",
         "the authority that signed its certificate is not trusted here",
     ),
+    (
+        "invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))",
+        "its certificate is that of an authority (`CA:TRUE`): expected one of a server",
+    ),
+    (
+        "received corrupt message of type InvalidContentType",
+        "what answers there does not speak TLS",
+    ),
+    ("invalid peer certificate: ", "its certificate is not accepted: "),
+    ("received fatal alert: ", "the other side ended TLS with the alert: "),
 ];
 
 /// Beginnings of texts of rustls that are followed by the name of a code in Rust's notation.
 const CODES: [&str; 4] = [
-    "invalid peer certificate: ",
-    "received fatal alert: ",
+    "its certificate is not accepted: ",
+    "the other side ended TLS with the alert: ",
     "peer is incompatible: ",
     "peer misbehaved: ",
 ];
@@ -151,17 +161,20 @@ mod tests {
                 "cannot write: it exists already: remove it, or choose another name",
             ),
             (
-                "h: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity)); see i",
-                "h: invalid peer certificate: ca used as end entity; see i",
+                "h: invalid peer certificate: Other(OtherError(NameConstraintViolation)); see i",
+                "h: its certificate is not accepted: name constraint violation; see i",
             ),
             (
                 "Failed to deserialize query string: id: invalid digit found in string",
                 "the query is not what this route takes: id: expected a whole number",
             ),
-            ("received fatal alert: HandshakeFailure", "received fatal alert: handshake failure"),
+            (
+                "received fatal alert: HandshakeFailure",
+                "the other side ended TLS with the alert: handshake failure",
+            ),
             (
                 "invalid peer certificate: certificate expired: at 3",
-                "invalid peer certificate: certificate expired: at 3",
+                "its certificate is not accepted: certificate expired: at 3",
             ),
             ("nothing of that kind", "nothing of that kind"),
         ] {

@@ -3,11 +3,14 @@
 use std::net::TcpListener;
 use std::process::Command;
 
+use model::snapshot::ServerState;
 use tests::e2e::balancer::program;
 use tests::e2e::balancer_config::BalancerConfig;
+use tests::e2e::certificate::{CertificateAuthority, certificate_for};
 use tests::e2e::cli_environment::{CliEnvironment, run_command};
 use tests::e2e::dir::TestDir;
 use tests::e2e::servers::{addresses, origin, reserve_port};
+use tests::e2e::wait;
 
 use crate::raw_text::{is_plain, refuses};
 
@@ -30,6 +33,56 @@ fn a_running_daemon_names_what_it_does_not_know() {
         let arguments: Vec<&str> = line.split(' ').collect();
         refuses(line, &place.run_verb(&arguments), says);
     }
+    for event in place.events().events {
+        is_plain("an event", &event.text);
+    }
+    drop(process);
+}
+
+#[test]
+fn why_servers_are_down_is_said_in_plain_words() {
+    let origins = [origin("a")];
+    let [front, closed] = [reserve_port(), reserve_port()];
+    let dir = TestDir::new();
+    let pair = dir.join("own.pem");
+    CertificateAuthority::new("own").pair(pair.clone(), &certificate_for(&["a.example"]));
+    let tables = format!(
+        "[service.secure]\nlisten = \"{}\"\nforward = \"http\"\npool = \"web\"\ntls = {pair:?}\n\
+         [service.far]\nlisten = \"127.0.0.1:0\"\nforward = \"http\"\npool = \"far\"\n\
+         [pool.far]\ntls = {{ name = \"a.example\" }}\nprobe = {{ http = \"/\", interval = \"100ms\", timeout = \"90ms\" }}\n\
+         servers = [{{ name = \"untrusted\", address = \"{}\" }}, {{ name = \"clear\", address = \"{}\" }}, \
+         {{ name = \"closed\", address = \"{}\" }}, {{ name = \"unknown\", address = \"nowhere.invalid:80\" }}]\n",
+        front.address(),
+        front.address(),
+        origins[0].address(),
+        closed.address(),
+    );
+    let tables = tables.replace("127.0.0.1:0", &reserve_port().address().to_string());
+    let place =
+        CliEnvironment::new(&BalancerConfig::http(&addresses(&origins)).with_tables(&tables));
+    let process = place.start();
+    let down = || {
+        let status = place.status();
+        let far = status.pools.iter().filter(|pool| pool.name == "far");
+        let down = far.flat_map(|pool| &pool.servers).filter(|one| one.state == ServerState::Down);
+        down.count()
+    };
+    wait::until("four servers are down", || down() == 4);
+    for line in ["status", "status far", "explain server far/untrusted", "report", "events"] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let done = place.run_verb(&arguments);
+        is_plain(line, &format!("{}{}", done.stdout, done.stderr));
+    }
+    let status = place.run_verb(&["status", "--json"]).stdout;
+    for says in [
+        "the authority that signed its certificate is not trusted here",
+        "what answers there does not speak TLS",
+        "connection refused",
+        "no such name is known",
+    ] {
+        assert!(status.contains(says), "{says}: {status}");
+    }
+    is_plain("status --json", &status);
     for event in place.events().events {
         is_plain("an event", &event.text);
     }

@@ -13,6 +13,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use files::plain_error::plain_error_text;
 use model::config::ServerHost;
 use model::load_balancing::Rng;
 use model::monotonic_time::MonotonicTime;
@@ -149,7 +150,7 @@ impl NameSchedule {
         let resolved = match answer {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             Ok(_) => Err(format!("'{name}' has no address")),
-            Err(error) => Err(format!("'{name}' does not resolve: {error}")),
+            Err(error) => Err(plain_error_text(format!("'{name}' does not resolve: {error}"))),
         };
         *failures = if resolved.is_ok() { 0 } else { failures.saturating_add(1) };
         let carries = |facts: &&std::sync::Arc<ServerFacts>| matches!(&facts.config.address.host, ServerHost::Name(n) if n == name);

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use files::plain_error::plain_error_text;
 use model::config::{PoolConfig, ProbeTls, SocketOptions};
 use model::health_check::{
     EvidenceSource, HealthSnapshot, HealthVerdict, ProbeFailure, ProbeSuccess, ServerHealth,
@@ -195,7 +196,7 @@ impl HealthCheckers {
             }
             ProbeOutcome::Failed(text) => {
                 increment(&self.counts.failed);
-                Err(ProbeFailure { text })
+                Err(ProbeFailure { text: plain_error_text(text) })
             }
             // The probe gave no evidence: it is repeated at the usual time, and the verdict stays.
             ProbeOutcome::NotMade(_) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bpf::PinDirectory;
+use files::plain_error::plain_error_text;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use l4::next_hops::NextHopLink;
@@ -183,6 +184,7 @@ impl LinksTask {
     }
 
     fn fail(&mut self, config: &Config, why: String) {
+        let why = plain_error_text(why);
         if self.broken.as_ref() != Some(&why) {
             self.events.warn("bundle-trouble", format!("no bundle stands: {why}"));
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use files::plain_error::plain_error_text;
 use model::config::{Config, NameServerConfig};
 use names::responder::DnsResponder;
 use names::zone_data::ZoneData;
@@ -189,7 +190,7 @@ impl NameServerTask {
                 match self.bind_address(at, shared.contains(&at.ip())) {
                     Ok(post) => drop(self.sockets.insert(at, post)),
                     Err(error) => {
-                        states.insert(at, Err(error.to_string()));
+                        states.insert(at, Err(plain_error_text(error.to_string())));
                         continue;
                     }
                 }

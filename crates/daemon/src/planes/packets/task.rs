@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use files::plain_error::plain_error_text;
 use l4::next_hops::{NextHopRequest, ServerRoute};
 use l4::plan::facts::HostFacts;
 use model::config::{Config, ForwardingMode};
@@ -391,10 +392,9 @@ impl PacketPlaneTask {
 
     /// Logs an error once, until there is another one or none.
     fn report_error(&mut self, trouble: Option<String>) {
-        let Some(trouble) = trouble else { return };
-        if self.last_error.as_ref() != Some(&trouble) {
-            self.events.error("packets-failed", trouble.clone());
-            self.last_error = Some(trouble);
-        }
+        let trouble = trouble.map(plain_error_text);
+        let Some(text) = trouble.as_ref().filter(|_| self.last_error != trouble) else { return };
+        self.events.error("packets-failed", text.clone());
+        self.last_error = trouble;
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use files::plain_error::plain_error_text;
 use links::uplink::health::{ProbeRequest, UplinkHealth};
 use links::uplink::packet_mark::MarkBits;
 use links::uplink::plan;
@@ -89,7 +90,7 @@ impl MonitoredUplink {
 
     /// Nothing can be sent by it: why.
     pub fn fail(&mut self, why: String) {
-        self.health.set_interface(true, Some(why));
+        self.health.set_interface(true, Some(plain_error_text(why)));
     }
 
     /// Sends probes that are due. A probe that cannot be sent counts as lost, and is logged.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use files::plain_error::plain_error_text;
 use links::uplink::packet_mark::UplinkNumbers;
 use links::uplink::uplink_wheel::{UplinkCandidate, UplinkWheel};
 use model::config::{Config, UplinksConfig};
@@ -306,6 +307,7 @@ impl UplinksTask {
     }
 
     fn report_errors(&mut self, troubles: Vec<String>) {
+        let troubles: Vec<String> = troubles.into_iter().map(plain_error_text).collect();
         for trouble in troubles.iter().filter(|one| !self.last_errors.contains(one)) {
             self.events.warn("uplink-trouble", trouble.clone());
         }

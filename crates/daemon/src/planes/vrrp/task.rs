@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use files::plain_error::plain_error_text;
 use ha::heartbeat::VrrpGroupKey;
 use ha::state_machine::{TransitionReason, VrrpState};
 use l4::next_hops::NextHopLink;
@@ -345,6 +346,7 @@ impl VrrpTask {
     }
 
     fn gate_error(&mut self, text: String) {
+        let text = plain_error_text(text);
         if self.last_error.as_ref() != Some(&text) {
             self.events.warn("vrrp-trouble", text.clone());
             self.last_error = Some(text);

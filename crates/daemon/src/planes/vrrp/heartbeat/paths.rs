@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use files::plain_error::plain_error_text;
 use l4::next_hops::NextHopLink;
 use model::config::{HeartbeatConfig, HeartbeatPathConfig};
 use tokio::sync::mpsc;
@@ -88,7 +89,8 @@ impl HeartbeatSockets {
                 Ok(wire) => (path.socket, path.last_error) = (Some(wire), None),
                 Err(error) => {
                     let local = written.local;
-                    path.last_error = Some(format!("no socket at {local}, port {port}: {error}"));
+                    let text = format!("no socket at {local}, port {port}: {error}");
+                    path.last_error = Some(plain_error_text(text));
                 }
             }
         }
