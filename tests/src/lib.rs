@@ -26,6 +26,7 @@ pub mod monitoring;
 pub mod path_uses;
 pub mod promise_tests;
 pub mod purity;
+pub mod quoted_errors;
 pub mod rows;
 pub mod sentences;
 pub mod site_pages;

@@ -9,12 +9,14 @@ use std::process::Command;
 
 use tests::tree::{RuleBreach, SourceTree, top};
 use tests::{
-    banned_words, counters, debug_forms, doc_fences, event_kinds, file_access, floors, heads,
-    imports, licences, links, promise_tests, purity, sentences, skip, unsafety,
+    banned_words, counters, doc_fences, event_kinds, file_access, floors, heads, imports, licences,
+    links, promise_tests, purity, sentences, skip, unsafety,
 };
 
 #[path = "tidy/former.rs"]
 mod former;
+#[path = "tidy/messages.rs"]
+mod messages;
 #[path = "tidy/shape.rs"]
 mod shape;
 #[path = "tidy/site.rs"]
@@ -66,24 +68,6 @@ fn every_kind_of_event_can_be_watched() {
     let bad = ("crates/daemon/src/x.rs", "fn f() { events.warn(\"never-listed\", text); }");
     let found = event_kinds::offences(&SourceTree::from_files(&[bad]), &known);
     assert!(found.len() == 1 && found[0].to_string().contains("never-listed"), "{found:?}");
-}
-
-#[test]
-fn messages_for_people_hold_no_debug_forms() {
-    holds(debug_forms::offences);
-    let path = "crates/daemon/src/a.rs";
-    let good = [
-        (
-            path,
-            "fn f() { format!(\"{why}\"); }\n#[cfg(test)]\nmod tests { fn g() { format!(\"{x:?}\"); } }",
-        ),
-        ("crates/wire/src/a.rs", "fn f() { format!(\"{why:?}\"); }"),
-    ];
-    for bad in ["format!(\"{why:?}\")", "format!(\"a {:?}\", why)", "#[error(\"b {0:#?}\")]"] {
-        finds(debug_forms::offences, &[(path, bad)], "write it in words", &good);
-    }
-    let toml = ("crates/lab/src/a.rs", "#[error(\"{0}\")] Form(#[from] toml::de::Error),");
-    finds(debug_forms::offences, &[toml], "plain words", &good);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 pub mod client;
 pub mod page;
+mod plain_text;
 pub mod routes;
 pub mod table;
 pub mod types;

@@ -286,6 +286,8 @@ fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
                 // What is read has the form of what is written.
                 "from" => {}
                 // Read, and written where a request asks for it.
+                // The same type, with another text.
+                "serialize_with" if value == "crate::plain_text::serialize" => {}
                 "alias" => told.alias = Some(value),
                 other => return Err(meta.error(format!("serde's `{other}` is not known here"))),
             }

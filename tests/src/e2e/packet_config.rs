@@ -97,7 +97,7 @@ impl PacketConfig {
         let mut text = format!(
             "[global]\naccess-log = \"off\"\n\
              control = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
-             [packets]\ninterfaces = [{}]\npins = \"{pins}/plane\"\nreturn = [{}]\n{packets}\n",
+             [packets]\ninterfaces = [{}]\npin-path = \"{pins}/plane\"\nnat-source = [{}]\n{packets}\n",
             links.join(", "),
             returns.join(", ")
         );

@@ -83,6 +83,13 @@ fn why_servers_are_down_is_said_in_plain_words() {
         assert!(status.contains(says), "{says}: {status}");
     }
     is_plain("status --json", &status);
+    std::fs::remove_file(&pair).unwrap();
+    let problem = wait::until_some("the certificate's file is missed", || {
+        let services = place.status().services;
+        services.into_iter().flat_map(|one| one.certificates).find_map(|one| one.problem)
+    });
+    assert!(problem.contains("No such file or directory: check the path"), "{problem}");
+    is_plain("a certificate", &place.run_verb(&["status"]).stdout);
     for event in place.events().events {
         is_plain("an event", &event.text);
     }

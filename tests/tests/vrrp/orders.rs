@@ -32,7 +32,7 @@ fn what_is_handed_over_is_not_taken_back_until_the_order_is_released() {
         world.until_answers(version, &[First]);
     }
     let said = world.verb(First, &["takeover", "--release"]);
-    assert_eq!((said.code, said.stdout.as_str()), (0, "no order stands\n"), "{said:?}");
+    assert_eq!((said.code, said.stdout.as_str()), (0, "no command stands\n"), "{said:?}");
 }
 
 #[test]

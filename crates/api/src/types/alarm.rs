@@ -39,6 +39,7 @@ pub struct StandingAlarm {
     /// The object: `service shop`, `server web/a`, `pool web`.
     pub subject: String,
     /// What is wrong, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time since which it is raised; absent: unknown.
     pub since_unix_ms: Option<u64>,

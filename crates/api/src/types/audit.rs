@@ -74,5 +74,6 @@ pub struct UndoResult {
     pub records: Vec<AuditRecord>,
     /// Why the rest of the command was not undone; absent: all of it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub failed: Option<String>,
 }

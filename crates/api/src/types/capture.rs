@@ -13,6 +13,7 @@ pub struct Captures {
     /// Why nothing is captured; absent: captures work, or no rule is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "trouble")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
     /// Packets recorded in memory since the start.
     #[serde(alias = "packets-kept")]

@@ -22,5 +22,6 @@ pub struct CertificateStatus {
     pub since_unix_ms: u64,
     /// Why the current content of the file is not in use; absent: it is in use.
     #[serde(alias = "trouble")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
 }

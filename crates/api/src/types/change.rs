@@ -77,6 +77,7 @@ pub struct Drift {
     pub saved: bool,
     /// Why the file cannot be compared; absent: it can.
     #[serde(alias = "trouble")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
 }
 
@@ -192,6 +193,7 @@ pub struct Applied {
     /// What could not be written to disk, one sentence each; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "unkept")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub unsaved: Vec<String>,
 }
 

@@ -15,6 +15,7 @@ pub struct HeartbeatStatus {
     /// `up`, `degraded` (some paths do not work in both directions) or `down`.
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time of the last change of the state.
     pub since_unix_ms: u64,
@@ -61,6 +62,7 @@ pub struct WitnessStatus {
     /// `held` (this member has a lease), `answers`, `silent` or `unasked`.
     pub state: String,
     /// Last response of the witness, as text.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time of the last change of the state.
     pub since_unix_ms: u64,
@@ -118,6 +120,7 @@ pub struct HeartbeatPathStatus {
     /// `up`, `one-way` (the other member does not receive on this path) or `down`.
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time of the last change of the state.
     pub since_unix_ms: u64,

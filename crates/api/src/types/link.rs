@@ -16,6 +16,7 @@ pub struct BundleStatus {
     /// `up`, `degraded` (some links are down) or `down`.
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// MTU of its device, bytes.
     pub mtu: u32,
@@ -42,6 +43,7 @@ pub struct LinkStatus {
     /// `alive` or `dead`.
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Smallest of the last round trips to its next hop, microseconds.
     pub round_trip_us: Option<u64>,

@@ -16,6 +16,7 @@ pub struct MptcpStatus {
     pub connections: Vec<MptcpConnection>,
     /// Why the endpoints could not be set; absent: they are set.
     #[serde(alias = "trouble")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
 }
 

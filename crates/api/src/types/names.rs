@@ -26,6 +26,7 @@ pub struct NameListener {
     /// Why nothing listens there; absent: it listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "trouble")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
 }
 

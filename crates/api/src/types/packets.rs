@@ -12,6 +12,7 @@ use super::counter::Counter;
 pub struct PacketsStatus {
     /// Why no packets are forwarded; absent: they are forwarded.
     #[serde(alias = "broken")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
     /// Generation of the configuration in the tables.
     #[serde(default)]
@@ -60,6 +61,7 @@ pub struct PacketInterface {
     /// XDP mode: `native` (in the driver) or `generic`; absent: not attached.
     pub mode: Option<String>,
     /// Why it is not attached or not in native mode, or that frames are lost there; absent: no problem.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problem: Option<String>,
 }
 
@@ -72,6 +74,7 @@ pub struct Neighbour {
     /// `ok`, `trying`, `error`, `no-interface`, `down` or `local`.
     pub state: String,
     /// Details of the state.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: Option<String>,
     /// Servers at this address: `POOL/NAME`.
     pub servers: Vec<String>,

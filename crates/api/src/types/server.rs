@@ -88,6 +88,7 @@ pub struct ServerChanged {
     /// What could not be written to disk, one sentence each; absent: everything was written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "unkept")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub unsaved: Vec<String>,
 }
 

@@ -78,11 +78,13 @@ pub struct Status {
     pub names: Option<NamesStatus>,
     /// Packet planes whose pinned objects end with the process, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub pins: Vec<String>,
     /// Differences between the daemon's file and the active configuration; absent: none, or no file.
     #[serde(default)]
     pub drift: Option<Drift>,
     /// Warnings for the operator, one sentence each.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub warnings: Vec<String>,
 }
 
@@ -101,6 +103,7 @@ pub struct ServiceStatus {
     /// Current state.
     pub state: ServiceState,
     /// Explanation of the state, one sentence: `3 of 4 servers are available`.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time of the last change of the state.
     pub since_unix_ms: u64,

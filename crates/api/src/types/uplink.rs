@@ -15,6 +15,7 @@ pub struct UplinksStatus {
     pub uplinks: Vec<UplinkStatus>,
     /// Rules, routes and programs that could not be set, one sentence each.
     #[serde(alias = "troubles")]
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub problems: Vec<String>,
 }
 
@@ -35,6 +36,7 @@ pub struct UplinkStatus {
     /// `up` or `down`.
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Configured weight.
     pub weight: u16,

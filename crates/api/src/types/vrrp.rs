@@ -20,6 +20,7 @@ pub struct MemberStatus {
     /// `active`, `standby`, or `idle` (takes no part).
     pub state: String,
     /// Explanation of the state, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
     /// Time of the last change of the state.
     pub since_unix_ms: u64,
@@ -62,6 +63,7 @@ pub struct MemberChange {
     /// The new state.
     pub state: String,
     /// Explanation, one sentence.
+    #[serde(serialize_with = "crate::plain_text::serialize")]
     pub reason: String,
 }
 
